@@ -1,0 +1,337 @@
+"""Sets TokStudio up beside its sources and runs it: `python3 packaging/dev.py app | test | setup | bench | lock`.
+
+Needs the standard library alone. It keeps `.venv` right and finds missing system libraries; how the tools behave is
+configured in `pyproject.toml`.
+"""
+
+# SPDX-License-Identifier: MIT
+# Python 3.7 must be able to read this file, so that whoever has an old one is told so in a sentence.
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+# Python started with -P or -I does not look beside the program by itself.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from system import (
+    ROOT,
+    SetupError,
+    apt_command,
+    check_libraries,
+    has_apt,
+    has_display,
+    install_packages,
+    is_root,
+    needed_plugins,
+    run_quietly,
+    run_visibly,
+    say,
+)
+
+MINIMUM_PYTHON = (3, 11)
+ENVIRONMENT = ROOT / ".venv"
+LOCK = ROOT / "packaging" / "requirements.lock"
+PICTURE = ROOT / "tokstudio-demo.png"
+
+USAGE = """\
+Usage: python3 packaging/dev.py COMMAND [ARGUMENT ...]
+
+  app     set up, then open the window on a sample corpus; without a display, write a picture of it
+  test    set up, then linters, types, import contracts and all tests; arguments go to pytest
+  setup   only make .venv and install the locked versions
+  bench   set up, then run the benchmarks, or those named: bench train encode
+  lock    write packaging/requirements.lock anew from pyproject.toml (needs uv); --upgrade takes newer versions
+"""
+
+
+# --- The virtual environment --------------------------------------------------------------------------------------
+
+
+def program(name: str) -> Path:
+    """Where a program of the virtual environment stands."""
+    if os.name == "nt":
+        return ENVIRONMENT / "Scripts" / f"{name}.exe"
+    return ENVIRONMENT / "bin" / name
+
+
+def setup_key() -> str:
+    """A hash of all that decides what belongs into the virtual environment, and of where it stands."""
+    python = f"{sys.version_info[0]}.{sys.version_info[1]} {sysconfig.get_platform()}"
+    key = hashlib.sha256()
+    for part in (os.fsencode(ROOT), python.encode(), LOCK.read_bytes(), (ROOT / "pyproject.toml").read_bytes()):
+        key.update(len(part).to_bytes(8, "little") + part)
+    return key.hexdigest()
+
+
+def read_stamp() -> dict[str, object]:
+    """What the last complete set-up noted: its `key`, its `root`, and which `plugins` of Qt were found to load."""
+    try:
+        stamp = json.loads((ENVIRONMENT / "tokstudio-setup.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return stamp if isinstance(stamp, dict) else {}
+
+
+def write_stamp(**stamp: object) -> None:
+    """Notes what has been done, in one step."""
+    beside = ENVIRONMENT / "tokstudio-setup.json.new"
+    beside.write_text(json.dumps(stamp), encoding="utf-8")
+    beside.replace(ENVIRONMENT / "tokstudio-setup.json")
+
+
+def unfinished_marker() -> Path:
+    """A file that stands in the environment while it is being changed: found at a start, that start was killed."""
+    return ENVIRONMENT / "tokstudio-unfinished"
+
+
+def environment_fault() -> str | None:
+    """Why the virtual environment must be made anew, or None while it works."""
+    if unfinished_marker().exists():
+        return "its set-up was interrupted"
+    root = read_stamp().get("root")
+    if root is not None and root != str(ROOT):
+        return "the folder was moved"
+    script = "import sys; print(*sys.version_info[:2], sys.prefix != sys.base_prefix)"
+    try:
+        command = [str(program("python")), "-I", "-c", script]
+        answer = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return "its Python does not start"
+    if answer.returncode != 0:
+        return "its Python does not start"
+    if answer.stdout.split() != [b"%d" % sys.version_info[0], b"%d" % sys.version_info[1], b"True"]:
+        return "it belongs to another Python"
+    # pip is the last thing that making an environment puts there.
+    return None if program("pip").exists() else "it is incomplete"
+
+
+def require_venv_module() -> None:
+    """Sees to it that this Python can make virtual environments; Debian keeps that in a package of its own.
+
+    Raises:
+        SetupError: When it cannot, and we may not install what is missing.
+    """
+    if all(importlib.util.find_spec(name) for name in ("venv", "ensurepip")):
+        return
+    executable = Path(base_python()).resolve()
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    if not has_apt() or executable.parent != Path("/usr/bin"):
+        raise SetupError(
+            f"{executable} cannot make virtual environments: its modules venv and ensurepip are missing. "
+            "Install them, or start this with another Python 3.11 or newer."
+        )
+    default = Path("/usr/bin/python3").resolve() == executable
+    packages = ["python3-venv" if default else f"python{version}-venv"]
+    say("this Python has no venv module (Debian keeps it in a package of its own).")
+    if not is_root():
+        raise SetupError(f"Install it, then run this again: {apt_command(packages)}")
+    install_packages(packages)
+    importlib.invalidate_caches()
+    if importlib.util.find_spec("ensurepip") is None:
+        raise SetupError(f"{executable} still has no ensurepip after {packages[0]} was installed.")
+
+
+def base_python() -> str:
+    """The Python outside of any virtual environment, so that `.venv` can be remade by its own Python."""
+    return getattr(sys, "_base_executable", None) or sys.executable
+
+
+def make_environment() -> None:
+    """Makes an empty virtual environment in place of whatever stands there.
+
+    Raises:
+        SetupError: When the old one cannot be removed or the new one cannot be made.
+    """
+    require_venv_module()
+    say(f"making .venv with Python {sys.version_info[0]}.{sys.version_info[1]} ...")
+    try:
+        if ENVIRONMENT.is_symlink() or ENVIRONMENT.is_file():
+            ENVIRONMENT.unlink()
+        ENVIRONMENT.mkdir(exist_ok=True)
+        unfinished_marker().touch()
+        # The marker outlives everything else, so that no half-removed environment is ever taken for a good one.
+        for entry in set(ENVIRONMENT.iterdir()) - {unfinished_marker()}:
+            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+    except OSError as error:
+        raise SetupError(f"{ENVIRONMENT} cannot be made ({error}). Close what uses it, or delete it.") from error
+    run_quietly([base_python(), "-I", "-m", "venv", str(ENVIRONMENT)], "Python could not make the virtual environment.")
+
+
+def install_everything() -> None:
+    """Installs the locked versions, then TokStudio itself as a link to these sources.
+
+    Raises:
+        SetupError: When pip fails, after its own output was shown.
+    """
+    pip = [str(program("python")), "-I", "-m", "pip", "install", "-q"]
+    unfinished_marker().touch()
+    say("installing the locked versions (some minutes the first time) ...")
+    failure = "The packages could not be installed; pip says above why. Is the network there?"
+    run_quietly([*pip, "--require-hashes", "-r", str(LOCK)], failure)
+    say("installing TokStudio itself ...")
+    run_quietly([*pip, "--no-deps", "--no-build-isolation", "-e", str(ROOT)], "TokStudio itself could not be built.")
+
+
+def set_up() -> None:
+    """Brings the virtual environment and the system libraries up to what these sources need; quick if they are.
+
+    Raises:
+        SetupError: When something is missing that a person must mend.
+    """
+    key = setup_key()
+    fault = environment_fault()
+    stamp = read_stamp()
+    if fault is not None or stamp.get("key") != key:
+        if fault is not None:
+            if ENVIRONMENT.exists():
+                say(f"the old .venv is not used: {fault}.")
+            make_environment()
+        try:
+            install_everything()
+        except SetupError:
+            # pip has ended by itself and cleaned up, so what is installed can serve the next try.
+            unfinished_marker().unlink()
+            raise
+        stamp = {"key": key, "root": str(ROOT), "plugins": []}
+        write_stamp(**stamp)
+        unfinished_marker().unlink()
+    needed = needed_plugins(sys.platform, dict(os.environ))
+    loaded = stamp.get("plugins")
+    if not isinstance(loaded, list) or not set(needed) <= set(loaded):
+        write_stamp(**{**stamp, "plugins": check_libraries(program("python"), needed)})
+
+
+# --- The commands -------------------------------------------------------------------------------------------------
+
+
+def app(arguments: list[str]) -> int:
+    """Opens the window on a sample corpus, or writes a picture of it where there is no display."""
+    set_up()
+    command = [str(program("python")), "-m", "tokstudio", "--demo", *arguments]
+    if has_display(sys.platform, dict(os.environ)):
+        say("opening the window ...")
+        return run_visibly(command)
+    say("No display found: running the demo without a window.")
+    variables = {"QT_QPA_PLATFORM": os.environ.get("QT_QPA_PLATFORM") or "offscreen"}
+    if any(argument.split("=")[0] == "--screenshot" for argument in arguments):
+        return run_visibly(command, variables)
+    PICTURE.unlink(missing_ok=True)
+    code = run_visibly([*command, "--screenshot", str(PICTURE)], variables)
+    if code == 0 and PICTURE.exists():
+        say(f"The picture of the window is {PICTURE}")
+        return 0
+    print(f"TokStudio: the demo ended with {code} and wrote no picture.", file=sys.stderr)
+    return code or 1
+
+
+def checks(arguments: list[str]) -> list[tuple[str, list[str]]]:
+    """What `test` runs, in order; pytest comes last, so that its summary ends the output."""
+    python = str(program("python"))
+    return [
+        ("linter", [str(program("ruff")), "check"]),
+        ("format", [str(program("ruff")), "format", "--check"]),
+        ("types", [python, "-m", "pyright"]),
+        ("import contracts", [str(program("lint-imports")), "--no-logo"]),
+        ("tests", [python, "-m", "pytest", *arguments]),
+    ]
+
+
+def test(arguments: list[str]) -> int:
+    """Runs all checks and stops at the first that fails, with its exit code."""
+    set_up()
+    variables = {
+        "QT_QPA_PLATFORM": os.environ.get("QT_QPA_PLATFORM") or "offscreen",
+        "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1",  # Else it asks the network for its newest version.
+    }
+    for name, command in checks(arguments):
+        say(f"{name} ...")
+        code = run_visibly(command, variables, cwd=ROOT)
+        if code != 0:
+            return code
+    return 0
+
+
+def benchmark_files(names: list[str]) -> list[Path]:
+    """The benchmarks to run: all, or those named.
+
+    Raises:
+        SetupError: When a name is none of them.
+    """
+    folder = ROOT / "tests" / "benchmarks"
+    there = {file.stem: file for file in sorted(folder.glob("*.py")) if file.stem[0] != "_" and file.stem != "conftest"}
+    wrong = [name for name in names if name not in there]
+    if wrong:
+        raise SetupError(f"There is no benchmark {wrong[0]}; there are: {', '.join(there) or 'none'}.")
+    return [there[name] for name in names] or list(there.values())
+
+
+def bench(arguments: list[str]) -> int:
+    """Runs the benchmarks one after another; each prints its own table."""
+    files = benchmark_files(arguments)
+    set_up()
+    codes = []
+    for file in files:
+        say(f"{file.name} ...")
+        variables = {"QT_QPA_PLATFORM": os.environ.get("QT_QPA_PLATFORM") or "offscreen"}
+        codes.append(run_visibly([str(program("python")), str(file)], variables, cwd=ROOT))
+    return max(codes, default=0)
+
+
+def lock(arguments: list[str]) -> int:
+    """Writes the locked versions anew; versions that still fit stay, unless `--upgrade` is given."""
+    uv = shutil.which("uv")
+    if uv is None:
+        raise SetupError("lock needs the program uv. Install it (for example: pipx install uv), then run this again.")
+    options = ["--universal", "--generate-hashes", "--no-header", "--no-annotate", "--no-emit-index-url", "-q"]
+    version = ".".join(map(str, MINIMUM_PYTHON))
+    where = ["--extra", "dev", "--python-version", version, "-o", "packaging/requirements.lock", "pyproject.toml"]
+    return run_visibly([uv, "pip", "compile", *options, *arguments, *where], cwd=ROOT)
+
+
+def setup(arguments: list[str]) -> int:
+    """Sets up and no more."""
+    if arguments:
+        raise SetupError(f"setup takes no arguments, but there is {arguments[0]}.")
+    set_up()
+    say(f"ready: {ENVIRONMENT}")
+    return 0
+
+
+def main(arguments: list[str]) -> int:
+    """Runs one command and gives the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # A path may hold what an old console cannot show.
+    if sys.version_info < MINIMUM_PYTHON:
+        version = ".".join(map(str, sys.version_info[:2]))
+        print(f"TokStudio needs Python 3.11 or newer; this is Python {version} ({sys.executable}).", file=sys.stderr)
+        print("Start it with a newer one, for example: python3.12 packaging/dev.py app", file=sys.stderr)
+        return 1
+    commands = {"app": app, "test": test, "setup": setup, "bench": bench, "lock": lock}
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(USAGE, end="")
+        return 0
+    if not arguments or arguments[0] not in commands:
+        print(USAGE, end="", file=sys.stderr)
+        return 2
+    try:
+        return commands[arguments[0]](arguments[1:])
+    except SetupError as error:
+        print(f"TokStudio: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,393 @@
+"""Files as people have them: in every encoding, broken, vanishing; and what is said about them."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import codecs
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from tokstudio.core import readers
+from tokstudio.core.corpus import Corpus
+from tokstudio.core.decoding import encoding_name
+from tokstudio.core.errors import ConfigError, CorpusError
+from tokstudio.core.progress import finish
+from tokstudio.core.readers import ENCODINGS, expand, read_folder, read_source
+
+needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="the system has no such files")
+
+# One folder for all examples of a test is enough: each writes the file anew.
+same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+MARKED = {
+    "utf-8": codecs.BOM_UTF8,
+    "utf-16-le": codecs.BOM_UTF16_LE,
+    "utf-16-be": codecs.BOM_UTF16_BE,
+    "utf-32-le": codecs.BOM_UTF32_LE,
+    "utf-32-be": codecs.BOM_UTF32_BE,
+}
+
+LETTERS = {
+    "windows-1252": "Während die Bäume schon grün waren, blühte draußen noch überall der späte Löwenzahn. Müßig ging "
+    "sie an den Häusern vorüber und zählte die Fenster, hinter denen Menschen saßen und Äpfel schälten.",
+    "windows-1251": "Утром мы вышли на рынок. Дождь уже кончился, и торговцы снова раскладывали яблоки и хлеб.",
+    "koi8-r": "Утром мы вышли на рынок. Дождь уже кончился, и торговцы снова раскладывали яблоки и хлеб.",
+    "shift_jis": "朝、わたしたちは市場へ出かけた。雨はもう止んでいて、店の人たちはまたりんごやパンを並べていた。",
+    "euc-jp": "朝、わたしたちは市場へ出かけた。雨はもう止んでいて、店の人たちはまたりんごやパンを並べていた。",
+    "gb18030": "早上我们去了市场。雨已经停了,商人们又把苹果和面包摆了出来。我在那里收到了一封信。",
+    "euc-kr": "아침에 우리는 시장에 갔다. 비는 이미 그쳤고 상인들은 다시 사과와 빵을 늘어놓고 있었다.",
+}
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Writes bytes to a file and reads it."""
+
+    def write_and_read(data, name="text.txt", **options):
+        (tmp_path / name).write_bytes(data)
+        return finish(read_source(tmp_path / name, **options))
+
+    return write_and_read
+
+
+def text_of(source):
+    return source.data.tobytes()
+
+
+@same_folder
+@given(text=st.text(min_size=1), encoding=st.sampled_from(sorted(MARKED)))
+def test_any_text_with_a_byte_order_mark_comes_back(read, text, encoding):
+    source = read(MARKED[encoding] + text.encode(encoding))
+    # Who writes UTF-16 and begins with a NUL has written the mark of UTF-32.
+    if not (encoding == "utf-16-le" and text[0] == "\0"):
+        assert text_of(source) == text.encode()
+        assert source.encoding == encoding
+        assert "byte order mark dropped" in source.note
+
+
+@same_folder
+@given(text=st.text(st.characters(codec="utf-8", exclude_characters="\0\ufeff"), min_size=1))
+def test_utf8_stays_byte_for_byte(read, text):
+    source = read(text.encode())
+    assert (text_of(source), source.encoding, source.note) == (text.encode(), "utf-8", "")
+
+
+@same_folder
+@given(data=st.binary(min_size=1))
+def test_chosen_as_bytes_everything_is_kept(read, data):
+    source = read(data, encoding="bytes")
+    assert (text_of(source), source.encoding, source.note) == (data, "bytes", "")
+
+
+@same_folder
+@given(data=st.one_of(st.binary(min_size=1), st.text(min_size=1).map(lambda text: text.encode() + b"\xff\xfe\0")))
+def test_whatever_is_detected_replaces_nothing(read, data):
+    assume(data not in MARKED.values())
+    source = read(data)
+    if source.encoding in ("bytes", "utf-8"):
+        mark = codecs.BOM_UTF8 if "mark dropped" in source.note else b""
+        assert mark + text_of(source) == data
+    else:
+        mark = MARKED[source.encoding] if "mark dropped" in source.note else b""
+        assert text_of(source).decode() == data.removeprefix(mark).decode(source.encoding)
+
+
+@pytest.mark.parametrize("encoding", sorted(LETTERS))
+@pytest.mark.parametrize("times", [1, 5000])
+def test_the_encoding_of_a_legacy_text_is_found(read, encoding, times):
+    text = (LETTERS[encoding] + "\r\n") * times
+    source = read(text.encode(encoding))
+    assert (source.encoding, text_of(source)) == (encoding, text.encode())
+
+
+def test_a_mark_of_utf8_is_believed(read):
+    source = read(codecs.BOM_UTF8 + b"h\0e\0l\0l\0o\0")
+    assert (source.encoding, text_of(source)) == ("utf-8", b"h\0e\0l\0l\0o\0")
+    assert source.note == "byte order mark dropped; holds 5 NUL bytes"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("text", ["Hello, reader\n", "Привет всем\n", "नमस्ते दुनिया\n", *LETTERS.values()])
+def test_utf16_without_a_mark_is_found(read, encoding, text):
+    text += " end\n"
+    source = read(text.encode(encoding))
+    assert (source.encoding, text_of(source)) == (encoding, text.encode())
+
+
+@pytest.mark.parametrize("data", [b"one\0two\0three", b"\0", b"\0" * 10, b"hello\0world!", b"a\0b"])
+def test_nul_bytes_in_utf8_stay_and_are_said(read, data):
+    source = read(data)
+    assert (source.encoding, text_of(source)) == ("utf-8", data)
+    assert source.note.startswith(f"holds {data.count(0)} NUL byte")
+
+
+def test_broken_utf8_is_kept_as_bytes_and_said(read):
+    data = "Größe, Länge, Höhe".encode() + b"\xff" + "für".encode()
+    source = read(data)
+    assert (source.encoding, text_of(source), source.note) == ("bytes", data, "1 byte is not UTF-8; kept as is")
+
+
+def test_broken_utf8_chosen_as_utf8_is_replaced_and_counted(read):
+    source = read("Größe\ufffd".encode() + b"\xff\xff", encoding="utf-8")
+    assert text_of(source).decode() == "Größe\ufffd\ufffd\ufffd"
+    assert (source.encoding, source.note) == ("utf-8", "2 places are not valid utf-8; shown as U+FFFD")
+
+
+@same_folder
+@given(
+    data=st.lists(st.sampled_from([b"a", b"\x81", b"\xff", "é".encode(), "\ufffd".encode(), b"\x9d"]), min_size=1),
+    encoding=st.sampled_from(["utf-8", "windows-1252", "shift_jis", "gb18030", "utf-16-le"]),
+)
+def test_a_chosen_encoding_decodes_as_python_does(read, data, encoding):
+    raw = b"".join(data)
+    source = read(raw, encoding=encoding)
+    assert text_of(source).decode() == raw.decode(encoding, "replace")
+    replaced = len(raw.decode(encoding, "replace")) - len(raw.decode(encoding, "ignore"))
+    assert ("U+FFFD" in source.note) == (replaced > 0)
+
+
+def test_characters_and_faults_at_the_borders_of_pieces_are_seen_once(read):
+    text = "€" * 100_000
+    assert text_of(read(text.encode("gb18030"), encoding="gb18030")) == text.encode()
+    odd = b"a" + ("中" * 10_000).encode("gb18030") + b"\xff."
+    assert read(odd, encoding="gb18030").note.startswith("1 place is")
+    broken = ("é" * 70_000).encode() + b"\xff" + ("é" * 70_000).encode() + b"\xc3"
+    source = read(broken)
+    assert (text_of(source), source.note) == (broken, "2 bytes are not UTF-8; kept as is")
+    assert read(broken, encoding="utf-8").note.startswith("2 places")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff\xd8", bytes(range(256)) * 50, b"\x1f\x8b\x08\0\xff\xfe\x01\x02" * 20_000],
+)
+def test_binary_data_is_read_as_bytes_and_said(read, data):
+    source = read(data)
+    assert (source.encoding, text_of(source), source.note) == ("bytes", data, "binary data; read as bytes")
+
+
+def test_a_mark_before_what_is_not_that_encoding_is_kept(read):
+    data = codecs.BOM_UTF16_LE + b"\x00\xd8\x00"
+    source = read(data)
+    assert (source.encoding, text_of(source)) == ("bytes", data)
+    assert source.note == "begins like utf-16-le but is not valid; read as bytes"
+
+
+def test_a_chosen_encoding_drops_its_own_mark_only(read):
+    assert text_of(read(codecs.BOM_UTF8 + b"a", encoding="utf-8")) == b"a"
+    assert text_of(read(codecs.BOM_UTF8 + b"a", encoding="windows-1252")) == "ï»¿a".encode()
+    assert text_of(read(codecs.BOM_UTF8 + b"a", encoding="bytes")) == codecs.BOM_UTF8 + b"a"
+    big = read(codecs.BOM_UTF16_BE + "a".encode("utf-16-be"), encoding="utf-16")
+    assert (text_of(big), big.encoding) == (b"a", "utf-16-be")
+
+
+def test_every_encoding_offered_can_be_chosen_under_any_of_its_names(read):
+    for encoding in ENCODINGS:
+        assert read(b"plain \n" * 8, encoding=encoding).encoding == encoding
+    assert [encoding_name(name) for name in ("cp1252", "LATIN1", "UTF8", "utf-8-sig", "sjis", "ASCII")] == [
+        *("windows-1252", "latin-1", "utf-8", "utf-8", "shift_jis", "ascii")
+    ]
+
+
+@pytest.mark.parametrize("name", ["klingon", "", "\0", "base64", "rot13", "zlib", "idna", "punycode", "undefined"])
+def test_what_is_no_encoding_of_text_is_refused(name):
+    with pytest.raises(ConfigError, match="Unknown encoding"):
+        encoding_name(name)
+
+
+def test_a_line_of_millions_of_bytes_is_one_document(read):
+    data = "no line feed, é, ".encode() * 300_000
+    source = read(data, documents="line")
+    assert (source.documents, source.bytes, text_of(source)) == (1, len(data), data)
+
+
+def test_lines_of_a_file_are_documents_and_crlf_stays(read):
+    source = read(b"one\r\n\r\ntwo", documents="line")
+    assert (source.ends.tolist(), text_of(source)) == ([5, 7, 10], b"one\r\n\r\ntwo")
+
+
+def test_reading_tells_how_far_it_is(tmp_path):
+    file = tmp_path / "long.txt"
+    file.write_bytes(b"abc\n" * 1_000_000)
+    steps = list(read_source(file, documents="line"))
+    assert all(0 <= step.done <= step.total for step in steps)
+    assert [step.done for step in steps if step.phase == "reading"] == [1 << 20, 2 << 20, 3 << 20, 4_000_000]
+    assert {step.phase for step in steps} == {"reading", "checking the encoding", "splitting"}
+
+
+@pytest.mark.parametrize("data", MARKED.values())
+def test_a_file_of_a_mark_alone_holds_no_text(read, data):
+    with pytest.raises(CorpusError, match=r"^text\.txt: the file holds no text\.$"):
+        read(data)
+
+
+def test_an_empty_file_is_named(read):
+    with pytest.raises(CorpusError, match=r"^text\.txt: the file is empty\.$"):
+        read(b"")
+
+
+def test_a_missing_file_is_named_and_its_cause_kept(tmp_path):
+    with pytest.raises(CorpusError, match=r"^gone\.txt: there is no such file or folder\.$") as caught:
+        finish(read_source(tmp_path / "gone.txt"))
+    assert isinstance(caught.value.__cause__, FileNotFoundError)
+    (tmp_path / "file").write_bytes(b"a")
+    with pytest.raises(CorpusError, match=r"^below\.txt: "):
+        finish(read_source(tmp_path / "file" / "below.txt"))
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(CorpusError, match="this is a folder, not a file"):
+        finish(read_source(tmp_path))
+
+
+def test_a_name_that_no_file_can_have_is_refused():
+    with pytest.raises(CorpusError, match="cannot be the name of a file"):
+        finish(read_source("a\0b"))
+
+
+@needs_posix
+def test_pipes_and_devices_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(CorpusError, match=f"^{path.name}: this is a device or a pipe"):
+            finish(read_source(path))
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (PermissionError(13, "Permission denied"), "you have no permission to read it."),
+        (OSError(5, "Input/output error"), "it cannot be read (Input/output error)."),
+        (MemoryError(), "the file is too large for the free memory of this computer."),
+    ],
+)
+def test_what_the_system_refuses_is_one_sentence(tmp_path, monkeypatch, fault, words):
+    def refuse(*arguments, **options):
+        raise fault
+
+    file = tmp_path / "a.txt"
+    file.write_bytes(b"a")
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(CorpusError) as caught:
+        finish(read_source(file))
+    assert str(caught.value) == f"a.txt: {words}"
+    assert caught.value.__cause__ is fault
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission_is_named(tmp_path):
+    file = tmp_path / "secret.txt"
+    file.write_bytes(b"a")
+    file.chmod(0)
+    with pytest.raises(CorpusError, match=r"^secret\.txt: you have no permission"):
+        finish(read_source(file))
+
+
+@needs_posix
+def test_a_file_larger_than_memory_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    file = tmp_path / "huge.txt"
+    with file.open("wb") as sparse:
+        sparse.truncate(1 << 30)
+    monkeypatch.setattr(readers, "_free_memory", lambda: 1 << 20)
+    with pytest.raises(CorpusError, match=r"^huge\.txt: the file is too large for the free memory"):
+        next(read_source(file))
+
+
+@needs_posix
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (lambda file: os.truncate(file, 10), "became shorter while it was read"),
+        (Path.unlink, "vanished while it was read"),
+    ],
+)
+def test_a_file_harmed_while_it_is_read_is_named(tmp_path, harm, words):
+    file = tmp_path / "live.txt"
+    file.write_bytes(b"a" * 3_000_000)
+    work = read_source(file)
+    next(work)
+    harm(file)
+    with pytest.raises(CorpusError, match=rf"^live\.txt: the file {words}"):
+        finish(work)
+
+
+def test_of_a_growing_file_what_was_there_is_read(tmp_path):
+    file = tmp_path / "log.txt"
+    file.write_bytes(b"a" * 2_000_000)
+    work = read_source(file)
+    next(work)
+    with file.open("ab") as log:
+        log.write(b"b" * 2_000_000)
+    source = finish(work)
+    assert text_of(source) == b"a" * 2_000_000
+    assert source.changed_on_disk()
+
+
+def test_reading_can_be_given_up(tmp_path):
+    file = tmp_path / "long.txt"
+    file.write_bytes(b"a" * 3_000_000)
+    work = read_source(file)
+    next(work)
+    work.close()
+    file.unlink()  # an open file could not be deleted everywhere
+    assert not file.exists()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Holds three texts among files that are none."""
+    files = {
+        "b.txt": b"b",
+        "a/z.py": b"z",
+        "a.txt": "é".encode("utf-16"),
+        "a/photo.jpg": b"\xff\xd8\xff\xe0\0\x10JFIF" * 10,
+        "a/empty.txt": b"",
+        ".hidden": b"text",
+        ".git/config": b"text",
+    }
+    for name, data in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    return tmp_path
+
+
+def test_a_folder_gives_its_texts_sorted_by_path(folder):
+    assert [file.relative_to(folder).as_posix() for file in read_folder(folder)] == ["a/z.py", "a.txt", "b.txt"]
+
+
+@needs_posix
+def test_links_pipes_and_loops_in_a_folder_do_no_harm(folder):
+    (folder / "loop").symlink_to(folder)
+    (folder / "broken").symlink_to("nowhere")
+    (folder / "linked.txt").symlink_to("b.txt")
+    os.mkfifo(folder / "pipe")
+    assert [file.name for file in read_folder(folder)] == ["z.py", "a.txt", "b.txt", "linked.txt"]
+
+
+def test_a_folder_without_text_is_named(tmp_path):
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "photo.jpg").write_bytes(b"\xff\xd8\0\0")
+    with pytest.raises(CorpusError, match=r"^photos: no text files in this folder\.$"):
+        read_folder(tmp_path / "photos")
+    with pytest.raises(CorpusError, match=r"^nowhere: there is no such file or folder\.$"):
+        read_folder(tmp_path / "nowhere")
+
+
+def test_folders_are_expanded_where_they_stand(folder):
+    given_paths = [folder / "missing.txt", folder / "a", str(folder / "b.txt")]
+    assert expand(given_paths) == [folder / "missing.txt", folder / "a" / "z.py", folder / "b.txt"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_a_name_that_is_no_text_can_still_be_shown(tmp_path):
+    path = os.fsencode(tmp_path) + b"/caf\xe9.txt"
+    Path(os.fsdecode(path)).write_bytes(b"a")
+    source = Corpus.from_files([os.fsdecode(path)]).sources[0]
+    assert source.name == "caf\ufffd.txt"
+    assert source.data.dtype == np.uint8

@@ -1,0 +1,156 @@
+"""Theme and icons: every role can be read, and what is on screen changes with the theme."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QColor, QFontMetricsF, QIcon, QPalette
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QApplication, QFrame, QPushButton
+
+from tokstudio.core.errors import TokStudioError
+from tokstudio.gui.icons import icon
+from tokstudio.gui.style_sheet import style_sheet
+from tokstudio.gui.theme import DARK, LIGHT, Palette, Theme, monospace_font
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of WCAG 2."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.fixture
+def undressed(qapp: QApplication):
+    """The application as it was, after a test has dressed it."""
+    font, palette, style = qapp.font(), qapp.palette(), qapp.style().name()
+    yield qapp
+    qapp.setStyleSheet("")
+    qapp.setStyle(style)
+    qapp.setPalette(palette)
+    qapp.setFont(font)
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+class TestContrast:
+    def test_text_on_tokens_reaches_seven_and_marks_three(self, palette: Palette):
+        assert len(set(palette.tokens)) == 8
+        assert min(contrast(palette.text, colour) for colour in palette.tokens) >= 7
+        assert min(contrast(palette.muted, colour) for colour in palette.tokens) >= 3
+        assert min(contrast(palette.accent, colour) for colour in palette.tokens) >= 3
+
+    def test_every_kind_of_text_can_be_read(self, palette: Palette):
+        for role in ("text", "muted", "accent", "error", "warning", "good"):
+            for ground in (palette.window, palette.surface):
+                assert contrast(getattr(palette, role), ground) >= 4.5, role
+        assert contrast(palette.on_accent, palette.accent) >= 4.5
+        assert contrast(palette.text, palette.accent_soft) >= 7
+
+    def test_the_edge_of_a_check_box_can_be_seen(self, palette: Palette):
+        assert contrast(palette.control, palette.surface) >= 3
+
+
+def test_switching_to_dark_says_so_once(qapp: QApplication, qtbot):
+    theme = Theme("light")
+    said = []
+    theme.changed.connect(lambda: said.append(theme.palette))
+    theme.set_mode("dark")
+    theme.set_mode("dark")
+    assert said == [DARK]
+
+
+def test_an_unknown_mode_follows_the_system(qapp: QApplication):
+    theme = Theme("dark")
+    theme.set_mode("mauve")  # as a settings file could say
+    assert theme.mode == "system"
+
+
+def test_an_applied_theme_dresses_the_application_and_dresses_it_again(undressed: QApplication, qtbot):
+    theme = Theme("light")
+    theme.apply(undressed)
+    card = QFrame()
+    card.setProperty("card", True)
+    card.resize(60, 60)
+    qtbot.addWidget(card)
+    assert card.grab().toImage().pixelColor(30, 30) == QColor(LIGHT.surface)
+    theme.set_mode("dark")
+    assert card.grab().toImage().pixelColor(30, 30) == QColor(DARK.surface)
+    assert undressed.palette().color(QPalette.ColorRole.Text) == QColor(DARK.text)
+    theme.set_mode("system")
+
+
+def test_a_primary_button_is_filled_with_the_accent(undressed: QApplication, qtbot):
+    Theme("light").apply(undressed)
+    button = QPushButton("Train")
+    button.setProperty("primary", True)
+    qtbot.addWidget(button)
+    assert button.grab().toImage().pixelColor(6, button.height() // 2) == QColor(LIGHT.accent)
+
+
+def test_text_size_scales_the_fonts_and_stays_in_bounds(undressed: QApplication, qtbot):
+    theme = Theme("light")
+    theme.apply(undressed)
+    with qtbot.waitSignal(theme.changed):
+        theme.set_text_size(26)
+    assert undressed.font().pixelSize() == 26
+    assert theme.monospace_font(14).pixelSize() == 28
+    theme.set_text_size(4000)
+    assert theme.text_size == 40
+
+
+def test_the_sheet_uses_images_in_the_colours_of_the_palette(tmp_path: Path, qapp: QApplication):
+    roles = {role: getattr(DARK, role) for role in Palette.__dataclass_fields__}
+    sheet = style_sheet(roles, lambda size: size, str(tmp_path))
+    written = list(tmp_path.glob("*.svg"))
+    assert written
+    assert all(QSvgRenderer(str(path)).isValid() and path.as_posix() in sheet for path in written)
+    assert "$" not in sheet
+
+
+def test_the_sheet_does_without_images_where_none_can_be_written(tmp_path: Path):
+    roles = {role: getattr(LIGHT, role) for role in Palette.__dataclass_fields__}
+    sheet = style_sheet(roles, lambda size: size, str(tmp_path / "absent"))
+    assert "url(" not in sheet
+    assert LIGHT.accent in sheet
+
+
+def test_digits_and_letters_of_the_monospace_font_have_one_width(qapp: QApplication):
+    metrics = QFontMetricsF(monospace_font(13))
+    assert metrics.horizontalAdvance("iiii") == metrics.horizontalAdvance("MMMM")
+
+
+def colours(shown: QIcon, mode: QIcon.Mode = QIcon.Mode.Normal) -> set[str]:
+    image = shown.pixmap(QSize(24, 24), 2.0, mode).toImage()
+    pixels = (image.pixelColor(x, y) for x in range(image.width()) for y in range(image.height()))
+    return {pixel.name().upper() for pixel in pixels if pixel.alpha() == 255}
+
+
+def test_an_icon_has_the_colour_of_its_role_and_follows_the_theme(qapp: QApplication):
+    theme = Theme("light")
+    train = icon("train", theme)
+    filled = icon("train", theme, "on_accent")
+    assert colours(train) == {LIGHT.text}
+    assert colours(train, QIcon.Mode.Disabled) == {LIGHT.disabled}
+    theme.set_mode("dark")
+    assert colours(train) == {DARK.text}
+    assert colours(filled) == {DARK.on_accent}
+
+
+def test_an_icon_has_as_many_pixels_as_the_screen(qapp: QApplication):
+    pixmap = icon("train", Theme("light")).pixmap(QSize(16, 16), 2.0)
+    assert pixmap.size() == QSize(32, 32)
+    assert pixmap.devicePixelRatio() == 2.0
+
+
+def test_an_icon_that_does_not_exist_is_an_error(qapp: QApplication):
+    with pytest.raises((TokStudioError, FileNotFoundError)):
+        icon("no-such-drawing", Theme("light"))

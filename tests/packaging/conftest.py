@@ -1,0 +1,28 @@
+"""The set-up programs as modules; they stand outside of the package and are found by their place."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def dev(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """`dev.py` as a module, gone again after the test."""
+    monkeypatch.syspath_prepend(str(ROOT / "packaging"))
+    yield import_module("dev")
+    del sys.modules["dev"], sys.modules["system"]
+
+
+@pytest.fixture
+def system(dev: ModuleType) -> ModuleType:
+    """The `system.py` that `dev` uses."""
+    return sys.modules["system"]

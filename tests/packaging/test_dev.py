@@ -1,0 +1,318 @@
+"""What `packaging/dev.py` decides: when `.venv` is made anew, what `test`, `app` and `bench` run, what the lock holds.
+
+Nothing is installed here; that the two commands work on a bare machine is for the README's commands themselves to show.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def studio(dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder that `dev` takes for the repository: a lock, a project file and no environment yet."""
+    root = tmp_path / "東 studio"
+    root.mkdir()
+    (root / "pyproject.toml").write_text("[project]\n", encoding="utf-8")
+    (root / "requirements.lock").write_text("numpy==2\n", encoding="utf-8")
+    monkeypatch.setattr(dev, "ROOT", root)
+    monkeypatch.setattr(dev, "LOCK", root / "requirements.lock")
+    monkeypatch.setattr(dev, "ENVIRONMENT", root / ".venv")
+    monkeypatch.setattr(dev, "PICTURE", root / "tokstudio-demo.png")
+    return root
+
+
+@pytest.fixture
+def steps(dev: ModuleType, studio: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The steps that `set_up` takes, recorded instead of done; the environment is there but empty."""
+    taken: list[str] = []
+
+    def make() -> None:
+        taken.append("make")
+        dev.ENVIRONMENT.mkdir(exist_ok=True)
+        dev.unfinished_marker().touch()
+
+    def install() -> None:
+        taken.append("install")
+        dev.unfinished_marker().touch()
+
+    def check(python: Path, needed: list[str]) -> list[str]:
+        taken.append("check " + " ".join(needed))
+        return needed
+
+    monkeypatch.setattr(dev, "make_environment", make)
+    monkeypatch.setattr(dev, "install_everything", install)
+    monkeypatch.setattr(dev, "check_libraries", check)
+    monkeypatch.setattr(dev, "needed_plugins", lambda platform, environment: ["offscreen"])
+    monkeypatch.setattr(dev, "environment_fault", lambda: None if dev.ENVIRONMENT.exists() else "it is not there")
+    return taken
+
+
+# --- When the environment is brought up to date -------------------------------------------------------------------
+
+
+def test_the_first_start_sets_everything_up_and_the_second_does_nothing(dev: ModuleType, steps: list[str]) -> None:
+    dev.set_up()
+    assert steps == ["make", "install", "check offscreen"]
+    steps.clear()
+    dev.set_up()
+    assert steps == []
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "requirements.lock"])
+def test_a_changed_project_or_lock_is_installed_into_the_same_environment(
+    dev: ModuleType, studio: Path, steps: list[str], name: str
+) -> None:
+    dev.set_up()
+    steps.clear()
+    with (studio / name).open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    dev.set_up()
+    assert steps == ["install", "check offscreen"]
+
+
+def test_a_display_that_came_later_has_its_libraries_checked(
+    dev: ModuleType, steps: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dev.set_up()
+    steps.clear()
+    monkeypatch.setattr(dev, "needed_plugins", lambda platform, environment: ["offscreen", "xcb"])
+    dev.set_up()
+    dev.set_up()
+    assert steps == ["check offscreen xcb"]
+
+
+def test_a_failed_installation_is_tried_again_in_the_same_environment(
+    dev: ModuleType, steps: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installs = dev.install_everything
+
+    def fail() -> None:
+        installs()
+        raise dev.SetupError("no network")
+
+    with monkeypatch.context() as without_network:
+        without_network.setattr(dev, "install_everything", fail)
+        with pytest.raises(dev.SetupError, match="no network"):
+            dev.set_up()
+    assert not dev.unfinished_marker().exists()
+    steps.clear()
+    dev.set_up()
+    assert steps == ["install", "check offscreen"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", "\0"])
+def test_a_damaged_stamp_counts_as_none(dev: ModuleType, studio: Path, text: str) -> None:
+    dev.ENVIRONMENT.mkdir()
+    (dev.ENVIRONMENT / "tokstudio-setup.json").write_text(text, encoding="utf-8")
+    assert dev.read_stamp() == {}
+
+
+def test_an_environment_whose_setup_was_killed_is_made_anew(dev: ModuleType, studio: Path) -> None:
+    dev.ENVIRONMENT.mkdir()
+    dev.unfinished_marker().touch()
+    assert dev.environment_fault() == "its set-up was interrupted"
+
+
+def test_an_environment_that_was_moved_is_made_anew(dev: ModuleType, studio: Path) -> None:
+    dev.ENVIRONMENT.mkdir()
+    dev.write_stamp(key="", root="/somewhere/else", plugins=[])
+    assert dev.environment_fault() == "the folder was moved"
+
+
+def test_an_environment_without_a_python_is_made_anew(dev: ModuleType, studio: Path) -> None:
+    dev.ENVIRONMENT.mkdir()
+    assert dev.environment_fault() == "its Python does not start"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="stands in for Python with a shell script")
+@pytest.mark.parametrize(
+    ("version", "pip", "fault"),
+    [
+        ("3 2 True", True, "it belongs to another Python"),
+        (f"{sys.version_info[0]} {sys.version_info[1]} False", True, "it belongs to another Python"),
+        (f"{sys.version_info[0]} {sys.version_info[1]} True", False, "it is incomplete"),
+        (f"{sys.version_info[0]} {sys.version_info[1]} True", True, None),
+    ],
+)
+def test_an_environment_is_kept_only_with_pip_and_our_python(
+    dev: ModuleType, studio: Path, version: str, pip: bool, fault: str | None
+) -> None:
+    dev.program("python").parent.mkdir(parents=True)
+    dev.program("python").write_text(f"#!/bin/sh\necho {version}\n", encoding="utf-8")
+    dev.program("python").chmod(0o755)
+    if pip:
+        dev.program("pip").touch()
+    assert dev.environment_fault() == fault
+
+
+def test_a_broken_environment_is_emptied_but_what_it_links_to_is_not(
+    dev: ModuleType, studio: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = studio / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "precious.txt").touch()
+    (dev.ENVIRONMENT / "lib").mkdir(parents=True)
+    (dev.ENVIRONMENT / "lib" / "old.py").touch()
+    try:
+        (dev.ENVIRONMENT / "lib64").symlink_to(elsewhere, target_is_directory=True)
+    except OSError:
+        pytest.skip("links may not be made here")
+    commands: list[list[str]] = []
+    monkeypatch.setattr(dev, "require_venv_module", lambda: None)
+    monkeypatch.setattr(dev, "run_quietly", lambda command, failure: commands.append(command))
+    dev.make_environment()
+    assert list(dev.ENVIRONMENT.iterdir()) == [dev.unfinished_marker()]
+    assert (elsewhere / "precious.txt").exists()
+    assert [command[-3:] for command in commands] == [["-m", "venv", str(dev.ENVIRONMENT)]]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="is about paths of Debian")
+@pytest.mark.parametrize("root", [False, True])
+def test_a_debian_without_its_venv_package_is_told_or_mended(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, root: bool
+) -> None:
+    installed: list[str] = []
+    monkeypatch.setattr(dev.importlib.util, "find_spec", lambda name: installed or None)
+    monkeypatch.setattr(dev, "base_python", lambda: "/usr/bin/python3.2")
+    monkeypatch.setattr(dev, "has_apt", lambda: True)
+    monkeypatch.setattr(dev, "is_root", lambda: root)
+    monkeypatch.setattr(dev, "install_packages", installed.extend)
+    package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"  # 3.2 is not what /usr/bin/python3 is.
+    if root:
+        dev.require_venv_module()
+        assert installed == [package]
+    else:
+        with pytest.raises(dev.SetupError, match=rf"sudo apt-get install .*{re.escape(package)}$"):
+            dev.require_venv_module()
+
+
+# --- The commands -------------------------------------------------------------------------------------------------
+
+
+def test_pytest_comes_last_and_gets_the_arguments(dev: ModuleType) -> None:
+    names = [name for name, _ in dev.checks([])]
+    assert names == ["linter", "format", "types", "import contracts", "tests"]
+    assert dev.checks(["-k", "playhead"])[-1][1][-4:] == ["-m", "pytest", "-k", "playhead"]
+
+
+def test_the_first_check_that_fails_ends_test_with_its_code(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+
+    def run(command: list[str], variables: dict[str, str], cwd: Path) -> int:
+        ran.append(command[-1])
+        return 3 if command[-1] == "pyright" else 0
+
+    monkeypatch.setattr(dev, "set_up", lambda: None)
+    monkeypatch.setattr(dev, "run_visibly", run)
+    assert dev.main(["test"]) == 3
+    assert ran == ["check", "--check", "pyright"]
+
+
+@pytest.mark.parametrize("display", [True, False])
+def test_app_opens_a_window_or_writes_a_picture(
+    dev: ModuleType, studio: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], display: bool
+) -> None:
+    ran: list[list[str]] = []
+
+    def run(command: list[str], variables: dict[str, str] | None = None) -> int:
+        ran.append(command)
+        if variables is not None:
+            assert variables["QT_QPA_PLATFORM"]
+            dev.PICTURE.touch()
+        return 0
+
+    monkeypatch.setattr(dev, "set_up", lambda: None)
+    monkeypatch.setattr(dev, "has_display", lambda platform, environment: display)
+    monkeypatch.setattr(dev, "run_visibly", run)
+    assert dev.main(["app", "book.txt"]) == 0
+    out = capsys.readouterr().out
+    if display:
+        assert [command[1:] for command in ran] == [["-m", "tokstudio", "--demo", "book.txt"]]
+        assert "No display" not in out
+    else:
+        assert ran[0][1:] == ["-m", "tokstudio", "--demo", "book.txt", "--screenshot", str(dev.PICTURE)]
+        assert "No display found" in out
+        assert str(dev.PICTURE) in out
+
+
+def test_app_without_a_display_does_not_claim_an_old_picture(
+    dev: ModuleType, studio: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dev.PICTURE.touch()
+    monkeypatch.setattr(dev, "set_up", lambda: None)
+    monkeypatch.setattr(dev, "has_display", lambda platform, environment: False)
+    monkeypatch.setattr(dev, "run_visibly", lambda command, variables: 0)
+    assert dev.main(["app"]) == 1
+    assert "wrote no picture" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("arguments", "code"), [([], 2), (["tset"], 2), (["--help"], 0), (["setup", "now"], 1)])
+def test_what_is_no_command_is_explained(
+    dev: ModuleType, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int
+) -> None:
+    assert dev.main(arguments) == code
+    printed = capsys.readouterr()
+    assert "setup" in printed.out + printed.err
+
+
+def test_an_old_python_gets_a_sentence(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(dev, "MINIMUM_PYTHON", (99, 0))
+    assert dev.main(["app"]) == 1
+    assert "needs Python 3.11 or newer" in capsys.readouterr().err
+
+
+def test_a_benchmark_that_is_not_there_is_named(dev: ModuleType, studio: Path) -> None:
+    folder = studio / "tests" / "benchmarks"
+    folder.mkdir(parents=True)
+    for name in ("train.py", "encode.py", "_corpora.py"):
+        (folder / name).touch()
+    assert [file.stem for file in dev.benchmark_files([])] == ["encode", "train"]
+    assert dev.benchmark_files(["train"]) == [folder / "train.py"]
+    with pytest.raises(dev.SetupError, match=r"no benchmark window; there are: encode, train"):
+        dev.benchmark_files(["window"])
+
+
+def test_dev_runs_as_a_program_from_any_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["dev.py", "--help"])
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with pytest.raises(SystemExit) as end:
+        runpy.run_path(str(ROOT / "packaging" / "dev.py"), run_name="__main__")
+    sys.modules.pop("system", None)
+    assert end.value.code == 0
+
+
+# --- The lock -----------------------------------------------------------------------------------------------------
+
+
+def test_the_lock_pins_what_the_project_asks_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    pins: dict[str, list[Version]] = {}
+    lock = (ROOT / "packaging" / "requirements.lock").read_text(encoding="utf-8")
+    for name, version in re.findall(r"^([\w.-]+)==([^\s;]+)", lock, flags=re.MULTILINE):
+        pins.setdefault(name.replace("_", "-").lower(), []).append(Version(version))
+    for requirement in map(Requirement, wanted):
+        versions = pins.get(requirement.name.replace("_", "-").lower(), [])
+        assert versions, f"{requirement.name} is not locked: python3 packaging/dev.py lock"
+        assert all(version in requirement.specifier for version in versions), requirement
+
+
+def test_the_lock_names_no_server() -> None:
+    assert "://" not in (ROOT / "packaging" / "requirements.lock").read_text(encoding="utf-8")

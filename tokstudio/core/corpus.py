@@ -1,0 +1,261 @@
+"""What a tokenizer is trained on: documents as bytes, and where they came from.
+
+Reading files is left to `readers`, counting what they hold to `statistics`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.errors import ConfigError, CorpusError
+from tokstudio.core.progress import Progress, Work, finish
+
+Text = str | bytes
+AnyPath = str | os.PathLike[str]
+
+DOCUMENTS = ("file", "line")
+
+# Small enough that no numpy call on a piece holds the interpreter for more than a few milliseconds.
+_PIECE = 1 << 18
+_DOCUMENTS_IN_A_PIECE = 1 << 14
+
+
+def to_utf8(text: Text) -> bytes:
+    r"""Gives the UTF-8 of a text; bytes stay as they are.
+
+    A pair of surrogates becomes its character and a lone one U+FFFD: `to_utf8("\ud83d\ude00")` is one emoji.
+    """
+    if isinstance(text, bytes):
+        return text
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+
+
+def check_documents(documents: str) -> None:
+    """Raises ConfigError unless `documents` is one of `DOCUMENTS`."""
+    if documents not in DOCUMENTS:
+        raise ConfigError(f'Documents must be "file" or "line", not "{documents}".')
+
+
+def document_ends(data: NDArray[np.uint8], documents: str) -> Work[NDArray[np.int64]]:
+    r"""Finds where each document ends in `data`: at its end only ("file"), or after every line feed ("line").
+
+    A line keeps its line feed: the ends of `b"ab\nc"` are 3 and 4.
+    """
+    check_documents(documents)
+    if documents == "file":
+        return np.array([len(data)], dtype=np.int64)
+    # Counted first, so that millions of ends need no second copy.
+    total = int(len(data) > 0 and data[-1] != ord("\n"))
+    for start in range(0, len(data), _PIECE):
+        total += int(np.count_nonzero(data[start : start + _PIECE] == ord("\n")))
+        yield Progress("splitting", start // 2, len(data))
+    ends, found = np.full(total, len(data), dtype=np.int64), 0
+    for start in range(0, len(data), _PIECE):
+        here = np.flatnonzero(data[start : start + _PIECE] == ord("\n"))
+        ends[found : found + len(here)] = here + (start + 1)
+        found += len(here)
+        yield Progress("splitting", (len(data) + start) // 2, len(data))
+    return ends
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """One place text came from: a file, a sample or what was pasted.
+
+    Attributes:
+        name: The file's name, "Pasted text", or the title of a sample.
+        path: Where the file is; None for pasted text and samples.
+        encoding: What it was read as, such as "utf-8" or "windows-1252"; "bytes" where nothing was decoded.
+        note: One short remark for the person, such as "byte order mark dropped"; mostly empty.
+        data: All documents, one after another, without separators; UTF-8 where it could be decoded. Read-only.
+        ends: Where each document ends in `data`, ascending. Read-only.
+        modified: The file's time of modification when it was read, in seconds since the epoch.
+        size_on_disk: The file's size when it was read.
+    """
+
+    name: str
+    path: Path | None
+    encoding: str
+    note: str
+    data: NDArray[np.uint8]
+    ends: NDArray[np.int64]
+    modified: float | None = None
+    size_on_disk: int | None = None
+
+    def __post_init__(self) -> None:
+        self.data.setflags(write=False)
+        self.ends.setflags(write=False)
+
+    @classmethod
+    def from_texts(cls, texts: Iterable[Text], name: str = "Pasted text") -> Source:
+        """Makes a source of texts at hand, each a document."""
+        parts = [to_utf8(text) for text in ([texts] if isinstance(texts, (str, bytes)) else texts)]
+        data = np.frombuffer(b"".join(parts), dtype=np.uint8)
+        ends = np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)), dtype=np.int64)
+        return cls(name, None, "utf-8" if _is_utf8(parts) else "bytes", "", data, ends)
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes of text there are."""
+        return len(self.data)
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are."""
+        return len(self.ends)
+
+    def split_work(self, documents: str) -> Work[Source]:
+        """Gives the same text as one document ("file") or a document a line ("line"), without reading it again."""
+        ends = yield from document_ends(self.data, documents)
+        return replace(self, ends=ends)
+
+    def changed_on_disk(self) -> bool:
+        """Says whether the file is another, or gone, since it was read; always False where there is no file."""
+        if self.path is None:
+            return False
+        try:
+            status = self.path.stat()
+        except OSError:
+            return True
+        return (status.st_mtime, status.st_size) != (self.modified, self.size_on_disk)
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """The documents a tokenizer is trained on, in order: those of the first source, then those of the next."""
+
+    sources: tuple[Source, ...]
+
+    @classmethod
+    def from_files(
+        cls, paths: AnyPath | Iterable[AnyPath], documents: str = "file", encoding: str | None = None
+    ) -> Corpus:
+        """Reads files in the order given, and the text files of a folder sorted by path.
+
+        Args:
+            paths: Files and folders.
+            documents: "file" for a document a file, "line" for a document a line, line feed included.
+            encoding: None to detect it for each file; "bytes" to decode nothing; else the name of an encoding.
+
+        Raises:
+            ConfigError: `documents` or `encoding` is unknown.
+            CorpusError: A file or a folder cannot be read, or holds no text.
+        """
+        return finish(cls.from_files_work(paths, documents, encoding))
+
+    @classmethod
+    def from_files_work(
+        cls, paths: AnyPath | Iterable[AnyPath], documents: str = "file", encoding: str | None = None
+    ) -> Work[Corpus]:
+        """Does what `from_files` does, in bounded pieces."""
+        from tokstudio.core.readers import expand_work, read_source
+
+        files = yield from expand_work([paths] if isinstance(paths, (str, os.PathLike)) else paths)
+        if not files:
+            raise CorpusError("No files were given: name at least one.")
+        sources: list[Source] = []
+        for file in files:
+            sources.append((yield from read_source(file, documents, encoding)))
+        return cls(tuple(sources))
+
+    @classmethod
+    def from_text(cls, text: Text) -> Corpus:
+        """Makes a corpus of one document."""
+        return cls.from_texts([text])
+
+    @classmethod
+    def from_texts(cls, texts: Iterable[Text]) -> Corpus:
+        """Makes a corpus of several documents."""
+        return cls((Source.from_texts(texts),))
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes of text there are."""
+        return sum(source.bytes for source in self.sources)
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are."""
+        return sum(source.documents for source in self.sources)
+
+    def iter_documents(self) -> Iterator[memoryview]:
+        """Gives each document's bytes in turn, without copying them."""
+        for source in self.sources:
+            view, start = source.data.data, 0
+            for first in range(0, source.documents, _DOCUMENTS_IN_A_PIECE):
+                ends: list[int] = source.ends[first : first + _DOCUMENTS_IN_A_PIECE].tolist()
+                for end in ends:
+                    yield view[start:end]
+                    start = end
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hexadecimal SHA-256 of all documents, each preceded by its length as 8 bytes, little endian."""
+        return finish(self.sha256_work())
+
+    def sha256_work(self) -> Work[str]:
+        """Computes `sha256` in bounded pieces, and keeps it."""
+        if "sha256" in self.__dict__:
+            return self.sha256
+        digest, done, total = hashlib.sha256(), 0, self.bytes
+        for source in self.sources:
+            for piece, size in _pieces_with_lengths(source.data, source.ends):
+                digest.update(piece.data)
+                done += size
+                yield Progress("hashing", done, total)
+        self.__dict__["sha256"] = digest.hexdigest()
+        return self.sha256
+
+
+def _is_utf8(parts: Iterable[bytes]) -> bool:
+    try:
+        for part in parts:
+            part.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _pieces_with_lengths(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.uint8], int]]:
+    """Yields the bytes to hash, and how many of them are text: many short documents at once, a long one in parts."""
+    first, start = 0, 0
+    while first < len(ends):
+        whole = int(np.searchsorted(ends, start + _PIECE, side="right"))
+        last = max(first + 1, min(whole, first + _DOCUMENTS_IN_A_PIECE))
+        end = int(ends[last - 1])
+        if end - start <= _PIECE:
+            yield _interleaved(data[start:end], ends[first:last] - start), end - start
+        else:
+            yield _lengths_as_bytes(np.array([end - start])), 0
+            for at in range(start, end, _PIECE):
+                part = data[at : min(at + _PIECE, end)]
+                yield part, len(part)
+        first, start = last, end
+
+
+def _interleaved(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.uint8]:
+    r"""Puts each document's length before it: data `b"ab"` with ends 1, 2 gives `1 "a" 1 "b"`, each 1 in 8 bytes."""
+    lengths = np.diff(ends, prepend=0)
+    starts = ends - lengths + 8 * np.arange(len(ends))
+    is_length = np.zeros(len(data) + 8 * len(ends), dtype=np.bool_)
+    is_length[starts[:, np.newaxis] + np.arange(8)] = True
+    mixed = np.empty(len(is_length), dtype=np.uint8)
+    mixed[is_length] = _lengths_as_bytes(lengths)
+    mixed[~is_length] = data
+    return mixed
+
+
+def _lengths_as_bytes(lengths: NDArray[np.int64]) -> NDArray[np.uint8]:
+    return lengths.astype("<i8").view(np.uint8)

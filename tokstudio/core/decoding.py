@@ -1,0 +1,305 @@
+"""Finds out in which encoding bytes are written, and turns them into UTF-8 by bounded pieces.
+
+What is UTF-8 stays as it is, byte for byte, and so does what cannot be decoded without loss. Files are for `readers`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import codecs
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.corpus import to_utf8
+from tokstudio.core.errors import ConfigError
+from tokstudio.core.progress import Progress, Work
+
+SAMPLE = 1 << 16  # as many bytes of a file's head are enough to judge by
+
+# Looked for where a text is neither UTF-8 nor UTF-16; of several that fit as well, the first is taken.
+# fmt: off
+_DETECTABLE = (
+    "windows-1252", "windows-1251", "koi8-r", "windows-1250", "windows-1253", "windows-1254", "windows-1255",
+    "windows-1256", "windows-1257", "iso-8859-2", "shift_jis", "cp932", "euc-jp", "gb18030", "big5", "euc-kr", "cp949",
+)
+# fmt: on
+
+ENCODINGS: tuple[str, ...] = (
+    *("utf-8", "bytes", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "latin-1", "iso-8859-15"),
+    *_DETECTABLE,
+    *("cp874", "windows-1258", "koi8-u", "cp437", "cp866", "mac-roman"),
+)
+
+# UTF-32 comes first: its little-endian mark begins with that of UTF-16.
+_MARKS = (
+    ("utf-8", codecs.BOM_UTF8),
+    ("utf-32-le", codecs.BOM_UTF32_LE),
+    ("utf-32-be", codecs.BOM_UTF32_BE),
+    ("utf-16-le", codecs.BOM_UTF16_LE),
+    ("utf-16-be", codecs.BOM_UTF16_BE),
+)
+_MARK_DROPPED = "byte order mark dropped"
+
+_CHECK = 1 << 17
+_COUNT = 1 << 20
+# Some decoders call back for every byte that is wrong; a piece of them must not hold the interpreter for long.
+_DECODE = 1 << 14
+_CONTROLS = np.isin(np.arange(256), [*range(0x20), 0x7F]) & ~np.isin(np.arange(256), list(b"\t\n\v\f\r\x1a\x1b"))
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """Bytes as they were understood.
+
+    Attributes:
+        encoding: One of `ENCODINGS`, or another that was asked for; "bytes" where nothing was decoded.
+        note: One short remark for the person; mostly empty.
+        data: The text as UTF-8, or the bytes as they are.
+    """
+
+    encoding: str
+    note: str
+    data: NDArray[np.uint8]
+
+
+def encoding_name(encoding: str) -> str:
+    """Gives an encoding its usual name, such as "windows-1252" for "cp1252".
+
+    Raises:
+        ConfigError: There is no such encoding of text.
+    """
+    if encoding in (*ENCODINGS, "utf-16", "utf-32"):
+        return encoding
+    try:
+        b"\xff".decode(encoding, "replace")  # refuses codecs that are not for text or cannot replace
+        known = codecs.lookup(encoding).name
+    except (LookupError, ValueError) as error:
+        raise ConfigError(f"Unknown encoding {encoding!r}: use one like utf-8, windows-1252 or bytes.") from error
+    usual = {codecs.lookup(name).name: name for name in ENCODINGS if name != "bytes"}
+    return usual.get(known, known.removesuffix("-sig"))
+
+
+def decode(raw: NDArray[np.uint8], encoding: str) -> Work[Decoded]:
+    """Decodes bytes in a chosen encoding; what is not valid in it becomes U+FFFD and is counted in the note."""
+    if encoding == "bytes":
+        return Decoded("bytes", "", raw)
+    if encoding in ("utf-16", "utf-32"):
+        encoding += "-be" if f"{encoding}-be" in _marks_of(raw) else "-le"
+    mark = _marks_of(raw).get(encoding, b"")
+    text = raw[len(mark) :]
+    if encoding == "utf-8" and (yield from _is_utf8(text)):
+        return Decoded(encoding, _note(_MARK_DROPPED if mark else ""), text)
+    text, replaced = yield from _transcoded(text, encoding, "replace")
+    wrong = f"{_number(replaced, 'place is', 'places are')} not valid {encoding}; shown as U+FFFD" if replaced else ""
+    return Decoded(encoding, _note(_MARK_DROPPED if mark else "", wrong), text)
+
+
+def detect(raw: NDArray[np.uint8]) -> Work[Decoded]:
+    """Finds the encoding of bytes and decodes them, or keeps them as bytes: no byte is ever replaced.
+
+    In this order: a byte order mark, UTF-16 without one, UTF-8, UTF-8 with a few faults, other encodings by what they
+    spell, bytes.
+    """
+    marks = _marks_of(raw)
+    wide = [encoding for encoding in marks if encoding != "utf-8"]
+    for encoding in wide:
+        try:
+            text, _ = yield from _transcoded(raw[len(marks[encoding]) :], encoding, "strict")
+        except UnicodeDecodeError:
+            continue
+        return Decoded(encoding, _MARK_DROPPED, text)
+    text = raw[len(marks.get("utf-8", b"")) :]
+    dropped = _MARK_DROPPED if len(text) < len(raw) else ""
+    is_utf8 = yield from _is_utf8(text)
+    for encoding in [] if dropped else _utf16_without_mark(text[:SAMPLE], is_utf8):
+        try:
+            decoded, _ = yield from _transcoded(text, encoding, "strict")
+        except UnicodeDecodeError:
+            continue
+        return Decoded(encoding, "", decoded)
+    if is_utf8:
+        zeros = yield from _count_zeros(text)
+        return Decoded("utf-8", _note(dropped, f"holds {_number(zeros, 'NUL byte')}" if zeros else ""), text)
+    wrong, characters = yield from _count_utf8(text)
+    # Text in other encodings has more than twice as many bytes that are not UTF-8 as characters that happen to be.
+    if dropped or wrong <= characters:
+        return Decoded("bytes", _note(dropped, f"{_number(wrong, 'byte is', 'bytes are')} not UTF-8; kept as is"), text)
+    if wide:
+        return Decoded("bytes", f"begins like {wide[-1]} but is not valid; read as bytes", raw)
+    if _looks_binary(raw[:SAMPLE]):
+        return Decoded("bytes", "binary data; read as bytes", raw)
+    return (yield from _detect_by_content(raw))
+
+
+def code_points(data: NDArray[np.uint8]) -> Iterator[tuple[NDArray[np.uint32], int]]:
+    """Decodes UTF-8 by pieces: yields code points and how many bytes were read for them.
+
+    A byte that is not UTF-8 gives U+DC80 to U+DCFF, which no valid UTF-8 does.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    for start in range(0, len(data), _CHECK):
+        piece = data[start : start + _CHECK]
+        text = decoder.decode(piece.tobytes(), start + _CHECK >= len(data))
+        # numpy copies the characters as they are, where a codec would stop at every surrogate.
+        points = np.array([text]).view(np.uint32) if text else np.zeros(0, dtype=np.uint32)
+        yield points, len(piece)
+
+
+def seems_text(head: NDArray[np.uint8]) -> bool:
+    """Judges by the first bytes of a file whether a person would call it text."""
+    return bool(_marks_of(head) or _utf16_without_mark(head, True)) or not _looks_binary(head)
+
+
+def _marks_of(raw: NDArray[np.uint8]) -> dict[str, bytes]:
+    head = raw[:4].tobytes()
+    return {encoding: mark for encoding, mark in _MARKS if head.startswith(mark)}
+
+
+def _note(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)
+
+
+def _number(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _is_utf8(data: NDArray[np.uint8]) -> Work[bool]:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in range(0, len(data), _CHECK):
+        try:
+            decoder.decode(data[start : start + _CHECK].tobytes(), start + _CHECK >= len(data))
+        except UnicodeDecodeError:
+            return False
+        yield Progress("checking the encoding", start, len(data))
+    return True
+
+
+def _count_utf8(data: NDArray[np.uint8]) -> Work[tuple[int, int]]:
+    """Counts the bytes that are not UTF-8, and the characters of several bytes that are."""
+    wrong, wide, done = 0, 0, 0
+    for points, size in code_points(data):
+        wrong_here = int(np.count_nonzero((points & 0xFFFFFF80) == 0xDC80))
+        wrong += wrong_here
+        wide += int(np.count_nonzero(points >= 0x80)) - wrong_here
+        done += size
+        yield Progress("checking the encoding", done, len(data))
+    return wrong, wide
+
+
+def _count_zeros(data: NDArray[np.uint8]) -> Work[int]:
+    zeros = 0
+    for start in range(0, len(data), _COUNT):
+        piece = data[start : start + _COUNT]
+        zeros += len(piece) - int(np.count_nonzero(piece))
+        yield Progress("checking the encoding", start, len(data))
+    return zeros
+
+
+def _looks_binary(sample: NDArray[np.uint8]) -> bool:
+    """Says whether there is a NUL, or a control character among a hundred bytes."""
+    counts = np.bincount(sample, minlength=256)
+    return bool(counts[0]) or 100 * int(counts[_CONTROLS].sum()) > len(sample)
+
+
+def _utf16_without_mark(sample: NDArray[np.uint8], is_utf8: bool) -> list[str]:
+    """Gives the byte orders in which a text looks like UTF-16, the likelier one first.
+
+    The high bytes of its spaces and line ends are zeros. Most alphabets have high bytes below 0x20, so that their
+    UTF-16 is valid UTF-8 too, with a control character in every other place: no text in UTF-8 looks so.
+    """
+    if len(sample) % 2 or len(sample) < 8:
+        return []
+    units = sample.reshape(-1, 2)
+    zeros = np.count_nonzero(units == 0, axis=0).tolist()
+    found: list[str] = []
+    for encoding, high in sorted((("utf-16-le", 1), ("utf-16-be", 0)), key=lambda order: -zeros[order[1]]):
+        if not zeros[high] or (is_utf8 and 2 * np.count_nonzero(units[:, high] < 0x20) < len(units)):
+            continue
+        try:
+            text = codecs.getincrementaldecoder(encoding)().decode(sample.tobytes())
+        except UnicodeDecodeError:
+            continue
+        if _is_plausible(text):
+            found.append(encoding)
+    return found
+
+
+def _is_plausible(text: str) -> bool:
+    """Says whether nearly all characters are assigned ones, and none is a NUL."""
+    counts = Counter(text)
+    odd = sum(
+        number
+        for character, number in counts.items()
+        if unicodedata.category(character) in {"Cc", "Cn", "Co"} and character not in "\t\n\v\f\r\x1a\x1b"
+    )
+    return "\0" not in counts and 200 * odd <= len(text)
+
+
+def _detect_by_content(raw: NDArray[np.uint8]) -> Work[Decoded]:
+    """Asks charset-normalizer, and takes its best answer in which all of the bytes are valid."""
+    from charset_normalizer import CharsetMatch, CharsetMatches, from_bytes
+
+    sample, found, names = _sample(raw), list[CharsetMatch](), dict[str, str]()
+    for number, encoding in enumerate(_DETECTABLE):
+        # One call for each keeps the interpreter free in between.
+        for match in from_bytes(sample, cp_isolation=[encoding], enable_fallback=False):
+            found.append(match)
+            names[match.encoding] = encoding
+        yield Progress("checking the encoding", number, len(_DETECTABLE))
+    for match in CharsetMatches(found):
+        encoding = names[match.encoding]
+        try:
+            text, _ = yield from _transcoded(raw, encoding, "strict")
+        except UnicodeDecodeError:
+            continue
+        return Decoded(encoding, "", text)
+    return Decoded("bytes", "encoding not recognised; read as bytes", raw)
+
+
+def _sample(raw: NDArray[np.uint8]) -> bytes:
+    """Takes bytes from the beginning and from the middle, cut where no encoding has the middle of a character."""
+    if len(raw) <= 2 * SAMPLE:
+        return raw.tobytes()
+    middle = len(raw) // 2
+    return b"".join(_cut(raw[start : start + SAMPLE]) for start in (0, middle))
+
+
+def _cut(piece: NDArray[np.uint8]) -> bytes:
+    borders = np.flatnonzero(piece < 0x30)  # no second byte is so small in any of them
+    return piece[borders[0] : borders[-1]].tobytes() if len(borders) else piece.tobytes()
+
+
+def _transcoded(data: NDArray[np.uint8], encoding: str, errors: str) -> Work[tuple[NDArray[np.uint8], int]]:
+    """Turns text in `encoding` into UTF-8, and counts the places replaced by U+FFFD."""
+    decoder, without = (codecs.getincrementaldecoder(encoding)(handling) for handling in (errors, "ignore"))
+    pieces: list[bytes] = []
+    replaced = 0
+    for start in range(0, len(data), _DECODE):
+        piece, final = data[start : start + _DECODE].tobytes(), start + _DECODE >= len(data)
+        state = decoder.getstate()
+        text = decoder.decode(piece, final)
+        if errors == "replace" and "\ufffd" in text:
+            # A U+FFFD may as well stand in the text itself: what "ignore" drops was replaced.
+            without.setstate(state)
+            replaced += len(text) - len(without.decode(piece, final))
+        pieces.append(to_utf8(text))
+        yield Progress("decoding", start, len(data))
+    return (yield from _joined(pieces)), replaced
+
+
+def _joined(pieces: list[bytes]) -> Work[NDArray[np.uint8]]:
+    """Joins pieces and lets go of each, so that the text is not held twice for long."""
+    whole = np.empty(sum(map(len, pieces)), dtype=np.uint8)
+    done = 0
+    pieces.reverse()
+    while pieces:
+        piece = pieces.pop()
+        whole[done : done + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
+        done += len(piece)
+        yield Progress("decoding", done, len(whole))
+    return whole

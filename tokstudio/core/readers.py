@@ -1,0 +1,188 @@
+"""Reads files and folders into sources, and says in one sentence what is wrong with them.
+
+What bytes mean is left to `decoding`; documents and hashes to `corpus`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.corpus import AnyPath, Source, check_documents, document_ends, to_utf8
+from tokstudio.core.decoding import ENCODINGS as ENCODINGS
+from tokstudio.core.decoding import SAMPLE, decode, detect, encoding_name, seems_text
+from tokstudio.core.errors import CorpusError
+from tokstudio.core.progress import Progress, Work, finish
+
+_PIECE = 1 << 20
+
+
+def read_source(path: AnyPath, documents: str = "file", encoding: str | None = None) -> Work[Source]:
+    """Reads one file, in bounded pieces.
+
+    Args:
+        path: A regular file.
+        documents: "file" for one document, "line" for a document a line.
+        encoding: None to detect it; "bytes" to decode nothing; else the name of an encoding.
+
+    Raises:
+        ConfigError: `documents` or `encoding` is unknown.
+        CorpusError: The file cannot be read, is empty, or changed while it was read.
+    """
+    check_documents(documents)
+    chosen = None if encoding is None else encoding_name(encoding)
+    path = Path(path)
+    with _said_plainly(path):
+        raw, status = yield from _read(path)
+        decoded = yield from (detect(raw) if chosen is None else decode(raw, chosen))
+        if not len(decoded.data):
+            raise CorpusError(f"{_name(path)}: the file holds no text.")
+        ends = yield from document_ends(decoded.data, documents)
+    return Source(
+        _name(path), path, decoded.encoding, decoded.note, decoded.data, ends, status.st_mtime, status.st_size
+    )
+
+
+def read_folder(path: AnyPath) -> list[Path]:
+    """Lists the files in a folder and its folders that hold text, sorted by path; hidden ones and binaries left out.
+
+    Raises:
+        CorpusError: The folder cannot be read or holds no such file.
+    """
+    return finish(read_folder_work(path))
+
+
+def read_folder_work(path: AnyPath) -> Work[list[Path]]:
+    """Does what `read_folder` does, in bounded pieces."""
+    root, found = Path(path), list[Path]()
+    folders = [root]
+    while folders:
+        folder = folders.pop()
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            if folder != root:
+                continue
+            with _said_plainly(root):
+                raise
+        for entry in entries:
+            # What cannot be looked at is left out, as what is no text: files come and go.
+            with suppress(OSError):
+                if _is_hidden(entry):
+                    pass
+                elif entry.is_dir(follow_symlinks=False):
+                    folders.append(Path(entry.path))
+                elif _holds_text(Path(entry.path)):
+                    found.append(Path(entry.path))
+            yield Progress("looking for text", len(found))
+    if not found:
+        raise CorpusError(f"{_name(root)}: no text files in this folder.")
+    return sorted(found, key=lambda file: file.relative_to(root).parts)
+
+
+def expand(paths: Iterable[AnyPath]) -> list[Path]:
+    """Puts in the place of each folder its text files; files stay as given, whether they exist or not."""
+    return finish(expand_work(paths))
+
+
+def expand_work(paths: Iterable[AnyPath]) -> Work[list[Path]]:
+    """Does what `expand` does, in bounded pieces."""
+    files: list[Path] = []
+    for path in map(Path, paths):
+        if os.path.isdir(path):
+            files += yield from read_folder_work(path)
+        else:
+            files.append(path)
+    return files
+
+
+def _read(path: Path) -> Work[tuple[NDArray[np.uint8], os.stat_result]]:
+    """Reads as many bytes as the file had when it was opened; it may grow meanwhile, but not shrink or vanish."""
+    _refuse_irregular(path)
+    with path.open("rb", buffering=0) as file:
+        status = os.fstat(file.fileno())
+        size, free = status.st_size, _free_memory()
+        if not size:
+            raise CorpusError(f"{_name(path)}: the file is empty.")
+        if free is not None and size > free:
+            raise MemoryError
+        raw = np.empty(size, dtype=np.uint8)
+        view, done = raw.data, 0
+        while done < size:
+            read = file.readinto(view[done : done + _PIECE])
+            if not read:
+                raise CorpusError(f"{_name(path)}: the file became shorter while it was read; try again.")
+            done += read
+            yield Progress("reading", done, size)
+        if not path.exists():
+            raise CorpusError(f"{_name(path)}: the file vanished while it was read.")
+        if os.fstat(file.fileno()).st_size < size:
+            raise CorpusError(f"{_name(path)}: the file became shorter while it was read; try again.")
+    raw.setflags(write=False)
+    return raw, status
+
+
+def _refuse_irregular(path: Path) -> None:
+    try:
+        mode = path.stat().st_mode
+    except ValueError as error:  # a NUL in the path
+        raise CorpusError(f"{_name(path)}: this cannot be the name of a file.") from error
+    if stat.S_ISDIR(mode):
+        raise CorpusError(f"{_name(path)}: this is a folder, not a file.")
+    if not stat.S_ISREG(mode):
+        raise CorpusError(f"{_name(path)}: this is a device or a pipe, not a file of text.")
+
+
+@contextmanager
+def _said_plainly(path: Path) -> Generator[None]:
+    """Tells in one sentence what the system refused."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise CorpusError(f"{_name(path)}: there is no such file or folder.") from error
+    except PermissionError as error:
+        raise CorpusError(f"{_name(path)}: you have no permission to read it.") from error
+    except MemoryError as error:
+        raise CorpusError(f"{_name(path)}: the file is too large for the free memory of this computer.") from error
+    except OSError as error:
+        raise CorpusError(f"{_name(path)}: it cannot be read ({error.strerror or error}).") from error
+
+
+def _name(path: Path) -> str:
+    """Gives the name to show; a name that is no text on this system must not break the window that shows it."""
+    return to_utf8(path.name or str(path)).decode()
+
+
+def _free_memory() -> int | None:
+    """Gives the bytes of memory a program may still take; where only all of it is known, all; else None."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _is_hidden(entry: os.DirEntry[str]) -> bool:
+    attributes = getattr(entry.stat(follow_symlinks=False), "st_file_attributes", 0)
+    return entry.name.startswith(".") or bool(attributes & stat.FILE_ATTRIBUTE_HIDDEN)
+
+
+def _holds_text(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = np.frombuffer(file.read(SAMPLE), dtype=np.uint8)
+    return len(head) > 0 and seems_text(head)

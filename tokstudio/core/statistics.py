@@ -1,0 +1,156 @@
+"""What a corpus holds, counted: characters, lines, scripts; and the first lines of a source.
+
+Bytes that are not UTF-8 are counted apart and are no characters. Works in bounded pieces over numpy arrays.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.decoding import code_points
+from tokstudio.core.progress import Progress, Work
+
+_PIECE = 1 << 17
+_PREVIEW_BYTES = 1 << 16
+_INVALID = slice(0xDC80, 0xDD00)
+
+# The scripts of living languages, the frequent ones first; letters of all others are told as "Other".
+# fmt: off
+_SCRIPTS = (
+    "Latin", "Cyrillic", "Han", "Hiragana", "Katakana", "Hangul", "Arabic", "Devanagari", "Greek", "Hebrew", "Thai",
+    "Bengali", "Tamil", "Telugu", "Kannada", "Malayalam", "Gujarati", "Gurmukhi", "Oriya", "Sinhala", "Georgian",
+    "Armenian", "Ethiopic", "Khmer", "Lao", "Myanmar", "Tibetan", "Mongolian", "Thaana", "Syriac", "Cherokee",
+    "Canadian_Aboriginal", "Bopomofo", "Yi", "Tifinagh", "Nko", "Vai", "Javanese", "Balinese", "Sundanese", "Ol_Chiki",
+    "Meetei_Mayek", "Chakma", "Lisu", "New_Tai_Lue", "Tai_Le", "Tai_Tham", "Adlam", "Osage", "Coptic", "Runic",
+    "Gothic", "Ogham",
+)
+# fmt: on
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a corpus holds.
+
+    Attributes:
+        bytes: Bytes of text.
+        documents: Documents.
+        characters: Unicode characters.
+        lines: Lines; a document's last line counts with or without a line feed, an empty document has none.
+        distinct_characters: How many different characters there are.
+        invalid_bytes: Bytes that are part of no UTF-8 character.
+        scripts: Each script with its share of the letters (and of the marks on them), the largest first.
+        longest_line_bytes: Bytes of the longest line, without its line feed.
+    """
+
+    bytes: int
+    documents: int
+    characters: int
+    lines: int
+    distinct_characters: int
+    invalid_bytes: int
+    scripts: tuple[tuple[str, float], ...]
+    longest_line_bytes: int
+
+
+def statistics_work(corpus: Corpus) -> Work[Statistics]:
+    """Counts what `corpus` holds, in bounded pieces."""
+    counts = np.zeros(0x110000, dtype=np.int64)
+    lines = longest = done = 0
+    for source in corpus.sources:
+        more, longest_here = yield from _lines(source)
+        lines, longest = lines + more, max(longest, longest_here)
+        for points, size in _characters(source):
+            np.add.at(counts, points, 1)
+            done += size
+            yield Progress("counting characters", done, corpus.bytes)
+    invalid = int(counts[_INVALID].sum())
+    counts[_INVALID] = 0
+    scripts = yield from _scripts(counts)
+    return Statistics(
+        bytes=corpus.bytes,
+        documents=corpus.documents,
+        characters=int(counts.sum()),
+        lines=lines,
+        distinct_characters=int(np.count_nonzero(counts)),
+        invalid_bytes=invalid,
+        scripts=scripts,
+        longest_line_bytes=longest,
+    )
+
+
+def preview(source: Source, lines: int = 200) -> str:
+    """Gives the first lines of a source, and never more than its first 64 KiB."""
+    whole = source.bytes <= _PREVIEW_BYTES
+    text = codecs.utf_8_decode(source.data[:_PREVIEW_BYTES].tobytes(), "replace", whole)[0]
+    return "\n".join(text.split("\n", lines)[:lines])
+
+
+def _lines(source: Source) -> Work[tuple[int, int]]:
+    """Counts lines and finds the length of the longest: a line ends after a line feed and where its document ends."""
+    data, ends = source.data, source.ends
+    lines = longest = line_start = 0
+    for start in range(0, len(data), _PIECE):
+        piece = data[start : start + _PIECE]
+        is_feed = piece == ord("\n")
+        is_last = is_feed.copy()
+        first, last = np.searchsorted(ends, [start, start + len(piece)], side="right").tolist()
+        is_last[ends[first:last] - (start + 1)] = True
+        last_bytes = np.flatnonzero(is_last)
+        if len(last_bytes):
+            lengths = np.diff(last_bytes + (start + 1), prepend=line_start) - is_feed[last_bytes]
+            longest = max(longest, int(lengths.max()))
+            lines += len(last_bytes)
+            line_start = start + int(last_bytes[-1]) + 1
+        yield Progress("counting lines", start + len(piece), len(data))
+    return lines, longest
+
+
+def _characters(source: Source) -> Iterator[tuple[NDArray[np.uint32], int]]:
+    """Yields code points and how many bytes they took; no character reaches from one document into the next."""
+    start = 0
+    for stop in [*_split_characters(source), source.bytes]:
+        yield from code_points(source.data[start:stop])
+        start = stop
+
+
+def _split_characters(source: Source) -> list[int]:
+    """Finds the document borders that have a continuation byte behind them; mostly there are none."""
+    found: list[int] = []
+    for first in range(0, source.documents, _PIECE):
+        ends = source.ends[first : first + _PIECE]
+        ends = ends[ends < source.bytes]
+        found += ends[(source.data[ends] & 0xC0) == 0x80].tolist()
+    return found
+
+
+def _scripts(counts: NDArray[np.int64]) -> Work[tuple[tuple[str, float], ...]]:
+    """Shares out the letters counted in `counts`, by code point, among the scripts."""
+    import regex
+
+    distinct = np.flatnonzero(counts).astype("<u4").tobytes().decode("utf-32-le", "ignore")
+    letters = "".join(regex.findall(r"[[\p{L}\p{M}]--[\p{Script=Common}\p{Script=Inherited}]]+", distinct, regex.V1))
+    total = _total(counts, letters)
+    shares: list[tuple[str, float]] = []
+    for script in _SCRIPTS:
+        if not letters:
+            break
+        others = regex.sub(rf"\p{{Script={script}}}+", "", letters)
+        if len(others) < len(letters):
+            share = (_total(counts, letters) - _total(counts, others)) / total
+            shares.append((script.replace("_", " "), share))
+            letters = others
+        yield Progress("counting scripts")
+    if letters:
+        shares.append(("Other", _total(counts, letters) / total))
+    return tuple(sorted(shares, key=lambda share: -share[1]))
+
+
+def _total(counts: NDArray[np.int64], characters: str) -> int:
+    return int(counts[np.frombuffer(characters.encode("utf-32-le"), dtype="<u4")].sum())

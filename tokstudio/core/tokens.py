@@ -1,0 +1,114 @@
+"""The tokens of a vocabulary as bytes, made from its merges when they are asked for.
+
+Where merges go on to pairs that occur once, tokens grow as long as the corpus and all of them together are quadratic in
+it; so long ones are not kept.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+_LONGEST_KEPT = 512
+
+
+class TokenParts:
+    """How every token is made: its bytes, or the two tokens it joins. Shared by all tokenizers of one run.
+
+    Attributes:
+        size: Highest id + 1.
+        left: int32 [size], id of the left part, -1 where the token is not made by a merge.
+        right: int32 [size], id of the right part, likewise.
+        lengths: int64 [size], bytes of each token; -1 for an id that is not in use.
+    """
+
+    def __init__(self, base: dict[int, bytes], merges: NDArray[np.int32], results: NDArray[np.int32]) -> None:
+        self.size = max([*base, *(int(results.max()) for _ in range(len(results) > 0))], default=-1) + 1
+        self.left = np.full(self.size, -1, np.int32)
+        self.right = np.full(self.size, -1, np.int32)
+        # Backwards, so that of several merges with one result the first counts.
+        self.left[results[::-1]], self.right[results[::-1]] = merges[::-1, 0], merges[::-1, 1]
+        self._known: dict[int, bytes] = dict(base)
+        self.lengths = self._measure(base, merges, results)
+
+    def __getitem__(self, token: int) -> bytes:
+        return self.prefix(token, None)
+
+    def prefix(self, token: int, limit: int | None) -> bytes:
+        """The first `limit` bytes of a token (None: all), without making the rest."""
+        known = self._known.get(token)
+        if known is not None:
+            return known if limit is None else known[:limit]
+        parts: list[bytes] = []
+        length, waiting = 0, [token]
+        while waiting and (limit is None or length < limit):
+            part = waiting.pop()
+            known = self._known.get(part)
+            if known is None:
+                waiting += (int(self.right[part]), int(self.left[part]))
+            else:
+                parts.append(known)
+                length += len(known)
+        made = b"".join(parts)
+        if not waiting and length <= _LONGEST_KEPT:
+            self._known[token] = made
+        return made if limit is None else made[:limit]
+
+    def _measure(
+        self, base: dict[int, bytes], merges: NDArray[np.int32], results: NDArray[np.int32]
+    ) -> NDArray[np.int64]:
+        lengths = np.full(self.size, -1, np.int64)
+        for token, made in base.items():
+            lengths[token] = len(made)
+        if len(merges):
+            known = lengths.tolist()
+            for (left, right), result in zip(merges.tolist(), results.tolist(), strict=True):
+                known[result] = known[left] + known[right]
+            lengths = np.array(known, np.int64)
+        lengths.setflags(write=False)
+        return lengths
+
+
+class Tokens(Sequence[bytes | None]):
+    """The bytes of each token by id; None for an id that is not in use."""
+
+    def __init__(self, parts: TokenParts, in_use: NDArray[np.bool_]) -> None:
+        self._parts = parts
+        self._in_use = in_use
+
+    def __len__(self) -> int:
+        return len(self._in_use)
+
+    @overload
+    def __getitem__(self, index: int) -> bytes | None: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[bytes | None]: ...
+    def __getitem__(self, index: int | slice) -> bytes | None | list[bytes | None]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if index < 0:
+            index += len(self)
+        if not 0 <= index < len(self):
+            raise IndexError(f"no token {index}: the vocabulary has ids up to {len(self) - 1}")
+        return self._parts[index] if self._in_use[index] else None
+
+    def __iter__(self) -> Iterator[bytes | None]:
+        for token, used in enumerate(self._in_use.tolist()):
+            yield self._parts[token] if used else None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(a == b for a, b in zip(self, other))  # noqa: B905
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def prefix(self, token: int, limit: int) -> bytes:
+        """The first `limit` bytes of a token that is in use, however long it is."""
+        return self._parts.prefix(token, limit)
+
+    def length(self, token: int) -> int:
+        """Bytes of a token; -1 for an id that is not in use."""
+        return int(self._parts.lengths[token]) if self._in_use[token] else -1

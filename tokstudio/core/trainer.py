@@ -1,0 +1,281 @@
+"""Trains a tokenizer on a corpus, in bounded pieces that the caller may pause, stop or watch.
+
+What merging does is left to the Engine; this says what the limits mean, when a run ends, and with which words.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from math import log
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokstudio import __version__
+from tokstudio.core.byte_level import BYTE_ORDER
+from tokstudio.core.corpus import Corpus
+from tokstudio.core.errors import ConfigError, CorpusError
+from tokstudio.core.progress import Progress
+from tokstudio.core.run import (
+    BASE_SIZE,
+    NOTHING_LEFT,
+    REACHED_SIZE,
+    STOPPED,
+    MergeBatch,
+    Run,
+    TrainedOn,
+    TrainingConfig,
+)
+
+if TYPE_CHECKING:
+    from tokstudio.core.engine import Engine, Merges
+    from tokstudio.core.tokenizer import Tokenizer
+
+_LARGEST_CORPUS = 2**31 - 2
+_LAYOUT_BUDGET = 1 << 23
+_ALL = 1 << 62
+
+
+class Trainer:
+    """Iterating over it trains: `for batch in Trainer(corpus, config)`. Leaving the loop early loses nothing.
+
+    Between two pieces `run` and `tokenizer()` give what there is so far.
+
+    Raises:
+        CorpusError: The corpus is too large.
+    """
+
+    def __init__(self, corpus: Corpus, config: TrainingConfig) -> None:
+        if corpus.bytes + corpus.documents > _LARGEST_CORPUS:
+            raise CorpusError(
+                f"The corpus is too large: {corpus.bytes:,} bytes, and at most {_LARGEST_CORPUS:,} can be merged at once."
+            )
+        self.corpus = corpus
+        self.config = config
+        self.ended: str | None = None
+        self._seconds = 0.0
+        self._batches: list[MergeBatch] = []
+        self._made = 0
+        self._to_repeat: Run | None = None
+        self._base_counts = np.zeros(BASE_SIZE, np.int64)
+        self._engine: Engine | None = None
+        self._layout = _Layout(corpus, self._base_counts)
+        self._tokens_before = corpus.bytes
+
+    @classmethod
+    def resume(cls, corpus: Corpus, run: Run, config: TrainingConfig) -> Trainer:
+        """Goes on where `run` ended, to the merges that an unbroken run would have made.
+
+        The run's merges are made again first, which is exact and takes no longer than it took.
+
+        Raises:
+            CorpusError: The corpus is not the one the run was trained on.
+            ConfigError: Something other than the limits differs, or the new limit is below what the run has.
+        """
+        if corpus.sha256 != run.corpus.sha256:
+            raise CorpusError("The corpus has changed since this run was trained: train anew.")
+        limits = {"vocabulary_size": config.vocabulary_size, "min_frequency": config.min_frequency}
+        if replace(run.config, **limits) != config:
+            raise ConfigError("Only the limits may differ when a run goes on: train anew for other settings.")
+        if config.max_merges is not None and config.max_merges < len(run):
+            raise ConfigError(f"Vocabulary size must be at least {BASE_SIZE + len(run):,}: the run has that many.")
+        if config.min_frequency is not None and len(run) and int(run.counts[-1]) < config.min_frequency:
+            raise ConfigError(f"Minimum frequency must be at most {int(run.counts[-1]):,}: the run went down to that.")
+        trainer = cls(corpus, config)
+        trainer._to_repeat = run if len(run) else None
+        return trainer
+
+    def __iter__(self) -> Iterator[MergeBatch]:
+        while self.ended is None:
+            batch = self.advance()
+            if len(batch):
+                yield batch
+
+    @property
+    def merges_made(self) -> int:
+        """Merges so far, those of a resumed run included."""
+        return self._made
+
+    @property
+    def tokens_before(self) -> int:
+        """Tokens in the corpus before the first merge."""
+        return self._tokens_before
+
+    def advance(self, merges: int | None = None) -> MergeBatch:
+        """Does one bounded piece of work (some 10 to 50 ms) and makes at most so many merges.
+
+        Returns:
+            The merges made, possibly none. When there is nothing more to do, `ended` says how the training ended.
+        """
+        started = time.perf_counter()
+        try:
+            made = None if self.ended else self._advance(merges)
+        finally:
+            self._seconds += time.perf_counter() - started
+        batch = self._batch(made)
+        if len(batch):
+            self._batches.append(batch)
+        return batch
+
+    def stop(self) -> None:
+        """Ends the training where it is."""
+        if self.ended is None:
+            self._end(STOPPED)
+
+    @property
+    def progress(self) -> Progress:
+        """What is being done, and how far it is: "reading", "counting", "repeating" or "merging"."""
+        if self._engine is None:
+            return Progress("reading", self._layout.done, self.corpus.bytes)
+        if self._made == 0 and (share := self._engine.founding) is not None:
+            return Progress("counting", int(1000 * share), 1000)
+        if self._to_repeat is not None:
+            return Progress("repeating", self._made, len(self._to_repeat))
+        return Progress("merging", int(1000 * self._merged_share()), 1000)
+
+    @property
+    def run(self) -> Run:
+        """The run so far; "stopped" where it has not ended."""
+        earlier = self._batches
+        left = np.concatenate([b.left for b in earlier]) if earlier else np.empty(0, np.int32)
+        right = np.concatenate([b.right for b in earlier]) if earlier else np.empty(0, np.int32)
+        return Run(
+            config=self.config,
+            merges=np.stack([left, right], axis=1),
+            counts=np.concatenate([b.count for b in earlier]) if earlier else np.empty(0, np.int64),
+            tokens_before=self._tokens_before,
+            tokens_after=np.concatenate([b.tokens_after for b in earlier]) if earlier else np.empty(0, np.int64),
+            ended=self.ended or STOPPED,
+            corpus=TrainedOn(self.corpus.bytes, self.corpus.documents, self.corpus.sha256),
+            base_counts=self._base_counts.copy(),
+            versions={"tokstudio": __version__, "python": platform.python_version(), "numpy": np.__version__},
+            seconds=self._seconds,
+        )
+
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer of the run so far."""
+        from tokstudio.core.tokenizer import Tokenizer
+
+        return Tokenizer.from_run(self.run)
+
+    def _advance(self, merges: int | None) -> Merges | None:
+        limit = self.config.max_merges
+        if limit is not None and self._made >= limit:
+            self._end(REACHED_SIZE)
+            return None
+        if self._engine is None:
+            self._begin()
+            return None
+        allowed = _ALL if merges is None else merges
+        if self._to_repeat is not None:
+            allowed = len(self._to_repeat) - self._made
+        elif limit is not None:
+            allowed = min(allowed, limit - self._made)
+        made = self._engine.advance(allowed)
+        if made is None:
+            self._end(self._why_exhausted(self._engine))
+        elif limit is not None and self._made + len(made.left) >= limit:
+            self._end(REACHED_SIZE)
+        return made
+
+    def _begin(self) -> None:
+        """Lays the corpus out; the engine begins when all of it is there."""
+        from tokstudio.core.engine import Engine, Units
+
+        if not self._layout.advance():
+            return
+        tie_order = np.array(BYTE_ORDER if self.config.tie_break == "huggingface" else range(BASE_SIZE), np.int32)
+        units = Units(self._layout.symbols, np.empty(0, np.int64), np.ones(BASE_SIZE, np.int64), tie_order)
+        # The size alone lets merging go on to pairs that occur once.
+        floor = self.config.min_frequency or 1
+        self._engine = Engine(units, self.config.tie_break, floor, self.config.max_token_bytes)
+
+    def _batch(self, made: Merges | None) -> MergeBatch:
+        """What the caller sees of some merges: those of a resumed run are checked and kept back."""
+        if made is None:
+            none32, none64 = np.empty(0, np.int32), np.empty(0, np.int64)
+            return MergeBatch(self._made + 1, none32, none32, none64, none64)
+        first = self._made + 1
+        self._made += len(made.left)
+        batch = MergeBatch(first, made.left, made.right, made.count, made.tokens_after)
+        for array in (batch.left, batch.right, batch.count, batch.tokens_after):
+            array.setflags(write=False)
+        if self._to_repeat is None or not len(batch):
+            return batch
+        run, here = self._to_repeat, slice(first - 1, self._made)
+        same = np.array_equal(run.merges[here, 0], made.left) and np.array_equal(run.merges[here, 1], made.right)
+        if not same:
+            raise CorpusError("The run's merges do not follow from this corpus and these settings: train anew.")
+        self._batches.append(batch)
+        if self._made == len(run):
+            self._to_repeat = None
+            self._seconds = run.seconds
+        return self._batch(None)
+
+    def _why_exhausted(self, engine: Engine) -> str:
+        frequency = self.config.min_frequency
+        if frequency is None or not engine.has_eligible_pair():
+            return NOTHING_LEFT
+        return f"no pair occurs {frequency:,} times"
+
+    def _end(self, words: str) -> None:
+        self.ended = words
+        self._engine = None
+        self._layout.release()
+
+    def _merged_share(self) -> float:
+        """How far merging is, by the limit that is nearer: by merges, or by the logarithm of the count."""
+        shares = [0.0]
+        if limit := self.config.max_merges:
+            shares.append(self._made / limit)
+        if (least := self.config.min_frequency) and self._batches:
+            first, last = int(self._batches[0].count[0]), int(self._batches[-1].count[-1])
+            if first > least:
+                shares.append(log(first / last) / log(first / least))
+        return min(1.0, max(shares))
+
+
+class _Layout:
+    """Turns a corpus into symbols, a bounded piece at a time."""
+
+    def __init__(self, corpus: Corpus, counts: np.ndarray) -> None:
+        self._sources = list(corpus.sources)
+        self._counts = counts
+        self._position = np.array([0, 0, 1], np.int64)
+        self._size = 1 + corpus.bytes + corpus.documents
+        self.symbols = np.empty(0, np.int32)
+        self.done = 0
+
+    def advance(self) -> bool:
+        """Does one piece; True when all symbols are there."""
+        from tokstudio.core.kernels.layout import lay_out_bytes
+
+        if len(self.symbols) == 0:
+            self.symbols = np.empty(self._size, np.int32)
+            self.symbols[0] = -1
+        if self._sources:
+            source, position = self._sources[0], self._position
+            before = int(position[0])
+            lay_out_bytes(source.data, source.ends, position, self.symbols, self._counts, _LAYOUT_BUDGET)
+            self.done += int(position[0]) - before
+            if position[1] == len(source.ends):
+                self._sources.pop(0)
+                position[0] = position[1] = 0
+        return not self._sources
+
+    def release(self) -> None:
+        """Lets go of the memory."""
+        self.symbols = np.empty(0, np.int32)
+        self._sources = []
+
+
+def train(corpus: Corpus, config: TrainingConfig) -> Tokenizer:
+    """Trains to the end; `tokenizer.run` tells the rest."""
+    trainer = Trainer(corpus, config)
+    for _ in trainer:
+        pass
+    return trainer.tokenizer()

@@ -1,0 +1,1 @@
+"""Table models over numpy arrays."""

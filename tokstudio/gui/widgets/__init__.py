@@ -1,0 +1,1 @@
+"""Small reusable widgets without core logic."""

@@ -1,0 +1,395 @@
+"""A plot with a playhead to drag and values to read. Curves and axes are `plot_canvas`'s, their meaning a pane's."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import pyqtgraph as pg
+import shiboken6
+from PySide6.QtCore import QBuffer, QEvent, QIODevice, QPointF, QRect, QRectF, QSizeF, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QFocusEvent,
+    QFontMetricsF,
+    QImage,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPen,
+    QWheelEvent,
+)
+from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtWidgets import QApplication, QWidget
+
+from tokstudio.gui.widgets.plot_canvas import Curve, PlotCanvas
+from tokstudio.gui.widgets.plot_scale import value_text
+
+if TYPE_CHECKING:
+    from tokstudio.gui.theme import Theme
+
+# How close to a line, in pixels, a pointer counts as on it.
+_REACH = 6.0
+
+
+@dataclass
+class _Press:
+    place: QPointF
+    action: Literal["playhead", "curve", "plot"]
+    curve: Hashable = None
+    moved: bool = False
+
+
+class CurvePlot(PlotCanvas):
+    """Curves over merges, a playhead, and a cross-hair that reads values.
+
+    The wheel zooms along x; a double click or `A` shows everything again; y always fits what is visible. Left and
+    Right, Page Up and Page Down, Home and End move the playhead while the plot has the focus.
+    """
+
+    playheadDragged = Signal(int)
+    playheadClicked = Signal(int)
+    curveClicked = Signal(object)
+    _pointed = Signal(QPointF)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self._playhead: float | None = None
+        self._playhead_text = ""
+        self._pointer: QPointF | None = None
+        self._press: _Press | None = None
+        self._before_click: float | None = None
+        self._written: list[QRectF] = []
+        # A mouse reports up to a thousand places a second; sixty are as many as anyone sees.
+        self._pointing = pg.SignalProxy(self._pointed, rateLimit=60, slot=self._point_at, threadSafe=False)
+        self._pointing.setParent(self)
+        self._pointing.timer.setParent(self._pointing)
+
+        self.setAccessibleName("Plot")
+        self.setMinimumSize(160, 120)
+        self.viewport().setMouseTracking(True)
+
+    def set_playhead(self, x: float | None, text: str) -> None:
+        """Move the playhead, with the words to write beside it; None takes it away. Emits nothing."""
+        self._playhead, self._playhead_text = x, text
+        self.setAccessibleDescription(text)
+        self.viewport().update()
+
+    def clear(self) -> None:
+        """Take all curves and the playhead away."""
+        super().clear()
+        self.set_playhead(None, "")
+
+    # Drawing
+
+    def drawForeground(self, painter: QPainter, rect: QRectF | QRect) -> None:
+        """Draw the playhead and the cross-hair over the curves; an error goes to the hook, never into Qt."""
+        try:
+            painter.save()
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setFont(self._theme.tabular_font())
+            self._written.clear()
+            self._draw_playhead(painter)
+            self._draw_cross_hair(painter)
+        except Exception as error:  # an exception that leaves an override ends Qt's event loop
+            sys.excepthook(type(error), error, error.__traceback__)
+        finally:
+            painter.restore()
+
+    def _draw_playhead(self, painter: QPainter) -> None:
+        area, x, curve = self._area(), self._playhead, self._active()
+        if x is None or not self._curves:
+            return
+        place = QPointF(self.to_scene(x, 1.0).x(), area.top() + 12)
+        if not area.left() - 1 <= place.x() <= area.right() + 1:
+            return
+        palette = self._theme.palette
+        painter.setPen(QPen(QColor(palette.text), 1))
+        line = round(place.x()) + 0.5
+        painter.drawLine(QPointF(line, area.top()), QPointF(line, area.bottom()))
+        if curve is not None:
+            place = QPointF(line, self.to_scene(*curve.nearest(x)).y())
+            painter.setPen(QPen(QColor(palette.accent), 2))
+            painter.setBrush(QColor(palette.surface))
+            painter.drawEllipse(place, 4.5, 4.5)
+            if self.hasFocus():
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                painter.setPen(QPen(QColor(palette.accent), 1))
+                painter.drawEllipse(place, 8.5, 8.5)
+        self._draw_label(painter, place, self._playhead_text, framed=False)
+
+    def _draw_cross_hair(self, painter: QPainter) -> None:
+        if self._pointer is None or self._press is not None or not self._area().contains(self._pointer):
+            return
+        key = self._curve_at(self._pointer)
+        curve = self._active() if key is None else self._curves[key]
+        if curve is None or not len(curve.x):
+            return
+        x, y = curve.nearest(self._to_data(self._pointer.x()))
+        place, area = self.to_scene(x, y), self._area()
+        palette = self._theme.palette
+        painter.setPen(QPen(QColor(palette.muted), 1, Qt.PenStyle.DotLine))
+        painter.drawLine(QPointF(place.x(), area.top()), QPointF(place.x(), area.bottom()))
+        painter.drawLine(QPointF(area.left(), place.y()), QPointF(area.right(), place.y()))
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(palette.accent if curve.role == "active" else palette.muted))
+        painter.drawEllipse(place, 3, 3)
+        self._draw_label(painter, place, self._cross_hair_text(curve, x, y), framed=True)
+
+    def _cross_hair_text(self, curve: Curve, x: float, y: float) -> str:
+        x_text, y_text = (
+            f"{x:,.0f} {self._labels[0]}".strip(),
+            f"{value_text(y, curve.whole)} {self._labels[1]}".strip(),
+        )
+        return f"{x_text} · {y_text}" if curve.role == "active" else f"{curve.name}: {x_text} · {y_text}"
+
+    def _draw_label(self, painter: QPainter, place: QPointF, text: str, framed: bool) -> None:
+        """Write beside a place, where the text hides neither the curve nor an earlier text."""
+        if not text:
+            return
+        palette = self._theme.palette
+        metrics = QFontMetricsF(painter.font())
+        box = self._label_box(place, QSizeF(metrics.horizontalAdvance(text) + 12, metrics.height() + 4), framed)
+        self._written.append(box)
+        ground = QColor(palette.surface)
+        ground.setAlphaF(0.94 if framed else 0.6)
+        painter.setPen(QPen(QColor(palette.border), 1) if framed else Qt.PenStyle.NoPen)
+        painter.setBrush(ground)
+        painter.drawRoundedRect(box, 4, 4)
+        painter.setPen(QColor(palette.text))
+        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+
+    def _label_box(self, place: QPointF, size: QSizeF, above: bool) -> QRectF:
+        area = self._area().adjusted(0, 2, 0, -2)
+        lefts = place.x() + 6, place.x() - 6 - size.width()
+        height = size.height()
+        near, far = (place.y() + 8, place.y() - 8 - height), (place.y() + 36, place.y() - 36 - height)
+        tops = (*near[::-1], *far[::-1]) if above else (*near, *far)
+        choices = [QRectF(QPointF(left, top), size) for left in lefts for top in tops]
+        best = min(choices, key=lambda box: (not area.contains(box)) * 4 + self._hides(box))
+        best.moveLeft(max(min(best.left(), area.right() - size.width()), area.left()))
+        best.moveTop(max(min(best.top(), area.bottom() - height), area.top()))
+        return best
+
+    def _hides(self, box: QRectF) -> int:
+        """How much a box would hide: a text already written counts more than the curve."""
+        hidden = 2 * any(box.intersects(other) for other in self._written)
+        curve = self._active()
+        if curve is None:
+            return hidden
+        xs = (self._to_data(x) for x in (box.left(), box.center().x(), box.right()))
+        heights = [self.to_scene(*curve.nearest(x)).y() for x in xs]
+        return hidden + (min(heights) - 2 < box.bottom() and max(heights) + 2 > box.top())
+
+    # Places
+
+    def _merge(self, x: float) -> int | None:
+        """The whole number nearest to x among those where the playhead can be."""
+        curve = self._active()
+        return None if curve is None else round(min(max(x, float(curve.x[0])), float(curve.x[-1])))
+
+    def _near_playhead(self, place: QPointF) -> bool:
+        return self._playhead is not None and abs(self.to_scene(self._playhead, 1.0).x() - place.x()) <= _REACH
+
+    def _curve_at(self, place: QPointF) -> Hashable | None:
+        """The key of the other curve that passes close to a place."""
+        low, high = self._to_data(place.x() - _REACH), self._to_data(place.x() + _REACH)
+        for key, curve in self._curves.items():
+            if curve.role == "active" or not len(curve.x) or high < curve.x[0] or low > curve.x[-1]:
+                continue
+            heights = [self.to_scene(*curve.nearest(x)).y() for x in (low, self._to_data(place.x()), high)]
+            if min(heights) - _REACH <= place.y() <= max(heights) + _REACH:
+                return key
+        return None
+
+    # Pictures
+
+    def to_png(self, width: int, height: int, scale: float = 1.0) -> bytes:
+        """The plot on its background as a PNG of `width` by `height`, times `scale`, pixels."""
+        image = QImage(round(width * scale), round(height * scale), QImage.Format.Format_ARGB32_Premultiplied)
+        image.setDevicePixelRatio(scale)
+        self._render(image, width, height, scale)
+        buffer = QBuffer()
+        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+        image.save(buffer, "PNG")  # pyright: ignore[reportCallIssue, reportArgumentType]
+        return bytes(buffer.data().data())
+
+    def to_svg(self, width: int, height: int) -> bytes:
+        """The plot on its background as an SVG drawing."""
+        buffer = QBuffer()
+        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+        drawing = QSvgGenerator(QSvgGenerator.SvgVersion.Svg11)
+        drawing.setOutputDevice(buffer)
+        drawing.setSize(QRect(0, 0, width, height).size())
+        drawing.setViewBox(QRect(0, 0, width, height))
+        drawing.setResolution(self.logicalDpiX())
+        drawing.setTitle(self.accessibleName())
+        self._render(drawing, width, height, 1.0)
+        return bytes(buffer.data().data())
+
+    def _render(self, device: QImage | QSvgGenerator, width: int, height: int, scale: float) -> None:
+        # A copy takes the picture's size, so that the plot on screen is left alone.
+        copy = CurvePlot(self._theme)
+        try:
+            copy.resize(width, height)
+            # A widget that is never shown gets no resize event of its own.
+            copy.resizeEvent(None)
+            copy.set_log(*self._log)
+            copy._zoom, copy._pen_width = self._zoom, scale
+            for key, curve in self._curves.items():
+                copy.set_curve(key, curve.x, curve.y, curve.name, curve.role)
+            copy.set_labels(*self._labels)
+            copy._left.setLabel(self._labels[1], color=self._theme.palette.muted)
+            copy.set_playhead(self._playhead, self._playhead_text)
+            copy._add_legend()
+            copy.settle()
+            painter = QPainter(device)
+            try:
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                painter.setFont(self._theme.tabular_font())
+                whole = QRectF(0, 0, width, height)
+                painter.fillRect(whole, QColor(self._theme.palette.surface))
+                copy.draw_scene(painter, whole)
+                copy.drawForeground(painter, whole)
+            finally:
+                painter.end()
+        finally:
+            shiboken6.delete(copy)
+
+    def _add_legend(self) -> None:
+        if len(self._curves) > 1:
+            legend = pg.LegendItem(offset=(16, 8), labelTextColor=self._theme.palette.text)
+            legend.setParentItem(self._view)
+            for curve in self._curves.values():
+                legend.addItem(curve.item, curve.name)
+
+    # What a person does
+
+    def mousePressEvent(self, ev: QMouseEvent) -> None:
+        """Take hold of the playhead, or remember where a click or a drag begins."""
+        place = ev.position()
+        if ev.button() != Qt.MouseButton.LeftButton or not self._area().adjusted(-_REACH, 0, _REACH, 0).contains(place):
+            ev.ignore()
+            return
+        key = self._curve_at(place)
+        near = self._near_playhead(place)
+        self._press = _Press(place, "playhead" if near else "curve" if key is not None else "plot", key)
+        self.viewport().update()
+
+    def mouseMoveEvent(self, ev: QMouseEvent) -> None:
+        """Drag the playhead (or what is visible, while zoomed), or read values under the pointer."""
+        place, press = ev.position(), self._press
+        if press is None:
+            self._pointed.emit(place)
+            return
+        if not press.moved:
+            reach = 1 if press.action == "playhead" else QApplication.startDragDistance()
+            press.moved = (place - press.place).manhattanLength() >= reach
+        if not press.moved:
+            return
+        if self._zoom is not None and press.action != "playhead":
+            shift = self._view.mapSceneToView(press.place).x() - self._view.mapSceneToView(place).x()
+            press.place = place
+            self._show(self._zoom[0] + shift, self._zoom[1] + shift)
+            return
+        merge = self._merge(self._to_data(place.x()))
+        if merge is not None and merge != self._playhead:
+            self._playhead = merge
+            self.viewport().update()
+            self.playheadDragged.emit(merge)
+
+    def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
+        """End a drag, or act on a click."""
+        press, self._press = self._press, None
+        self.viewport().update()
+        if press is None or press.moved or press.action == "playhead":
+            return
+        if press.action == "curve":
+            self.curveClicked.emit(press.curve)
+        else:
+            self._before_click = self._playhead
+            self._move_to(self._to_data(ev.position().x()))
+
+    def mouseDoubleClickEvent(self, ev: QMouseEvent) -> None:
+        """Show everything again, with the playhead where it was before the first of the two clicks."""
+        self._press = None
+        if self._zoom is not None:
+            self.reset_zoom()
+            if self._before_click is not None:
+                self._move_to(self._before_click)
+
+    def wheelEvent(self, ev: QWheelEvent) -> None:
+        """Zoom along x around the pointer."""
+        turns = ev.angleDelta().y() / 120
+        if not turns or not self._curves:
+            ev.ignore()
+            return
+        centre = self._view.mapSceneToView(ev.position()).x()
+        low, high = self._view.viewRange()[0]
+        factor = 0.8**turns
+        self._show(centre - (centre - low) * factor, centre + (high - centre) * factor)
+        ev.accept()
+
+    def leaveEvent(self, ev: QEvent) -> None:
+        """Hide the cross-hair."""
+        self._pointing.flush()
+        self._point_at((None,))
+
+    def _point_at(self, places: tuple[QPointF | None]) -> None:
+        self._pointer = place = places[0]
+        shape = Qt.CursorShape.ArrowCursor
+        if place is not None and self._area().contains(place):
+            if self._near_playhead(place):
+                shape = Qt.CursorShape.SplitHCursor
+            elif self._curve_at(place) is not None:
+                shape = Qt.CursorShape.PointingHandCursor
+        self.viewport().setCursor(shape)
+        self.viewport().update()
+
+    def keyPressEvent(self, ev: QKeyEvent) -> None:
+        """Move the playhead, or show everything again."""
+        curve, key = self._active(), Qt.Key(ev.key())
+        if key == Qt.Key.Key_A and not ev.modifiers():
+            self.reset_zoom()
+            return
+        if curve is None or self._playhead is None or ev.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            ev.ignore()
+            return
+        page = max(1.0, round(float(curve.x[-1] - curve.x[0]) * 0.05))
+        targets = {
+            Qt.Key.Key_Left: self._playhead - 1,
+            Qt.Key.Key_Right: self._playhead + 1,
+            Qt.Key.Key_PageUp: self._playhead + page,
+            Qt.Key.Key_PageDown: self._playhead - page,
+            Qt.Key.Key_Home: float(curve.x[0]),
+            Qt.Key.Key_End: float(curve.x[-1]),
+        }
+        if key in targets:
+            self._move_to(targets[key])
+        else:
+            ev.ignore()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show that keys go to the playhead."""
+        super().focusInEvent(event)
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Show that keys go elsewhere."""
+        super().focusOutEvent(event)
+        self.viewport().update()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Leave the menu to the pane."""
+        event.ignore()
+
+    def _move_to(self, x: float) -> None:
+        merge = self._merge(x)
+        if merge is not None and merge != self._playhead:
+            self._playhead = merge
+            self.viewport().update()
+            self.playheadClicked.emit(merge)

@@ -1,0 +1,102 @@
+"""The arithmetic of a plot: where ticks stand, how numbers read, which points of a long curve are drawn. No Qt here."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+def to_axis(values: FloatArray, log: bool) -> FloatArray:
+    """The place of values on an axis: themselves, or their decimal logarithm (nan where there is none)."""
+    if not log:
+        return values
+    placed = np.full(len(values), np.nan)
+    np.log10(values, out=placed, where=values > 0)
+    return placed
+
+
+def nice_step(span: float, count: float) -> float:
+    """The smallest of 1, 2, 5, 10, 20, ... (times a power of ten) that divides `span` into at most `count` pieces."""
+    rough = span / max(count, 1.0)
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(power * factor for factor in (1.0, 2.0, 5.0, 10.0) if power * factor >= rough * (1 - 1e-9))
+
+
+def tick_values(minimum: float, maximum: float, count: float, log: bool = False) -> list[float]:
+    """Tidy places for about `count` ticks between two places on an axis.
+
+    >>> tick_values(0.0, 744.0, 8)
+    [0.0, 100.0, 200.0, 300.0, 400.0, 500.0, 600.0, 700.0]
+    """
+    if not (math.isfinite(minimum) and math.isfinite(maximum)) or maximum <= minimum:
+        return []
+    if log:
+        return _logarithmic_ticks(minimum, maximum, count)
+    step = nice_step(maximum - minimum, count)
+    first, last = math.ceil(minimum / step - 1e-9), math.floor(maximum / step + 1e-9)
+    return [index * step for index in range(first, last + 1)]
+
+
+def _logarithmic_ticks(minimum: float, maximum: float, count: float) -> list[float]:
+    if maximum > 300:
+        return []
+    if maximum - minimum < 1:
+        # Less than one decade holds at most one power of ten: tidy values stand where their logarithm puts them.
+        values = tick_values(10.0**minimum, 10.0**maximum, count)
+        return [math.log10(value) for value in values if value > 0]
+    decades = maximum - minimum
+    if decades * 3 <= count:
+        inside, stride = (1, 2, 5), 1
+    else:
+        inside, stride = (1,), max(1, math.ceil(decades / max(count, 1.0)))
+    powers = range(math.floor(minimum), math.floor(maximum) + 1)
+    places = [power + math.log10(factor) for power in powers if power % stride == 0 for factor in inside]
+    return [place for place in places if minimum <= place <= maximum]
+
+
+def tick_texts(values: Sequence[float]) -> list[str]:
+    """Numbers as people read them on an axis: thousands separators, and as many decimals for all as one of them needs.
+
+    >>> tick_texts([1.0, 1.5, 2.0]), tick_texts([0, 25_000])
+    (['1.0', '1.5', '2.0'], ['0', '25,000'])
+    """
+    decimals = 0
+    while decimals < 6 and any(abs(value - round(value, decimals)) > 1e-9 * max(1.0, abs(value)) for value in values):
+        decimals += 1
+    if decimals == 0 and values and max(abs(value) for value in values) < 10 and min(values) > 0:
+        decimals = 1
+    return [f"{value if value else 0.0:,.{decimals}f}" for value in values]
+
+
+def value_text(value: float, whole: bool) -> str:
+    """One value in words for a label: `25,000` where values are whole numbers, else about three figures: `2.05`."""
+    if whole or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if abs(value) < 100 else f"{value:.1f}"
+
+
+def decimate(x: FloatArray, y: FloatArray, columns: int) -> NDArray[np.intp]:
+    """Indices of the points that draw a curve in `columns` columns of equal width as all its points would.
+
+    Of each column the first, the last, the lowest and the highest point stay, so no peak is ever lost; of a curve that
+    only climbs or falls these are two points. `x` ascends and is the place on the axis (its logarithm on such an axis).
+    """
+    if len(x) <= 2 * columns:
+        return np.arange(len(x))
+    edges = np.linspace(x[0], x[-1], columns + 1)[:-1]
+    firsts = np.unique(np.minimum(np.searchsorted(x, edges), len(x) - 1))
+    lasts = np.append(firsts[1:], len(x)) - 1
+    lowest, highest = np.minimum.reduceat(y, firsts), np.maximum.reduceat(y, firsts)
+    ends = y[firsts], y[lasts]
+    hidden = np.flatnonzero((lowest < np.minimum(*ends)) | (highest > np.maximum(*ends)))
+    peaks: list[int] = []
+    for first, last in zip(firsts[hidden].tolist(), lasts[hidden].tolist(), strict=True):
+        piece = y[first : last + 1]
+        peaks += [first + int(piece.argmin()), first + int(piece.argmax())]
+    return np.unique(np.concatenate((firsts, lasts, np.array(peaks, dtype=np.intp))))

@@ -1,0 +1,106 @@
+"""Where the boxes of a binary tree of merges stand. How they are drawn is `merge_tree`'s matter; no Qt here."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["merge", "leaf", "more"]
+
+# Equal parts shared by many parents make a tree exponentially larger than its tokens: what is below is "…".
+_MOST_BOXES = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class TreeNode:
+    """A token and the two that were merged into it; a base token has none. Compared by identity.
+
+    `truncated` says that its parts are known and not given: they are drawn as one box, "…".
+    """
+
+    id: int
+    label: str
+    left: TreeNode | None = field(default=None, repr=False)
+    right: TreeNode | None = field(default=None, repr=False)
+    truncated: bool = False
+
+
+@dataclass(frozen=True)
+class Box:
+    """One box of a laid out tree: the middle of its top edge in rows and pixels, and its place in the tree."""
+
+    id: int
+    label: str
+    kind: Kind
+    x: float
+    row: int
+    width: float
+    parent: int
+    children: tuple[int, ...]
+
+
+def lay_out(root: TreeNode, width_of: Callable[[str], float], gap: float = 10.0) -> list[Box]:
+    """Gives every box its place: leaves side by side, each parent above the middle of its children, no two overlapping.
+
+    Boxes come row by row from the top and from left to right within a row. x begins at 0. Works without recursion: a
+    token of thousands of bytes may be a chain of thousands of merges.
+
+    Args:
+        root: the token at the top.
+        width_of: how wide the box of a label is, in pixels.
+        gap: the least room between two subtrees, in pixels.
+    """
+    nodes, kinds, parents, rows, children = _flatten(root)
+    labels = ["…" if kind == "more" else node.label for node, kind in zip(nodes, kinds, strict=True)]
+    widths = [width_of(label) for label in labels]
+    # How far each subtree reaches to the left and right of its root. Subtrees stand side by side in strips that no
+    # other one enters, so no two boxes can overlap.
+    reach_left, reach_right = [width / 2 for width in widths], [width / 2 for width in widths]
+    apart = [0.0] * len(nodes)
+    for index in range(len(nodes) - 1, -1, -1):
+        if len(children[index]) == 2:
+            left, right = children[index]
+            apart[index] = half = (reach_right[left] + gap + reach_left[right]) / 2
+        elif children[index]:
+            left = right = children[index][0]
+            half = 0.0
+        else:
+            continue
+        reach_left[index] = max(reach_left[index], half + reach_left[left])
+        reach_right[index] = max(reach_right[index], half + reach_right[right])
+    xs = [reach_left[0]] * len(nodes)
+    for index, below in enumerate(children):
+        for child, side in zip(below, (-1, 1), strict=False):
+            xs[child] = xs[index] + side * apart[index]
+    return [
+        Box(nodes[index].id, labels[index], kinds[index], xs[index], rows[index], widths[index], parents[index], below)
+        for index, below in enumerate(map(tuple, children))
+    ]
+
+
+def _flatten(root: TreeNode) -> tuple[list[TreeNode], list[Kind], list[int], list[int], list[list[int]]]:
+    nodes, parents, rows = [root], [-1], [0]
+    kinds: list[Kind] = [_kind(root)]
+    children: list[list[int]] = [[]]
+    index = 0
+    while index < len(nodes):
+        node = nodes[index]
+        if kinds[index] != "more":
+            parts: list[tuple[TreeNode, Kind]] = [(part, _kind(part)) for part in (node.left, node.right) if part]
+            if node.truncated or (parts and len(nodes) >= _MOST_BOXES):
+                parts = [(node, "more")]
+            for part, kind in parts:
+                children[index].append(len(nodes))
+                nodes.append(part)
+                kinds.append(kind)
+                parents.append(index)
+                rows.append(rows[index] + 1)
+                children.append([])
+        index += 1
+    return nodes, kinds, parents, rows, children
+
+
+def _kind(node: TreeNode) -> Kind:
+    return "merge" if node.left or node.right or node.truncated else "leaf"

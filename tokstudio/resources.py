@@ -1,0 +1,108 @@
+"""Where TokStudio's own files are (icons, sample corpora) and the sample texts it offers.
+
+It only finds and reads them: icons are tinted by the window, corpora are trained on by the core.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokstudio.core.errors import TokStudioError
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A corpus that comes with TokStudio.
+
+    Attributes:
+        key: A short name that never changes, as settings and the command line know it.
+        title: What menus call it.
+        description: One sentence on what there is to see in it.
+        file: Its path below the resource folder, with forward slashes.
+    """
+
+    key: str
+    title: str
+    description: str
+    file: str
+
+    @property
+    def path(self) -> Path:
+        """The file on this machine."""
+        return resource(self.file)
+
+
+SAMPLES: tuple[Sample, ...] = (
+    Sample(
+        key="article",
+        title="How tokenizers work",
+        description="An English article of 30 kB about tokenizers: read it, then train on it.",
+        file="corpora/how-tokenizers-work.txt",
+    ),
+    Sample(
+        key="scripts",
+        title="One story in eight scripts",
+        description="The same short story eight times; see what each script costs in tokens.",
+        file="corpora/eight-scripts.txt",
+    ),
+    Sample(
+        key="python",
+        title="A Python program",
+        description="A short program that counts words; see indentation and names become tokens.",
+        file="corpora/word_count.py",
+    ),
+)
+
+DEMO_SENTENCES: tuple[tuple[str, str], ...] = (
+    ("English", "The baker's clever daughter counted thirty-seven warm loaves before the bells rang."),
+    ("German", "Die Straßenbahnhaltestelle liegt gleich hinter der Bäckerei, sagte das Mädchen."),
+    ("Russian", "Старый фонарь тихо качался над пустой улицей."),
+    ("Arabic", "وصل القطار متأخراً، لكن أحداً لم يكن مستعجلاً."),
+    ("Hindi", "बारिश रुकते ही बच्चे गली में खेलने निकल आए।"),
+    ("Chinese", "雨停了，孩子们又跑到院子里放风筝，谁也不肯回家吃饭。"),
+    ("Japanese", "カメラを持って、妹と静かな海辺を歩きました。"),
+    ("Emoji", "Well done! 👍🏽 The whole family 👩‍👩‍👧‍👦 came to the café, and so did the cook 🧑🏿‍🍳."),
+    ("Numbers and code", 'if total >= 1234567.89:\n    print(f"{total:,.2f} paid on 2031-04-05")'),
+)
+
+
+def resource(relative: str) -> Path:
+    """Finds one of TokStudio's own files.
+
+    Args:
+        relative: Its path below the resource folder, with forward slashes: `icons/open.svg`.
+
+    Raises:
+        TokStudioError: It is in none of the places where an installation, a bundle or a source checkout has it.
+    """
+    for folder in _folders():
+        path = folder / relative
+        if path.exists():
+            return path
+    raise TokStudioError(f"{relative}: this file of TokStudio is missing. Install TokStudio again.")
+
+
+def sample_text(key: str) -> str:
+    """Gives the text of the sample corpus called `key`.
+
+    Raises:
+        TokStudioError: There is no such sample.
+    """
+    for sample in SAMPLES:
+        if sample.key == key:
+            return sample.path.read_text(encoding="utf-8")
+    known = ", ".join(sample.key for sample in SAMPLES)
+    raise TokStudioError(f"{key}: there is no sample of that name. The samples are: {known}.")
+
+
+def _folders() -> list[Path]:
+    """The places that may hold the resource folder, the most certain one first."""
+    package = Path(__file__).resolve().parent
+    folders = [package / "resources", package.parent / "resources"]
+    bundle: str | None = getattr(sys, "_MEIPASS", None)  # set by PyInstaller's loader
+    if bundle is not None:
+        folders.insert(0, Path(bundle) / "tokstudio" / "resources")
+    return folders
