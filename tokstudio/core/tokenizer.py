@@ -35,6 +35,7 @@ class Tokenizer:
         merge_results: int32 [n], the id each merge makes; None for 256, 257, ... in order.
         byte_ids: int32 [256], the id of each byte; None where they are equal.
         run: The run it comes from, if any.
+        checked: Whether the merges are known to be in order.
 
     Raises:
         ConfigError: A merge names an id that neither a byte nor an earlier merge has, or two tokens share an id.
@@ -49,6 +50,7 @@ class Tokenizer:
         *,
         byte_ids: NDArray[np.int32] | None = None,
         run: Run | None = None,
+        checked: bool = False,
     ) -> None:
         self._merges = _frozen(np.asarray(merges, np.int32).reshape(-1, 2))
         results = np.arange(BASE_SIZE, BASE_SIZE + len(self._merges)) if merge_results is None else merge_results
@@ -56,8 +58,7 @@ class Tokenizer:
         self._byte_ids = _frozen(np.asarray(range(BASE_SIZE) if byte_ids is None else byte_ids, np.int32))
         self._run = run
         self._limit = len(self._merges)
-        # A run's merges are in order by how they came to be.
-        if run is None:
+        if not checked:
             _check(self._merges, self._results, self._byte_ids)
         base = {int(token): bytes([byte]) for byte, token in enumerate(self._byte_ids)}
         self._parts = TokenParts(base, self._merges, self._results)
@@ -66,7 +67,12 @@ class Tokenizer:
     @classmethod
     def from_run(cls, run: Run) -> Tokenizer:
         """The tokenizer that a run has trained."""
-        return cls(run.merges, run=run)
+        return cls.from_training(run.merges, run)
+
+    @classmethod
+    def from_training(cls, merges: NDArray[np.int32], run: Run | None = None) -> Tokenizer:
+        """The tokenizer of merges as the Trainer makes them, so far or all of them; they are not checked again."""
+        return cls(merges, run=run, checked=True)
 
     @property
     def run(self) -> Run | None:

@@ -61,14 +61,12 @@ class TokenParts:
     def _measure(
         self, base: dict[int, bytes], merges: NDArray[np.int32], results: NDArray[np.int32]
     ) -> NDArray[np.int64]:
+        from tokstudio.core.kernels.layout import measure_tokens
+
         lengths = np.full(self.size, -1, np.int64)
         for token, made in base.items():
             lengths[token] = len(made)
-        if len(merges):
-            known = lengths.tolist()
-            for (left, right), result in zip(merges.tolist(), results.tolist(), strict=True):
-                known[result] = known[left] + known[right]
-            lengths = np.array(known, np.int64)
+        measure_tokens(merges, results, lengths)
         lengths.setflags(write=False)
         return lengths
 

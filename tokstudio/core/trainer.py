@@ -14,6 +14,7 @@ from math import log
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokstudio import __version__
 from tokstudio.core.byte_level import BYTE_ORDER
@@ -99,6 +100,11 @@ class Trainer:
     def merges_made(self) -> int:
         """Merges so far, those of a resumed run included."""
         return self._made
+
+    @property
+    def base_counts(self) -> NDArray[np.int64] | None:
+        """int64 [256], how often each byte stands in the corpus; None until all of it is read."""
+        return None if self._engine is None and self.ended is None else self._base_counts
 
     @property
     def tokens_before(self) -> int:

@@ -89,6 +89,10 @@ QSplitter::handle:hover { background: $border; }
 QDockWidget { border: 0; }
 
 QFrame[card="true"] { background: $surface; border: 1px solid $border; border-radius: 8px; }
+QFrame[card="top"] { background: $surface; border: 1px solid $border; border-bottom: 0;
+    border-top-left-radius: 8px; border-top-right-radius: 8px; }
+QFrame[card="bottom"] { background: $surface; border: 1px solid $border; border-top: 0;
+    border-bottom-left-radius: 8px; border-bottom-right-radius: 8px; }
 QFrame[rule="true"] { background: $border; border: 0; max-height: 1px; min-height: 1px; }
 QLabel[role="title"] { color: $muted; font-size: $title; font-weight: 600; letter-spacing: 1px;
     text-transform: uppercase; }

@@ -5,6 +5,8 @@ that is out of date by the time it is taken is passed over.
 """
 
 # SPDX-License-Identifier: MIT
+# numpy's stubs cannot tell an element from an array where the index came out of an array itself.
+# pyright: reportArgumentType=false, reportReturnType=false
 from __future__ import annotations
 
 from typing import NamedTuple

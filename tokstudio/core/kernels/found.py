@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from tokstudio.core.kernels.heap import first_place, names_of, sift_down, tie_of_tokens
+from tokstudio.core.kernels.heap import first_place, sift_down, spellings_of, tie_of_tokens
 from tokstudio.core.kernels.tables import (
     BUDGET_SPENT,
     BUILD_HEAP,
@@ -246,19 +246,19 @@ def _store_pairs(t: Tables, state: Int64, budget: int) -> int:
 @njit(nogil=True, cache=True)
 def build_heap(t: Tables, state: Int64, budget: int) -> int:
     """Fills the heap with all pairs that reach the floor, then orders it from the bottom up."""
-    heap, names = Heap(t.heap_count, t.heap_tie, t.heap_pair), names_of(t)
+    heap, spellings = Heap(t.heap_count, t.heap_tie, t.heap_pair), spellings_of(t)
     rule = state[TIE_RULE]
     if state[CURSOR] == 0:
         size = 0
         for pair in range(1, state[PAIRS]):
             if t.pair_count[pair] >= state[FLOOR]:
-                heap.count[size], heap.pair[size] = t.pair_count[pair], pair
+                heap.counts[size], heap.pairs[size] = t.pair_count[pair], pair
                 if rule == BY_PLACE:
                     start = first_place(t.pairs_at, t.pool, t.pair_start[pair], pair)
                     t.pair_start[pair] = start
-                    heap.tie[size] = t.pool[start]
+                    heap.ties[size] = t.pool[start]
                 else:
-                    heap.tie[size] = tie_of_tokens(
+                    heap.ties[size] = tie_of_tokens(
                         rule, t.token_order, t.token_prefix, t.pair_left[pair], t.pair_right[pair]
                     )
                 size += 1
@@ -266,7 +266,7 @@ def build_heap(t: Tables, state: Int64, budget: int) -> int:
         state[CURSOR] = size // 2 + 1
     at = state[CURSOR] - 2
     while at >= 0 and budget > 0:
-        sift_down(heap, names, state, at)
+        sift_down(heap, spellings, state, at)
         at -= 1
         budget -= 1
     state[CURSOR] = at + 2

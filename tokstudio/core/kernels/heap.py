@@ -1,39 +1,52 @@
 """The lazy heap of pairs: highest count first, ties by the rule of the training."""
 
 # SPDX-License-Identifier: MIT
+# numpy's stubs cannot tell an element from an array where the index came out of an array itself.
+# pyright: reportReturnType=false
 from __future__ import annotations
 
 from numba import njit
 
-from tokstudio.core.kernels.tables import BY_BYTES, BY_ORDER, HEAP, TIE_RULE, UNIT_BITS, Heap, Int32, Int64, Names, Tables
+from tokstudio.core.kernels.tables import (
+    BY_BYTES,
+    BY_ORDER,
+    HEAP,
+    TIE_RULE,
+    UNIT_BITS,
+    Heap,
+    Int32,
+    Int64,
+    Spellings,
+    Tables,
+)
 
 
 @njit(nogil=True, cache=True)
-def names_of(t: Tables) -> Names:
+def spellings_of(t: Tables) -> Spellings:
     """The few arrays that comparing by bytes takes: handing over all of `Tables` would cost more than it does."""
-    return Names(t.pair_left, t.pair_right, t.token_units, t.token_place, t.units)
+    return Spellings(t.pair_left, t.pair_right, t.token_units, t.token_place, t.units)
 
 
 @njit(nogil=True, cache=True)
-def _compare_tokens(n: Names, one: int, other: int) -> int:
+def _compare_tokens(s: Spellings, one: int, other: int) -> int:
     """Below, at or above 0 as the bytes of token `one` sort before, with or after those of `other`."""
     if one == other:
         return 0
-    one_length, other_length = n.token_units[one], n.token_units[other]
-    one_place, other_place = n.token_place[one], n.token_place[other]
+    one_length, other_length = s.token_units[one], s.token_units[other]
+    one_place, other_place = s.token_place[one], s.token_place[other]
     for k in range(min(one_length, other_length)):
-        difference = n.units[one_place + k] - n.units[other_place + k]
+        difference = s.units[one_place + k] - s.units[other_place + k]
         if difference != 0:
             return difference
     return one_length - other_length
 
 
 @njit(nogil=True, cache=True)
-def sorts_after(n: Names, pair: int, other: int) -> bool:
+def sorts_after(s: Spellings, pair: int, other: int) -> bool:
     """Whether the bytes of `pair`, left and then right, sort after those of `other`."""
-    order = _compare_tokens(n, n.pair_left[pair], n.pair_left[other])
+    order = _compare_tokens(s, s.pair_left[pair], s.pair_left[other])
     if order == 0:
-        order = _compare_tokens(n, n.pair_right[pair], n.pair_right[other])
+        order = _compare_tokens(s, s.pair_right[pair], s.pair_right[other])
     return order > 0
 
 
@@ -66,30 +79,30 @@ def tie_of_tokens(rule: int, order: Int32, prefixes: Int64, left: int, right: in
 
 
 @njit(nogil=True, cache=True)
-def sift_down(h: Heap, n: Names, state: Int64, at: int) -> None:
+def sift_down(h: Heap, s: Spellings, state: Int64, at: int) -> None:
     """Lets the entry at `at` sink below better ones."""
     by_bytes, size = state[TIE_RULE] == BY_BYTES, state[HEAP]
-    count, tie, pair = h.count[at], h.tie[at], h.pair[at]
+    count, tie, pair = h.counts[at], h.ties[at], h.pairs[at]
     child = 2 * at + 1
     while child < size:
         other = child + 1
         if other < size and (
-            before(h.count[other], h.tie[other], h.count[child], h.tie[child])
+            before(h.counts[other], h.ties[other], h.counts[child], h.ties[child])
             or (
                 by_bytes
-                and h.count[other] == h.count[child]
-                and h.tie[other] == h.tie[child]
-                and sorts_after(n, h.pair[other], h.pair[child])
+                and h.counts[other] == h.counts[child]
+                and h.ties[other] == h.ties[child]
+                and sorts_after(s, h.pairs[other], h.pairs[child])
             )
         ):
             child = other
-        if before(count, tie, h.count[child], h.tie[child]) or (
-            by_bytes and count == h.count[child] and tie == h.tie[child] and sorts_after(n, pair, h.pair[child])
+        if before(count, tie, h.counts[child], h.ties[child]) or (
+            by_bytes and count == h.counts[child] and tie == h.ties[child] and sorts_after(s, pair, h.pairs[child])
         ):
             break
-        h.count[at], h.tie[at], h.pair[at] = h.count[child], h.tie[child], h.pair[child]
+        h.counts[at], h.ties[at], h.pairs[at] = h.counts[child], h.ties[child], h.pairs[child]
         at, child = child, 2 * child + 1
-    h.count[at], h.tie[at], h.pair[at] = count, tie, pair
+    h.counts[at], h.ties[at], h.pairs[at] = count, tie, pair
 
 
 @njit(nogil=True, cache=True)

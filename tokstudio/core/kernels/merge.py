@@ -6,12 +6,14 @@ of each new pair that reaches the floor. Work is bounded by the number of tokens
 """
 
 # SPDX-License-Identifier: MIT
+# numpy's stubs cannot tell an element from an array where the index came out of an array itself.
+# pyright: reportArgumentType=false, reportAssignmentType=false
 from __future__ import annotations
 
 from numba import njit
 
 from tokstudio.core.kernels.found import build_heap
-from tokstudio.core.kernels.heap import before, first_place, names_of, prefix_of, sorts_after, tie_of_tokens
+from tokstudio.core.kernels.heap import before, first_place, prefix_of, sorts_after, spellings_of, tie_of_tokens
 from tokstudio.core.kernels.tables import (
     BATCH_FULL,
     BUDGET_SPENT,
@@ -97,7 +99,7 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
     lefts, rights, counts, starts, ends = t.pair_left, t.pair_right, t.pair_count, t.pair_start, t.pair_end
     spans, sizes, order, prefixes = t.token_span, t.token_bytes, t.token_order, t.token_prefix
     left_slot, right_slot, touched = t.left_slot, t.right_slot, t.touched
-    heap_count, heap_tie, heap_pair, names = t.heap_count, t.heap_tie, t.heap_pair, names_of(t)
+    heap_count, heap_tie, heap_pair, spellings = t.heap_count, t.heap_tie, t.heap_pair, spellings_of(t)
     token_units, token_place = t.token_units, t.token_place
     weighted, by_bytes = weights.size > 0, state[TIE_RULE] == BY_BYTES
     rule, floor, longest = state[TIE_RULE], state[FLOOR], state[MAX_BYTES]
@@ -134,7 +136,7 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
                             by_bytes
                             and heap_count[other] == heap_count[child]
                             and heap_tie[other] == heap_tie[child]
-                            and sorts_after(names, heap_pair[other], heap_pair[child])
+                            and sorts_after(spellings, heap_pair[other], heap_pair[child])
                         )
                     ):
                         child = other
@@ -142,7 +144,7 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
                         by_bytes
                         and count == heap_count[child]
                         and tie == heap_tie[child]
-                        and sorts_after(names, pair, heap_pair[child])
+                        and sorts_after(spellings, pair, heap_pair[child])
                     ):
                         break
                     heap_count[at], heap_tie[at], heap_pair[at] = heap_count[child], heap_tie[child], heap_pair[child]
@@ -301,7 +303,10 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
             size = state[HEAP]
             for new in range(state[TARGET], state[PAIRS]):
                 count = counts[new]
-                tie = pool[starts[new]] if rule == BY_PLACE else tie_of_tokens(rule, order, prefixes, lefts[new], rights[new])
+                if rule == BY_PLACE:
+                    tie = pool[starts[new]]
+                else:
+                    tie = tie_of_tokens(rule, order, prefixes, lefts[new], rights[new])
                 at = size
                 size += 1
                 while at > 0:
@@ -310,7 +315,7 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
                         by_bytes
                         and count == heap_count[parent]
                         and tie == heap_tie[parent]
-                        and sorts_after(names, new, heap_pair[parent])
+                        and sorts_after(spellings, new, heap_pair[parent])
                     ):
                         break
                     heap_count[at], heap_tie[at] = heap_count[parent], heap_tie[parent]

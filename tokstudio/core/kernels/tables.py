@@ -79,13 +79,13 @@ BUDGET_SPENT, NEED_ROOM, ROUND_OVER, BATCH_FULL = range(4)
 class Heap(NamedTuple):
     """The heap's entries: a pair, its count when it was last looked at, and what decides between equal counts."""
 
-    count: Int64
-    tie: Int64
-    pair: Int32
+    counts: Int64
+    ties: Int64
+    pairs: Int32
 
 
-class Names(NamedTuple):
-    """What it takes to compare two pairs by their bytes."""
+class Spellings(NamedTuple):
+    """What it takes to compare two pairs by their bytes: how each token is spelt in base units."""
 
     pair_left: Int32
     pair_right: Int32

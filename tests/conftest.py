@@ -1,0 +1,59 @@
+"""What every test stands on: a home of its own, no screen, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import gc
+import multiprocessing
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Redirects home, settings and data folders; Numba's cache stays where it is, beside the loops."""
+    home = tmp_path_factory.mktemp("home")
+    for name in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, str(home))
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(home / name.lower()))
+    return home
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One cache folder for all tests, so that the loops are prepared once."""
+    before = os.environ.get("XDG_CACHE_HOME")
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+    yield
+    if before is None:
+        del os.environ["XDG_CACHE_HOME"]
+    else:
+        os.environ["XDG_CACHE_HOME"] = before
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind() -> Iterator[None]:
+    """Fails a test that leaves a thread or a process behind."""
+    before = set(threading.enumerate())
+    yield
+    gc.collect()
+    left = [thread for thread in threading.enumerate() if thread not in before and not thread.daemon]
+    assert not left, f"threads left behind: {left}"
+    assert not multiprocessing.active_children()
+
+
+@pytest.fixture
+def shared() -> Path:
+    """The developers' corpora and tokenizers; a test that uses it is marked `shared_data`."""
+    if not (_SHARED / "data").is_dir():
+        pytest.skip("the developers' data is not here")
+    return _SHARED / "data"

@@ -1,0 +1,136 @@
+"""Background work: one `Job` a task, with progress, pause, cancel and exactly one ending.
+
+The work is a generator (`tokstudio.core.progress`): a job runs it in a thread of its own and acts between two pieces.
+Progress is no signal but a value that whoever shows it reads.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import QObject, QThread, Signal
+
+from tokstudio.core.progress import Progress, Work
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """How the work ended."""
+
+    kind: str
+    value: Any = None
+
+
+class _Thread(QThread):
+    """Drives one generator."""
+
+    outcome = Signal(object)
+
+    def __init__(self, work: Callable[[], Work[Any]]) -> None:
+        super().__init__()
+        self._work = work
+        self.go = threading.Event()
+        self.go.set()
+        self.cancelled = threading.Event()
+        self.progress = Progress("")
+
+    def run(self) -> None:
+        try:
+            outcome = self._drive()
+        except Exception as error:  # every error is a value; it reaches the person through `failed`
+            outcome = _Outcome("failed", error)
+        self.outcome.emit(outcome)
+
+    def _drive(self) -> _Outcome:
+        steps = self._work()
+        try:
+            while not self.cancelled.is_set():
+                self.progress = next(steps)
+                self.go.wait()
+        except StopIteration as end:
+            return _Outcome("finished", end.value)
+        finally:
+            steps.close()
+        return _Outcome("cancelled")
+
+
+class Job(QObject):
+    """One task in the background. Emits exactly one of `finished`, `failed` and `cancelled`, and then `ended`.
+
+    Connect to bound methods of QObjects only: anything else would run in the worker's thread.
+
+    Args:
+        work: Makes the generator; it is called in the worker's thread.
+        parent: The owner.
+    """
+
+    finished = Signal(object)
+    failed = Signal(object)
+    cancelled = Signal()
+    ended = Signal()
+
+    def __init__(self, work: Callable[[], Work[Any]], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._thread = _Thread(work)
+        self._thread.outcome.connect(self._settle)
+        self._over = False
+
+    @property
+    def progress(self) -> Progress:
+        """Where the work stands."""
+        return self._thread.progress
+
+    @property
+    def running(self) -> bool:
+        """Whether it has begun and not ended; also while it is paused."""
+        return self._thread.isRunning() and not self._over
+
+    @property
+    def paused(self) -> bool:
+        """Whether it waits before the next piece."""
+        return not self._thread.go.is_set()
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether it was asked to end early."""
+        return self._thread.cancelled.is_set()
+
+    def start(self) -> None:
+        """Begins."""
+        self._thread.start()
+
+    def pause(self) -> None:
+        """Waits before the next piece. May be called from any thread, the worker's own included."""
+        self._thread.go.clear()
+
+    def resume(self) -> None:
+        """Goes on after a pause."""
+        self._thread.go.set()
+
+    def cancel(self) -> None:
+        """Ends the work before its next piece."""
+        self._thread.cancelled.set()
+        self._thread.go.set()
+
+    def wait(self) -> None:
+        """Blocks until the thread is gone; for the end of the program, after `cancel`."""
+        self._thread.wait()
+
+    def _settle(self, outcome: _Outcome) -> None:
+        self._thread.wait()
+        self._over = True
+        if outcome.kind == "finished":
+            self.finished.emit(outcome.value)
+        elif outcome.kind == "failed":
+            _log.info("A job failed", exc_info=outcome.value)
+            self.failed.emit(outcome.value)
+        else:
+            self.cancelled.emit()
+        self.ended.emit()

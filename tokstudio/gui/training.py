@@ -1,0 +1,108 @@
+"""A training in the background: the Trainer in a job, its merges on a queue that the window drains by a timer.
+
+Merges are never signals: a signal a merge would stall the window. The worker waits when too many are unread, so nothing
+is dropped and memory stays bounded.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+
+from PySide6.QtCore import QObject
+
+from tokstudio.core.kernels.prepare import prepare_work
+from tokstudio.core.progress import Progress, Work
+from tokstudio.core.run import MergeBatch, Run, TrainingConfig
+from tokstudio.core.trainer import Trainer
+from tokstudio.gui.jobs import Job
+from tokstudio.gui.studio_run import StudioRun
+
+_MOST_UNREAD = 40
+# At most as long as the window's timer waits, so that the log streams and a pause takes hold at once.
+_LONGEST_BATCH = 2000
+
+
+class Training(QObject):
+    """One run in the making. Lives in the GUI thread; `job` says when it ends.
+
+    Args:
+        run: Where the merges go, and what is trained on what.
+        earlier: The run to go on from, if any.
+        single: Whether to make one merge and pause.
+        parent: The owner.
+    """
+
+    def __init__(self, run: StudioRun, earlier: Run | None, single: bool, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.run = run
+        self._earlier = earlier
+        self._single = threading.Event()
+        if single:
+            self._single.set()
+        self._stop = threading.Event()
+        self._unread: deque[MergeBatch] = deque()
+        self._trainer: Trainer | None = None
+        self.job = Job(self._work, self)
+        self.started = time.monotonic()
+
+    @property
+    def progress(self) -> Progress:
+        """What is being done: "compiling", "loading", "reading", "counting", "repeating", "merging"."""
+        return self.job.progress
+
+    def step(self) -> None:
+        """Makes one merge and pauses."""
+        self._single.set()
+        self.job.resume()
+
+    def resume(self) -> None:
+        """Goes on until a limit ends it."""
+        self._single.clear()
+        self.job.resume()
+
+    def stop(self) -> None:
+        """Ends it where it is; the run is kept."""
+        self._stop.set()
+        self.job.resume()
+
+    def drain(self) -> int:
+        """Moves what was merged since the last call into the run; gives how many merges those are."""
+        taken = 0
+        while self._unread:
+            batch = self._unread.popleft()
+            self.run.append(batch)
+            taken += len(batch)
+        if self.run.base_counts is None and self._trainer is not None:
+            self.run.base_counts = self._trainer.base_counts
+        return taken
+
+    def _work(self) -> Work[Run]:
+        """Runs in the worker's thread."""
+        yield from prepare_work()
+        config: TrainingConfig | None = self.run.config
+        corpus = self.run.corpus
+        assert config is not None
+        assert corpus is not None
+        yield from corpus.sha256_work()
+        if self._earlier is None:
+            trainer = Trainer(corpus, config)
+        else:
+            trainer = Trainer.resume(corpus, self._earlier, config)
+        self._trainer = trainer
+        while trainer.ended is None:
+            if self._stop.is_set():
+                trainer.stop()
+                break
+            batch = trainer.advance(1 if self._single.is_set() else _LONGEST_BATCH)
+            if len(batch):
+                self._unread.append(batch)
+                if self._single.is_set() and trainer.ended is None:
+                    self.job.pause()
+            yield trainer.progress
+            while len(self._unread) > _MOST_UNREAD and not self._stop.is_set() and not self.job.is_cancelled:
+                time.sleep(0.002)
+        self._trainer = None
+        return trainer.run

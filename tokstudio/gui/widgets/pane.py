@@ -1,0 +1,69 @@
+"""The card that every pane is: a dock with a quiet title, room for a few controls beside it, and a body."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+_MARGIN = 12
+
+
+class Pane(QDockWidget):
+    """A movable, closable card.
+
+    Add controls to `header` (after the title, right-aligned) and the content to `body`.
+
+    Args:
+        key: Its name in the saved layout; never shown and never changed.
+        title: What people call it.
+        parent: The owner.
+    """
+
+    def __init__(self, key: str, title: str, parent: QWidget | None = None) -> None:
+        super().__init__(title, parent)
+        self.setObjectName(key)
+        self.setFeatures(
+            QDockWidget.DockWidgetFeature.DockWidgetMovable
+            | QDockWidget.DockWidgetFeature.DockWidgetClosable
+            | QDockWidget.DockWidgetFeature.DockWidgetFloatable
+        )
+        top = QFrame()
+        top.setProperty("card", "top")
+        self.header = QHBoxLayout(top)
+        self.header.setContentsMargins(_MARGIN, 10, _MARGIN, 4)
+        self.header.setSpacing(8)
+        self.title = QLabel(title)
+        self.title.setProperty("role", "title")
+        self.header.addWidget(self.title)
+        self.header.addStretch(1)
+        self.setTitleBarWidget(top)
+
+        bottom = QFrame()
+        bottom.setProperty("card", "bottom")
+        self.body = QVBoxLayout(bottom)
+        self.body.setContentsMargins(_MARGIN, 4, _MARGIN, _MARGIN)
+        self.body.setSpacing(8)
+        self.setWidget(bottom)
+
+    def show_title(self, shown: bool) -> None:
+        """Hides the title where a tab says the same."""
+        self.title.setVisible(shown)
+
+
+class EmptyState(QWidget):
+    """What an empty pane shows: what will be there, in one or two sentences, and whatever fills it."""
+
+    def __init__(self, text: str, *actions: QWidget) -> None:
+        super().__init__()
+        layout = QVBoxLayout(self)
+        layout.setSpacing(10)
+        layout.addStretch(1)
+        self.label = QLabel(text)
+        self.label.setProperty("role", "muted")
+        self.label.setWordWrap(True)
+        self.label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        layout.addWidget(self.label)
+        for action in actions:
+            layout.addWidget(action, 0, Qt.AlignmentFlag.AlignCenter)
+        layout.addStretch(1)
