@@ -190,6 +190,11 @@ class Corpus:
         """How many documents there are."""
         return sum(source.documents for source in self.sources)
 
+    def sample(self, size: int) -> bytes:
+        """Gives at most `size` bytes of text: the beginning of every source, each in proportion to its length."""
+        share = min(1.0, size / self.bytes) if self.bytes else 0.0
+        return b"".join(source.data[: int(share * source.bytes)].tobytes() for source in self.sources)
+
     def iter_documents(self) -> Iterator[memoryview]:
         """Gives each document's bytes in turn, without copying them."""
         for source in self.sources:

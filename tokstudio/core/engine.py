@@ -7,14 +7,15 @@ when to stop, is left to the Trainer.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.kernels import tables as k
-from tokstudio.core.kernels.found import found
+from tokstudio.core.kernels.found import found, has_eligible_pair
 from tokstudio.core.kernels.merge import merge
 from tokstudio.core.kernels.tables import Tables
 
@@ -31,6 +32,10 @@ _LARGEST_GRID = 1 << 22
 _UNIT_BITS = 8
 _PREFIX_UNITS = 7
 _POOL_SHARE = 1.15  # places a position that the pool begins with; it must hold every pair of neighbours once
+_SLACK = 1024
+_PAIRS_AT_FIRST = 1 << 14
+
+T = TypeVar("T", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,7 @@ class Engine:
 
     def __init__(self, units: Units, tie_break: TieBreak, final_floor: int, max_token_bytes: int | None) -> None:
         n, base = len(units.symbols), len(units.token_bytes)
+        self._base = base
         self._final_floor = final_floor
         self._state = state = np.zeros(k.STATE_SIZE, np.int64)
         state[k.STAGE] = k.COMPACT
@@ -95,13 +101,13 @@ class Engine:
     @property
     def founding(self) -> float | None:
         """How much of the first count of pairs is done, from 0 to 1; None once merging has begun."""
-        if not self._founding or self.vocabulary > len(self._tables.token_order):
+        if not self._founding or self.vocabulary > self._base:
             return None
-        stage = int(self._state[k.STAGE])
-        if stage > k.STORE_PAIRS:
+        stage, last = int(self._state[k.STAGE]), k.PLACE_PAIRS if len(self._tables.grid) else k.STORE_PAIRS
+        if stage > last:
             return 1.0
         length = max(1, int(self._state[k.LENGTH]))
-        return min(1.0, (stage + int(self._state[k.CURSOR]) / length) / (k.STORE_PAIRS + 1))
+        return (stage + min(1.0, int(self._state[k.CURSOR]) / length)) / (last + 1)
 
     def advance(self, merges: int = _BATCH) -> Merges | None:
         """Does one bounded piece of work, and at most so many merges.
@@ -122,24 +128,12 @@ class Engine:
             if state[k.FLOOR] > self._final_floor:
                 self._begin_round()
         t, made = self._tables, int(state[k.OUT])
-        return Merges(*(a[:made].copy() for a in (t.out_left, t.out_right, t.out_count, t.out_tokens)))
+        out = (t.out_left[:made], t.out_right[:made], t.out_count[:made], t.out_tokens[:made])
+        return Merges(out[0].copy(), out[1].copy(), out[2].copy(), out[3].copy())
 
     def has_eligible_pair(self) -> bool:
-        """Whether two neighbours are left that may be merged, however rare."""
-        t, state = self._tables, self._state
-        starts = self._starts()
-        first, second = t.symbols[starts[:-1]], t.symbols[starts[1:]]
-        joined = (first >= 0) & (second >= 0)
-        lengths = t.token_bytes[first[joined]] + t.token_bytes[second[joined]]
-        return bool((lengths <= state[k.MAX_BYTES]).any())
-
-    def _starts(self) -> NDArray[np.int64]:
-        """Where tokens and separators start, after a fresh round was begun to squeeze the corpus."""
-        state = self._state
-        self._begin_round()
-        while state[k.STAGE] == k.COMPACT:
-            found(self._tables, state, _BUDGET)
-        return np.arange(int(state[k.LENGTH]), dtype=np.int64)
+        """Whether two neighbours are left that may be merged, however rare. To be asked when `advance` gave None."""
+        return bool(has_eligible_pair(self._tables, self._state))
 
     def _begin_round(self) -> None:
         state = self._state
@@ -157,7 +151,7 @@ class Engine:
         size = cells if cells <= min(_LARGEST_GRID, max(1 << 16, int(self._state[k.LENGTH]) // 8)) else 0
         self._tables = self._tables._replace(grid=np.zeros(size, np.int64))
 
-    def _call(self, kernel, *arguments: int) -> int:
+    def _call(self, kernel: Callable[..., int], *arguments: int) -> int:
         """Calls a loop; where it wants room, squeezes or grows, and leaves the rest to the next call."""
         code = kernel(self._tables, self._state, *arguments)
         if code == k.NEED_ROOM:
@@ -173,11 +167,11 @@ class Engine:
         places = 2 * int(t.pair_end[pair] - t.pair_start[pair])
         alive = self._alive_places()
         if alive + places > 0.9 * len(t.pool):
-            self._grow_pool(int(1.3 * (alive + places)) + 1024)
+            self._grow_pool(int(1.3 * (alive + places)) + _SLACK)
         pairs = int(np.count_nonzero(t.pair_count[1 : state[k.PAIRS]] >= state[k.FLOOR]))
         new_pairs = 2 * min(places // 2, self.vocabulary + 1)
         if pairs + new_pairs > 0.75 * len(t.pair_count):
-            self._grow_pairs(int(1.5 * (pairs + new_pairs)) + 1024)
+            self._grow_pairs(int(1.5 * (pairs + new_pairs)) + _SLACK)
         state[k.STAGE], state[k.CURSOR], state[k.TARGET], state[k.MERGED] = k.SQUEEZE, 1, 1, 0
 
     def _alive_places(self) -> int:
@@ -192,24 +186,23 @@ class Engine:
 
     def _allocate(self, units: Units, by_bytes: bool) -> Tables:
         n, base = len(units.symbols), len(units.token_bytes)
-        tokens, pairs = base + _BATCH, 1 << 14
+        tokens, pairs = base + _BATCH, _PAIRS_AT_FIRST
         empty32 = np.empty(0, np.int32)
         token_prefix = np.zeros(tokens, np.int64)
         token_place = np.zeros(tokens, np.int32)
         origin = sort_units = empty32
         if by_bytes:
-            origin = np.arange(n, dtype=np.int32)
-            sort_units = units.symbols.copy()
+            token_place[:base] = np.arange(base)
+            origin = np.arange(base, base + n, dtype=np.int32)
+            sort_units = np.concatenate([token_place[:base], units.symbols])
             token_prefix[:base] = np.arange(base) << (_UNIT_BITS * (_PREFIX_UNITS - 1))
-            ids, places = np.unique(units.symbols, return_index=True)
-            token_place[ids[ids >= 0]] = places[ids >= 0]
         return Tables(
             symbols=units.symbols,
             pairs_at=np.zeros(n, np.int32),
             weights=units.weights,
             origin=origin,
             units=sort_units,
-            pool=np.empty(int(_POOL_SHARE * n) + 1024, np.int32),
+            pool=np.empty(int(_POOL_SHARE * n) + _SLACK, np.int32),
             pair_left=np.zeros(pairs, np.int32),
             pair_right=np.zeros(pairs, np.int32),
             pair_count=np.zeros(pairs, np.int64),
@@ -256,7 +249,7 @@ class Engine:
             self._tables = self._tables._replace(pool=_padded(self._tables.pool, size))
 
 
-def _padded(array: NDArray, size: int) -> NDArray:
+def _padded(array: NDArray[T], size: int) -> NDArray[T]:
     grown = np.zeros(size, array.dtype)
     grown[: len(array)] = array
     return grown

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tokstudio.core.corpus import Text, to_utf8
 from tokstudio.core.errors import ConfigError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _BUDGET = 200_000  # steps of encoding a call: some 10 ms
 _LONGEST_TEXT = 2**31 - 2
+_LARGEST_ID = 2**31 - 2
 
 
 class Tokenizer:
@@ -52,10 +53,10 @@ class Tokenizer:
         run: Run | None = None,
         checked: bool = False,
     ) -> None:
-        self._merges = _frozen(np.asarray(merges, np.int32).reshape(-1, 2))
+        self._merges = _frozen(merges).reshape(-1, 2)
         results = np.arange(BASE_SIZE, BASE_SIZE + len(self._merges)) if merge_results is None else merge_results
-        self._results = _frozen(np.asarray(results, np.int32))
-        self._byte_ids = _frozen(np.asarray(range(BASE_SIZE) if byte_ids is None else byte_ids, np.int32))
+        self._results = _frozen(results)
+        self._byte_ids = _frozen(np.arange(BASE_SIZE) if byte_ids is None else byte_ids)
         self._run = run
         self._limit = len(self._merges)
         if not checked:
@@ -135,7 +136,7 @@ class Tokenizer:
     def compact(self) -> Tokenizer:
         """The same tokenizer without gaps between its ids, and without the merges that `at` has put aside."""
         new_id = np.full(self._parts.size, -1, np.int32)
-        in_use = np.flatnonzero([made is not None for made in self.tokens])
+        in_use = self.tokens.ids()
         new_id[in_use] = np.arange(len(in_use), dtype=np.int32)
         return Tokenizer(new_id[self.merges], new_id[self.merge_results], byte_ids=new_id[self._byte_ids])
 
@@ -158,7 +159,9 @@ class Tokenizer:
         data = np.frombuffer(to_utf8(text), np.uint8)
         n = len(data)
         if n > _LONGEST_TEXT:
-            raise ConfigError(f"The text is too long: {n:,} bytes, and at most {_LONGEST_TEXT:,} can be encoded at once.")
+            raise ConfigError(
+                f"The text is too long: {n:,} bytes, and at most {_LONGEST_TEXT:,} can be encoded at once."
+            )
         symbols = self._byte_ids[data]
         following, previous, pending = (np.empty(n, np.int32) for _ in range(3))
         heap, state = np.empty(2 * n, np.int64), np.zeros(kernel.STATE_SIZE, np.int64)
@@ -217,8 +220,12 @@ def _restore(
     return Tokenizer(merges, results, byte_ids=byte_ids, run=run)
 
 
-def _frozen(array: NDArray[np.int32]) -> NDArray[np.int32]:
-    array = np.ascontiguousarray(array)
+def _frozen(ids: ArrayLike) -> NDArray[np.int32]:
+    """Ids that nobody can change any more: copied, unless they are read-only already."""
+    given = np.asarray(ids)
+    if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() > _LARGEST_ID):
+        raise ConfigError(f"Ids must be whole numbers from 0 to {_LARGEST_ID:,}.")
+    array = given.astype(np.int32, order="C", copy=given.flags.writeable)
     array.setflags(write=False)
     return array
 

@@ -8,7 +8,8 @@ it; so long ones are not kept.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import overload
+from operator import eq
+from typing import cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +86,7 @@ class Tokens(Sequence[bytes | None]):
     def __getitem__(self, index: int) -> bytes | None: ...
     @overload
     def __getitem__(self, index: slice) -> list[bytes | None]: ...
-    def __getitem__(self, index: int | slice) -> bytes | None | list[bytes | None]:
+    def __getitem__(self, index: int | slice) -> bytes | list[bytes | None] | None:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         if index < 0:
@@ -99,9 +100,16 @@ class Tokens(Sequence[bytes | None]):
             yield self._parts[token] if used else None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and len(self) == len(other) and all(a == b for a, b in zip(self, other))  # noqa: B905
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        tokens = cast("Sequence[object]", other)
+        return len(self) == len(tokens) and all(map(eq, self, tokens))
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def ids(self) -> NDArray[np.int64]:
+        """The ids in use, ascending."""
+        return np.flatnonzero(self._in_use)
 
     def prefix(self, token: int, limit: int) -> bytes:
         """The first `limit` bytes of a token that is in use, however long it is."""

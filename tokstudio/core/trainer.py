@@ -36,9 +36,11 @@ if TYPE_CHECKING:
     from tokstudio.core.engine import Engine, Merges
     from tokstudio.core.tokenizer import Tokenizer
 
-_LARGEST_CORPUS = 2**31 - 2
+_LARGEST_CORPUS = 2_000_000_000  # places must fit into 31 bits
 _LAYOUT_BUDGET = 1 << 23
+_PIECE = 1 << 20
 _ALL = 1 << 62
+_NOT_REPEATABLE = "The run's merges do not follow from this corpus and these settings: train anew."
 
 
 class Trainer:
@@ -53,7 +55,8 @@ class Trainer:
     def __init__(self, corpus: Corpus, config: TrainingConfig) -> None:
         if corpus.bytes + corpus.documents > _LARGEST_CORPUS:
             raise CorpusError(
-                f"The corpus is too large: {corpus.bytes:,} bytes, and at most {_LARGEST_CORPUS:,} can be merged at once."
+                f"The corpus is too large: {corpus.bytes:,} bytes, "
+                f"and at most {_LARGEST_CORPUS:,} can be merged at once."
             )
         self.corpus = corpus
         self.config = config
@@ -62,9 +65,8 @@ class Trainer:
         self._batches: list[MergeBatch] = []
         self._made = 0
         self._to_repeat: Run | None = None
-        self._base_counts = np.zeros(BASE_SIZE, np.int64)
         self._engine: Engine | None = None
-        self._layout = _Layout(corpus, self._base_counts)
+        self._layout = _Layout(corpus)
         self._tokens_before = corpus.bytes
 
     @classmethod
@@ -104,7 +106,7 @@ class Trainer:
     @property
     def base_counts(self) -> NDArray[np.int64] | None:
         """int64 [256], how often each byte stands in the corpus; None until all of it is read."""
-        return None if self._engine is None and self.ended is None else self._base_counts
+        return None if self._engine is None and self.ended is None else self._layout.base_counts()
 
     @property
     def tokens_before(self) -> int:
@@ -116,7 +118,13 @@ class Trainer:
 
         Returns:
             The merges made, possibly none. When there is nothing more to do, `ended` says how the training ended.
+
+        Raises:
+            ConfigError: Fewer than one merge is asked for.
+            CorpusError: The merges of a resumed run do not follow from the corpus.
         """
+        if merges is not None and merges < 1:
+            raise ConfigError(f"At least one merge must be asked for, not {merges}.")
         started = time.perf_counter()
         try:
             made = None if self.ended else self._advance(merges)
@@ -157,7 +165,7 @@ class Trainer:
             tokens_after=np.concatenate([b.tokens_after for b in earlier]) if earlier else np.empty(0, np.int64),
             ended=self.ended or STOPPED,
             corpus=TrainedOn(self.corpus.bytes, self.corpus.documents, self.corpus.sha256),
-            base_counts=self._base_counts.copy(),
+            base_counts=self._layout.base_counts(),
             versions={"tokstudio": __version__, "python": platform.python_version(), "numpy": np.__version__},
             seconds=self._seconds,
         )
@@ -183,6 +191,8 @@ class Trainer:
             allowed = min(allowed, limit - self._made)
         made = self._engine.advance(allowed)
         if made is None:
+            if self._to_repeat is not None:
+                raise CorpusError(_NOT_REPEATABLE)
             self._end(self._why_exhausted(self._engine))
         elif limit is not None and self._made + len(made.left) >= limit:
             self._end(REACHED_SIZE)
@@ -213,9 +223,14 @@ class Trainer:
         if self._to_repeat is None or not len(batch):
             return batch
         run, here = self._to_repeat, slice(first - 1, self._made)
-        same = np.array_equal(run.merges[here, 0], made.left) and np.array_equal(run.merges[here, 1], made.right)
+        same = (
+            np.array_equal(run.merges[here, 0], made.left)
+            and np.array_equal(run.merges[here, 1], made.right)
+            and np.array_equal(run.counts[here], made.count)
+            and np.array_equal(run.tokens_after[here], made.tokens_after)
+        )
         if not same:
-            raise CorpusError("The run's merges do not follow from this corpus and these settings: train anew.")
+            raise CorpusError(_NOT_REPEATABLE)
         self._batches.append(batch)
         if self._made == len(run):
             self._to_repeat = None
@@ -248,9 +263,9 @@ class Trainer:
 class _Layout:
     """Turns a corpus into symbols, a bounded piece at a time."""
 
-    def __init__(self, corpus: Corpus, counts: np.ndarray) -> None:
+    def __init__(self, corpus: Corpus) -> None:
         self._sources = list(corpus.sources)
-        self._counts = counts
+        self._counts = np.zeros(BASE_SIZE, np.int64)
         self._position = np.array([0, 0, 1], np.int64)
         self._size = 1 + corpus.bytes + corpus.documents
         self.symbols = np.empty(0, np.int32)
@@ -273,10 +288,18 @@ class _Layout:
                 position[0] = position[1] = 0
         return not self._sources
 
+    def base_counts(self) -> NDArray[np.int64]:
+        """int64 [256], how often each byte stands in the corpus, in what is not laid out yet as well."""
+        counts, at = self._counts.copy(), int(self._position[0])
+        for source in self._sources:
+            for start in range(at, source.bytes, _PIECE):
+                counts += np.bincount(source.data[start : start + _PIECE], minlength=BASE_SIZE)
+            at = 0
+        return counts
+
     def release(self) -> None:
         """Lets go of the memory."""
         self.symbols = np.empty(0, np.int32)
-        self._sources = []
 
 
 def train(corpus: Corpus, config: TrainingConfig) -> Tokenizer:

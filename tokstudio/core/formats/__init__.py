@@ -1,0 +1,186 @@
+"""Tokenizer files: `save`, `load` and the formats they know.
+
+A new format is one module with a class, and one line in `_KNOWN`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from tokstudio.core.corpus import AnyPath, Text
+from tokstudio.core.errors import ConfigError, FormatError
+from tokstudio.core.files import StagedFiles, file_name
+from tokstudio.core.formats.base import (
+    ExportReport,
+    Format,
+    Loaded,
+    check_size,
+    measure_work,
+)
+from tokstudio.core.formats.classic import Classic
+from tokstudio.core.formats.huggingface import HuggingFace
+from tokstudio.core.formats.json_reader import JsonReader
+from tokstudio.core.formats.tables import MergesCsv, VocabularyCsv
+from tokstudio.core.progress import Work, finish
+from tokstudio.core.run import PATTERNS
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer import Tokenizer
+
+__all__ = ["FORMATS", "ExportReport", "Format", "Loaded", "load", "load_work", "save", "save_work"]
+
+# In the order in which a folder is searched, and in which menus show them.
+_KNOWN: tuple[Format, ...] = (HuggingFace(), Classic(), MergesCsv(), VocabularyCsv())
+
+FORMATS: Mapping[str, Format] = MappingProxyType({known.name: known for known in _KNOWN})
+
+_LARGEST_SAMPLE = 1_000_000
+_LARGEST_LOOKED_INTO = 5 * 10**9
+
+
+def save(
+    tokenizer: Tokenizer,
+    path: AnyPath,
+    format: str = "huggingface",
+    accept_loss: bool = False,
+    *,
+    sample: Text | None = None,
+) -> ExportReport:
+    """Writes a tokenizer to files that other programs read, and proves that they hold it.
+
+    Either all files are written or none, and what was there before stays until the new files are proved.
+
+    Args:
+        tokenizer: What to write; of a tokenizer `at` some merge, those merges.
+        path: A file, or a folder where the format has several files; a folder gets the usual name.
+        format: One of `FORMATS`.
+        accept_loss: Go on where the format cannot hold something.
+        sample: Text to prove it with, besides a text made to be hard; its first megabyte is used.
+
+    Raises:
+        ConfigError: The format is not known, or is only read.
+        FormatError: The format cannot hold this tokenizer, or the files cannot be written.
+    """
+    return finish(save_work(tokenizer, path, format, accept_loss, sample=sample))
+
+
+def save_work(
+    tokenizer: Tokenizer,
+    path: AnyPath,
+    format: str = "huggingface",
+    accept_loss: bool = False,
+    *,
+    sample: Text | None = None,
+) -> Work[ExportReport]:
+    """Does what `save` does, in bounded pieces; closing it leaves everything as it was."""
+    chosen = _writable(format)
+    targets = _targets(chosen, Path(path))
+    name = file_name(next(iter(targets.values())))
+    losses = chosen.losses(tokenizer)
+    if losses and not accept_loss:
+        raise FormatError(f"{name}: {chosen.title} cannot hold all of this tokenizer. {' '.join(losses)}")
+    token_bytes = yield from measure_work(tokenizer)
+    try:
+        size = chosen.size(tokenizer, token_bytes)
+    except FormatError as error:
+        raise FormatError(f"{name}: {error}") from error
+    check_size(name, size, chosen.largest, token_bytes, len(tokenizer))
+    with StagedFiles() as staged:
+        if chosen.folder:
+            staged.make_folder(Path(path))
+        for usual, pieces in chosen.contents(tokenizer).items():
+            yield from staged.write(targets[usual], pieces, size)
+        written = {usual: staged[target] for usual, target in targets.items()}
+        proof = yield from chosen.prove(tokenizer, written, name, _as_text(sample))
+        return ExportReport(staged.commit(), losses, proof)
+
+
+def load(path: AnyPath, pattern: str | None = None) -> Tokenizer:
+    """Reads a tokenizer from a file, or from a folder that holds one.
+
+    Args:
+        path: The file or the folder.
+        pattern: How the tokenizer splits text, where its files cannot say it; only "none" is known.
+
+    Raises:
+        ConfigError: The pattern is not known.
+        FormatError: There is no tokenizer, or it is damaged, or it asks for what cannot be modelled; one sentence.
+    """
+    return finish(load_work(path, pattern)).tokenizer
+
+
+def load_work(path: AnyPath, pattern: str | None = None) -> Work[Loaded]:
+    """Does what `load` does, in bounded pieces, and says which files it took."""
+    if pattern is not None and pattern not in PATTERNS:
+        raise ConfigError(f'Pattern "{pattern}" is not known. Known: {", ".join(PATTERNS)}.')
+    chosen, files = _found(Path(path))
+    tokenizer = yield from chosen.read(files, tuple(file_name(file) for file in files))
+    return Loaded(tokenizer, files, chosen.name)
+
+
+def _writable(name: str) -> Format:
+    known = [known.name for known in _KNOWN if known.writable]
+    if name not in known:
+        raise ConfigError(f'Format "{name}" is not known. Known: {", ".join(known)}.')
+    return FORMATS[name]
+
+
+def _targets(chosen: Format, path: Path) -> dict[str, Path]:
+    """Where each file goes, by its usual name."""
+    try:
+        is_file, is_folder = path.is_file(), path.is_dir()
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{file_name(path)}: the path cannot be used: {error}.") from error
+    if not chosen.folder:
+        return {chosen.files[0]: path / chosen.files[0] if is_folder else path}
+    if is_file or (path.name in chosen.files and not is_folder):
+        raise FormatError(
+            f"{path.name}: {chosen.title} is saved to a folder, because it has several files: name a folder."
+        )
+    return {usual: path / usual for usual in chosen.files}
+
+
+def _found(path: Path) -> tuple[Format, tuple[Path, ...]]:
+    """The format, and its files, that a path leads to."""
+    readable = [known for known in _KNOWN if known.readable]
+    try:
+        if not path.exists():
+            raise FormatError(f"{file_name(path)}: there is no such file or folder.")
+        in_folder = path.is_dir()
+        for known in readable:
+            # A file with a usual name brings those beside it.
+            files = known.find(path if in_folder else path.parent)
+            if files and (in_folder or path in files):
+                return known, files
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{file_name(path)}: it cannot be opened: {error}.") from error
+    if in_folder:
+        usual = ", ".join(known.files[-1] for known in readable)
+        raise FormatError(f"{file_name(path)}: the folder holds no tokenizer that TokStudio can read ({usual}).")
+    return _recognised(path, readable), (path,)
+
+
+def _recognised(path: Path, readable: list[Format]) -> Format:
+    """The format of a file with another name, by the key that it begins with."""
+    name = file_name(path)
+    with JsonReader(path, name, _LARGEST_LOOKED_INTO) as reader:
+        if reader.peek() == "{":
+            key = next(reader.items(), "")
+            for known in readable:
+                if key in known.keys:
+                    return known
+            if key.isdigit():
+                raise FormatError(f"{name}: this is a vocabulary without merges: open merges.json, and have it beside this.")
+        raise FormatError(f"{name}: this is no tokenizer file that TokStudio can read.")
+
+
+def _as_text(sample: Text | None) -> str:
+    if sample is None:
+        return ""
+    if isinstance(sample, bytes):
+        return sample[:_LARGEST_SAMPLE].decode("utf-8", "replace")
+    return sample[:_LARGEST_SAMPLE].encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -276,6 +276,19 @@ def build_heap(t: Tables, state: Int64, budget: int) -> int:
 
 
 @njit(nogil=True, cache=True)
+def has_eligible_pair(t: Tables, state: Int64) -> bool:
+    """Whether two neighbours are left that are short enough to be joined; looks no further than the first."""
+    at, left = 0, -1
+    while at < state[LENGTH]:
+        symbol = t.symbols[at]
+        if symbol >= 0 and left >= 0 and t.token_bytes[left] + t.token_bytes[symbol] <= state[MAX_BYTES]:
+            return True
+        at += 1 if symbol < 0 else t.token_span[symbol]
+        left = symbol
+    return False
+
+
+@njit(nogil=True, cache=True)
 def found(t: Tables, state: Int64, budget: int) -> int:
     """Goes on with the beginning of a round for about `budget` steps.
 

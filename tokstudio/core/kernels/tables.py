@@ -7,9 +7,9 @@ left of the corpus with a lower floor. What holds throughout:
 * `symbols[i]` is -1 at a separator (one at both ends, one between sequences). A token that covers the positions i..j
   has its id at i and at j; what stands between is stale. So the token to the left of a start i has the id
   `symbols[i - 1]`, and starts at i less its span.
-* `pairs_at[i]` is, at the start of a token, the number of the pair it makes with the next token, or 0 for a pair that is
-  not stored. "Does this old place still stand?" is therefore one comparison, and a neighbour's count falls without any
-  look-up. Pair 0 takes the counts that nobody needs.
+* `pairs_at[i]` is, at the start of a token, the number of the pair it makes with the next token, or 0 for a pair that
+  is not stored. "Does this old place still stand?" is therefore one comparison, and a neighbour's count falls without
+  any look-up. Pair 0 takes the counts that nobody needs.
 * A pair can only come into being while the newer of its two tokens is being made. So all its places are written at
   once, in order, into one run of `pool`, and from then on its count only falls.
 * The heap is lazy: as counts only fall, its top is either up to date, or is re-keyed and sifted down.
@@ -91,7 +91,7 @@ class Spellings(NamedTuple):
     pair_right: Int32
     token_units: Int64  # length in base units
     token_place: Int32  # where one stands in `units`
-    units: Int32  # [n] sort order of the base unit at each place; [0] unless ties go by bytes
+    units: Int32  # [base + n] each base unit once, then the corpus as it began; [0] unless ties go by bytes
 
 
 class Tables(NamedTuple):
@@ -101,7 +101,7 @@ class Tables(NamedTuple):
     pairs_at: Int32  # [n]
     weights: Int64  # [n] how often a position's sequence occurs; [0] where every sequence occurs once
     origin: Int32  # [n] a position's place in `units`; [0] unless ties go by bytes
-    units: Int32  # [n] sort order of the base unit at each place; [0] unless ties go by bytes
+    units: Int32  # [base + n] each base unit once, then the corpus as it began; [0] unless ties go by bytes
     pool: Int32  # places of pairs, a run a pair
 
     pair_left: Int32

@@ -1,0 +1,123 @@
+"""Training and encoding as slowly and as plainly as they can be written: what the engine is held against.
+
+Documents are lists of ids and every merge counts all pairs anew. It shares no code with TokStudio.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+REACHED_SIZE, NOTHING_LEFT = "reached vocabulary size", "nothing left to merge"
+
+# As GPT-2 shows bytes: those that print stand for themselves, the others follow from U+0100.
+_PRINTABLE = [byte for byte in range(33, 256) if not 127 <= byte <= 160 and byte != 173]
+_CHARACTERS = {byte: chr(byte) for byte in _PRINTABLE}
+_CHARACTERS |= {byte: chr(256 + i) for i, byte in enumerate(b for b in range(256) if b not in _PRINTABLE)}
+HUGGINGFACE_ORDER = sorted(range(256), key=_CHARACTERS.__getitem__)
+
+
+@dataclass
+class Recount:
+    """A training by recounting: its merges, and the documents as they are in the end."""
+
+    merges: list[tuple[int, int]]
+    counts: list[int]
+    tokens_after: list[int]
+    tokens: list[bytes]
+    documents: list[list[int]]
+    ended: str
+
+    def uses(self, weights: Sequence[int] | None = None) -> list[int]:
+        """How often each token stands in the documents."""
+        standing = [0] * len(self.tokens)
+        for document, weight in zip(self.documents, weights or [1] * len(self.documents), strict=True):
+            for token in document:
+                standing[token] += weight
+        return standing
+
+
+def replace(ids: list[int], left: int, right: int, token: int) -> list[int]:
+    """`replace([1, 1, 1], 1, 1, 9)` is `[9, 1]`: left to right, without overlaps."""
+    made: list[int] = []
+    at = 0
+    while at < len(ids):
+        if at + 1 < len(ids) and ids[at] == left and ids[at + 1] == right:
+            made.append(token)
+            at += 2
+        else:
+            made.append(ids[at])
+            at += 1
+    return made
+
+
+def count_pairs(documents: list[list[int]], weights: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Adjacent places of every pair, overlapping ones included; the keys are in order of first occurrence."""
+    counts: dict[tuple[int, int], int] = {}
+    for document, weight in zip(documents, weights, strict=True):
+        for pair in zip(document, document[1:], strict=False):
+            counts[pair] = counts.get(pair, 0) + weight
+    return counts
+
+
+def choose(counts: dict[tuple[int, int], int], tokens: list[bytes], tie_break: str) -> tuple[int, int]:
+    """The pair with the highest count; the tie rule decides between equals."""
+    highest = max(counts.values())
+    best = [pair for pair in counts if counts[pair] == highest]
+    if tie_break == "first":
+        return best[0]
+    if tie_break == "lowest-id":
+        return min(best)
+    if tie_break == "huggingface":
+        order = {token: place for place, token in enumerate(HUGGINGFACE_ORDER)}
+        return min(best, key=lambda pair: [order.get(token, token) for token in pair])
+    assert tie_break == "bytes"
+    return max(best, key=lambda pair: (tokens[pair[0]], tokens[pair[1]]))
+
+
+def train_slowly(
+    documents: Sequence[bytes],
+    vocabulary_size: int | None = None,
+    min_frequency: int | None = None,
+    tie_break: str = "first",
+    max_token_bytes: int | None = None,
+    weights: Sequence[int] | None = None,
+) -> Recount:
+    """Trains by recounting everything before each merge."""
+    ids = [list(document) for document in documents]
+    weights = [1] * len(ids) if weights is None else weights
+    run = Recount([], [], [], [bytes([byte]) for byte in range(256)], ids, "")
+    while True:
+        if len(run.tokens) == vocabulary_size:
+            run.ended = REACHED_SIZE
+            return run
+        counts = count_pairs(run.documents, weights)
+        if max_token_bytes is not None:
+            lengths = {pair: len(run.tokens[pair[0]]) + len(run.tokens[pair[1]]) for pair in counts}
+            counts = {pair: count for pair, count in counts.items() if lengths[pair] <= max_token_bytes}
+        if not counts:
+            run.ended = NOTHING_LEFT
+            return run
+        left, right = choose(counts, run.tokens, tie_break)
+        if min_frequency is not None and counts[left, right] < min_frequency:
+            run.ended = f"no pair occurs {min_frequency:,} times"
+            return run
+        run.documents = [replace(document, left, right, len(run.tokens)) for document in run.documents]
+        run.merges.append((left, right))
+        run.counts.append(counts[left, right])
+        run.tokens.append(run.tokens[left] + run.tokens[right])
+        run.tokens_after.append(sum(len(d) * weight for d, weight in zip(run.documents, weights, strict=True)))
+
+
+def encode_slowly(
+    text: bytes,
+    merges: Sequence[Sequence[int]],
+    results: Sequence[int] | None = None,
+    byte_ids: Sequence[int] | None = None,
+) -> list[int]:
+    """Applies every merge in turn, in the order of their ranks."""
+    ids = [byte if byte_ids is None else byte_ids[byte] for byte in text]
+    for rank, (left, right) in enumerate(merges):
+        ids = replace(ids, left, right, 256 + rank if results is None else results[rank])
+    return ids

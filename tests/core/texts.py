@@ -1,0 +1,36 @@
+"""What Hypothesis trains and encodes in the tests of the engine: small texts with many ties, overlaps and edges."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from tokstudio.core.run import TIE_BREAKS
+
+# The first example of a session compiles.
+patient = settings(deadline=None)
+
+_alphabets = st.sampled_from(["a", "ab", "abc", "abcdefgh", "aé😀", " \n\t", "日本本", "\0\x01"])
+_short = _alphabets.flatmap(lambda alphabet: st.text(alphabet, max_size=40)).map(str.encode)
+_repeated = st.tuples(_short, st.integers(0, 8), _short).map(lambda part: part[0][:7] * part[1] + part[2][:5])
+_runs = st.tuples(st.sampled_from([b"a", b"\0", b"\xff"]), st.integers(0, 70)).map(lambda part: part[0] * part[1])
+
+document = st.one_of(_short, _repeated, _runs, st.binary(max_size=30))
+documents = st.lists(document, max_size=8)
+
+limits = st.one_of(
+    st.builds(lambda size: {"vocabulary_size": size}, st.integers(257, 330)),
+    st.builds(lambda frequency: {"min_frequency": frequency}, st.integers(2, 5)),
+    st.builds(
+        lambda size, frequency: {"vocabulary_size": size, "min_frequency": frequency},
+        st.integers(257, 280),
+        st.integers(2, 4),
+    ),
+)
+settings_of_runs = st.builds(
+    lambda limit, rule, longest: {**limit, "tie_break": rule, "max_token_bytes": longest},
+    limits,
+    st.sampled_from(TIE_BREAKS),
+    st.one_of(st.none(), st.integers(2, 5)),
+)

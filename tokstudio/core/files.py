@@ -1,0 +1,233 @@
+"""Writes files so that none is ever left half-written: each beside its target first, then all moved into place.
+
+What is written is left to the callers.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+from tokstudio.core.errors import FormatError
+from tokstudio.core.progress import Progress, Work
+
+_PIECE = 1 << 18
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+_MISSING = (errno.ENOENT, errno.ENOTDIR)
+
+
+def write_files(contents: Mapping[Path, Iterable[bytes]]) -> Work[tuple[Path, ...]]:
+    """Writes all of the files or none; on an error, or when the work is closed, the old ones are as they were.
+
+    Args:
+        contents: What goes where. The pieces are taken one by one and never held together.
+
+    Returns:
+        The files, in the order given.
+
+    Raises:
+        FormatError: One of them cannot be written; the message says which, and why.
+    """
+    with StagedFiles() as staged:
+        for path, pieces in contents.items():
+            yield from staged.write(path, pieces)
+        return staged.commit()
+
+
+class StagedFiles:
+    """Files written beside their targets, in a `with` block: what `commit` has not moved into place is removed.
+
+    So they can be read back before anything that was there is lost.
+    """
+
+    def __init__(self) -> None:
+        self._staged: dict[Path, Path] = {}
+        self._targets: dict[Path, Path] = {}
+        self._folders: list[Path] = []
+
+    def __enter__(self) -> StagedFiles:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for temporary in self._staged.values():
+            with suppress(OSError):
+                temporary.unlink()
+        for folder in reversed(self._folders):
+            with suppress(OSError):
+                folder.rmdir()
+
+    def __getitem__(self, path: Path) -> Path:
+        """Where the file for `path` is, until it is moved."""
+        return self._staged[path]
+
+    def make_folder(self, folder: Path) -> None:
+        """Makes a folder, and those above it, unless it is there; it goes again if nothing is committed.
+
+        Raises:
+            FormatError: It cannot be made.
+        """
+        try:
+            missing = [above for above in (folder, *folder.parents) if not above.exists()]
+            for above in reversed(missing):
+                above.mkdir()
+                self._folders.append(above)
+        except (OSError, ValueError) as error:
+            raise FormatError(f"{folder.name}: the folder cannot be made: {_reason(error)}.") from error
+
+    def write(self, path: Path, pieces: Iterable[bytes], total: int = 0) -> Work[None]:
+        """Writes one file beside its target, and sees to it that it is on the disk.
+
+        Args:
+            path: The target; where it is a link, the file that it points to is meant.
+            pieces: Its content.
+            total: Bytes expected, for the progress.
+
+        Raises:
+            FormatError: It cannot be written.
+        """
+        try:
+            target = _target(path)
+            temporary = target.with_name(f".{secrets.token_hex(8)}.tokstudio")
+            # As the system makes new files, so that they get the usual permissions; `tempfile` would not.
+            handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
+            self._staged[path], self._targets[path] = temporary, target
+            with os.fdopen(handle, "wb") as file:
+                _keep_permissions(target, temporary)
+                yield from _copy(pieces, file, total)
+                file.flush()
+                os.fsync(file.fileno())
+        except (OSError, ValueError) as error:
+            raise _fault(path, error) from error
+
+    def commit(self) -> tuple[Path, ...]:
+        """Moves all files into place; where one cannot be moved, those moved before it are put back.
+
+        Raises:
+            FormatError: One of them cannot be moved.
+        """
+        kept: dict[Path, Path | None] = {}
+        path = Path()
+        try:
+            for path, temporary in self._staged.items():
+                target = self._targets[path]
+                if len(self._staged) > 1:
+                    kept[target] = _second_name(target)
+                os.replace(temporary, target)
+        except OSError as error:
+            for target, old in kept.items():
+                with suppress(OSError):
+                    _put_back(target, old)
+            raise _fault(path, error) from error
+        finally:
+            for old in kept.values():
+                if old is not None:
+                    with suppress(OSError):
+                        old.unlink()
+        files = tuple(self._staged)
+        for folder in {target.parent for target in self._targets.values()}:
+            _flush_folder(folder)
+        self._staged, self._folders = {}, []
+        return files
+
+
+def file_name(path: Path) -> str:
+    """What a person calls a file or a folder: its last name."""
+    return path.name or str(path)
+
+
+def _copy(pieces: Iterable[bytes], file: BinaryIO, total: int) -> Work[None]:
+    done = reported = 0
+    for piece in pieces:
+        file.write(piece)
+        done += len(piece)
+        if done - reported >= _PIECE:
+            reported = done
+            yield Progress("writing", min(done, total), total)
+
+
+def _target(path: Path) -> Path:
+    """The file to be replaced, links followed; raises FormatError where there is something that is no file."""
+    target = Path(os.path.realpath(path))
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return target
+    if stat.S_ISDIR(mode):
+        raise FormatError(f"{file_name(path)}: a folder of that name is in the way: choose another name.")
+    if not stat.S_ISREG(mode):
+        raise FormatError(f"{file_name(path)}: this is no ordinary file and is left alone: choose another name.")
+    if not os.access(target, os.W_OK):
+        raise FormatError(f"{file_name(path)}: the file is read-only: allow writing, or choose another name.")
+    return target
+
+
+def _keep_permissions(target: Path, temporary: Path) -> None:
+    try:
+        old = target.stat()
+    except FileNotFoundError:
+        return
+    if sys.platform != "win32":
+        with suppress(OSError):
+            os.chown(temporary, old.st_uid, old.st_gid)
+    # After the owner, because changing that clears some of the bits.
+    temporary.chmod(stat.S_IMODE(old.st_mode))
+
+
+def _second_name(target: Path) -> Path | None:
+    """Gives what is there a second name, so that it can be put back; None where nothing is there."""
+    if not target.exists():
+        return None
+    second = target.with_name(f".{secrets.token_hex(8)}.tokstudio")
+    try:
+        os.link(target, second)
+    except OSError:
+        # Some file systems have no links.
+        os.replace(target, second)
+    return second
+
+
+def _put_back(target: Path, old: Path | None) -> None:
+    if old is None:
+        target.unlink(missing_ok=True)
+    else:
+        os.replace(old, target)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Sees to it that the new names are on the disk, where the system can do that."""
+    if sys.platform == "win32":
+        return
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _fault(path: Path, error: OSError | ValueError) -> FormatError:
+    name, folder = file_name(path), path.absolute().parent
+    code = error.errno if isinstance(error, OSError) else None
+    if code in _NO_SPACE:
+        return FormatError(f"{name}: there is no space left on the disk; nothing was changed.")
+    if code in _FORBIDDEN:
+        return FormatError(f"{name}: the folder {folder} cannot be written to: choose another.")
+    if code in _MISSING:
+        return FormatError(f"{name}: the folder {folder} does not exist: make it, or choose another.")
+    return FormatError(f"{name}: it cannot be written: {_reason(error)}.")
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (isinstance(error, OSError) and error.strerror) or str(error)

@@ -1,0 +1,134 @@
+"""What a file format is to the rest: its names, what it can hold, and how it is written, proved and read.
+
+Each format is a class in a module of its own; finding and calling the right one is left to the package.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokstudio.core.errors import FormatError
+from tokstudio.core.progress import Progress, Work
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer import Tokenizer
+
+GIGABYTE = 10**9
+LARGEST_WRITTEN = 4 * GIGABYTE
+
+
+@dataclass(frozen=True)
+class ExportReport:
+    """What an export did.
+
+    Attributes:
+        files: What was written.
+        losses: What the format could not hold, each a sentence.
+        proof: What reading it back showed, such as "identical over 1,234 tokens"; empty for a table.
+    """
+
+    files: tuple[Path, ...]
+    losses: tuple[str, ...]
+    proof: str
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A tokenizer that was read, from which files, and the name of their format."""
+
+    tokenizer: Tokenizer
+    files: tuple[Path, ...]
+    format: str
+
+
+class Format:
+    """A file format.
+
+    Attributes:
+        name: What programs call it, such as "huggingface".
+        title: What people call it, such as "Hugging Face".
+        description: One line on what it is for.
+        files: The usual names of its files.
+        folder: Whether it is saved to a folder, because it has several files.
+        readable: Whether it can be loaded.
+        writable: Whether it can be saved.
+        keys: Keys that a JSON file of this format may begin with.
+        largest: Most bytes that a file may have when it is written.
+    """
+
+    name: str
+    title: str
+    description: str
+    files: tuple[str, ...]
+    folder: bool = False
+    readable: bool = False
+    writable: bool = False
+    keys: frozenset[str] = frozenset()
+    largest: int = LARGEST_WRITTEN
+
+    def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """What of this tokenizer the format cannot hold, each a sentence; mostly nothing."""
+        return ()
+
+    def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
+        """About how many bytes its largest file takes, where all tokens together have `token_bytes`.
+
+        Raises:
+            FormatError: The format has nothing to write for this tokenizer.
+        """
+        raise NotImplementedError
+
+    def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
+        """What goes into each file, by its usual name, in pieces of at most some 64 kB."""
+        raise NotImplementedError
+
+    def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
+        """Reads the files back and says that they hold this tokenizer.
+
+        Args:
+            tokenizer: What they should hold.
+            written: Where each file is, by its usual name.
+            name: What to call the file in an error.
+            sample: Some text to try it with, besides the torture text.
+
+        Raises:
+            FormatError: They do not; the message has the first difference.
+        """
+        yield Progress("proving")
+        return ""
+
+    def find(self, folder: Path) -> tuple[Path, ...]:
+        """The files of this format in a folder; none where it is not there."""
+        found = tuple(folder / name for name in self.files)
+        return found if all(file.is_file() for file in found) else ()
+
+    def read(self, files: tuple[Path, ...], names: tuple[str, ...]) -> Work[Tokenizer]:
+        """Reads the files, which the errors call `names`.
+
+        Raises:
+            FormatError: They are damaged, or hold what cannot be modelled.
+        """
+        raise NotImplementedError
+
+
+def measure_work(tokenizer: Tokenizer) -> Work[int]:
+    """Adds up the bytes of all tokens."""
+    tokens = tokenizer.tokens
+    total, size = 0, len(tokens)
+    for first in range(0, size, 1 << 14):
+        yield Progress("measuring", first, size)
+        total += sum(max(0, tokens.length(token)) for token in range(first, min(size, first + (1 << 14))))
+    return total
+
+
+def check_size(name: str, size: int, largest: int, token_bytes: int, tokens: int) -> None:
+    """Raises FormatError where a file would be larger than `largest`."""
+    if size > largest:
+        raise FormatError(
+            f"{name}: it would take about {size / GIGABYTE:,.1f} GB, and at most {largest // GIGABYTE} GB are written: "
+            f"the {tokens:,} tokens hold {token_bytes:,} bytes. Export fewer merges, or limit the longest token."
+        )

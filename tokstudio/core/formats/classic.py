@@ -1,0 +1,225 @@
+"""The classic pair: `vocabulary.json` with every token's bytes, and `merges.json`; as `json.dump(..., indent=2)` writes them.
+
+The small programs that teach byte pair encoding write this. It holds no pattern and no special tokens.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from tokstudio.core.errors import FormatError
+from tokstudio.core.formats.base import GIGABYTE, LARGEST_WRITTEN, Format
+from tokstudio.core.formats.json_reader import JsonReader, shown
+from tokstudio.core.formats.merge_list import MergeList, id_problem
+from tokstudio.core.progress import Progress, Work
+from tokstudio.core.run import BASE_SIZE
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer import Tokenizer
+
+VOCABULARY, MERGES = "vocabulary.json", "merges.json"
+
+_PIECE = 1 << 12
+_BATCH = 256
+_NUMBERS = [str(byte).encode() for byte in range(BASE_SIZE)]
+_LATIN_1 = [json.dumps(chr(byte))[1:-1].encode() for byte in range(BASE_SIZE)]
+
+
+class Classic(Format):
+    """`vocabulary.json` and `merges.json`."""
+
+    name = "classic"
+    title = "Classic pair"
+    description = "vocabulary.json and merges.json, as small teaching programs write them"
+    files = (VOCABULARY, MERGES)
+    folder = True
+    readable = True
+    writable = True
+    keys = frozenset({"merges"})
+
+    def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """Its programs take bytes for ids, and merge the smallest id first; other numbers must change."""
+        results = tokenizer.merge_results
+        usual = np.array_equal(tokenizer.byte_ids, np.arange(BASE_SIZE)) and bool(np.all(np.diff(results) > 0))
+        return () if usual else ("The ids change: this format needs the bytes at 0 to 255 and then the merges in order.",)
+
+    def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
+        """About the size of `vocabulary.json`: a line for each byte of each token."""
+        return 14 * token_bytes + 60 * len(tokenizer)
+
+    def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
+        """Both files."""
+        tokenizer = self._renumbered(tokenizer)
+        return {VOCABULARY: _vocabulary(tokenizer), MERGES: _merges(tokenizer)}
+
+    def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
+        """Reads both files back; every token and every merge must be the same."""
+        expected = self._renumbered(tokenizer)
+        names = (VOCABULARY, MERGES)
+        back = yield from self.read((written[VOCABULARY], written[MERGES]), names)
+        same = np.array_equal(back.merges, expected.merges) and np.array_equal(back.merge_results, expected.merge_results)
+        if not same:
+            raise FormatError(f"{name}: read back, its merges differ from those that were written.")
+        return f"identical over {len(expected):,} tokens and {len(expected.merges):,} merges, read back"
+
+    def find(self, folder: Path) -> tuple[Path, ...]:
+        """The merges are enough; the vocabulary is taken where it is there."""
+        if not (folder / MERGES).is_file():
+            return ()
+        return tuple(file for file in (folder / VOCABULARY, folder / MERGES) if file.is_file())
+
+    def read(self, files: tuple[Path, ...], names: tuple[str, ...]) -> Work[Tokenizer]:
+        """Reads the merges, which come last in `files`, and compares the vocabulary with them, if there is one."""
+        tokenizer = yield from _read_merges(files[-1], names[-1])
+        if len(files) > 1:
+            yield from _check_vocabulary(tokenizer, files[0], names[0], names[-1])
+        return tokenizer
+
+    def _renumbered(self, tokenizer: Tokenizer) -> Tokenizer:
+        """The same merges with ids that the format can hold."""
+        from tokstudio.core.tokenizer import Tokenizer
+
+        if not self.losses(tokenizer):
+            return tokenizer
+        new_id = np.zeros(len(tokenizer.tokens), np.int32)
+        new_id[tokenizer.byte_ids] = np.arange(BASE_SIZE, dtype=np.int32)
+        new_id[tokenizer.merge_results] = np.arange(BASE_SIZE, len(tokenizer), dtype=np.int32)
+        return Tokenizer.from_training(new_id[tokenizer.merges])
+
+
+def _vocabulary(tokenizer: Tokenizer) -> Iterator[bytes]:
+    lead, waiting = b"{", bytearray()
+    for token, made in enumerate(tokenizer.tokens):
+        if made is None:
+            continue
+        waiting += b'%s\n  "%d": {\n    "bytes": [\n      ' % (lead, token)
+        lead = b","
+        for start in range(0, len(made), _PIECE):
+            waiting += b",\n      " if start else b""
+            waiting += b",\n      ".join([_NUMBERS[byte] for byte in made[start : start + _PIECE]])
+            if len(waiting) > _PIECE:
+                yield bytes(waiting)
+                waiting.clear()
+        waiting += b'\n    ],\n    "text": "'
+        for start in range(0, len(made), _PIECE):
+            waiting += b"".join([_LATIN_1[byte] for byte in made[start : start + _PIECE]])
+            if len(waiting) > _PIECE:
+                yield bytes(waiting)
+                waiting.clear()
+        waiting += b'"\n  }'
+    yield bytes(waiting) + b"\n}"
+
+
+def _merges(tokenizer: Tokenizer) -> Iterator[bytes]:
+    merges, results = tokenizer.merges, tokenizer.merge_results
+    if len(merges) == 0:
+        yield b'{\n  "merges": []\n}'
+        return
+    yield b'{\n  "merges": ['
+    lead = b""
+    for first in range(0, len(merges), _BATCH):
+        here = slice(first, first + _BATCH)
+        rows = [
+            b"\n    [\n      [\n        %d,\n        %d\n      ],\n      %d\n    ]" % (left, right, result)
+            for (left, right), result in zip(merges[here].tolist(), results[here].tolist(), strict=True)
+        ]
+        yield lead + b",".join(rows)
+        lead = b","
+    yield b"\n  ]\n}"
+
+
+def _read_merges(path: Path, name: str) -> Work[Tokenizer]:
+    merges = MergeList(range(BASE_SIZE))
+    found = False
+    with JsonReader(path, name, GIGABYTE) as reader:
+        for key in reader.items():
+            if key != "merges":
+                reader.skip()
+                continue
+            if found:
+                raise reader.fault('the key "merges" stands there twice')
+            found = True
+            for position in reader.elements():
+                _add_merge(reader, merges, reader.value(), position + 1)
+                yield from reader.progress()
+        reader.end()
+        if not found:
+            raise reader.fault('the key "merges" is missing')
+    return merges.tokenizer(name)
+
+
+def _add_merge(reader: JsonReader, merges: MergeList, value: object, number: int) -> None:
+    """Adds `[[left, right], id]`."""
+    match value:
+        case [[left, right], result]:
+            for token in (left, right, result):
+                if problem := id_problem(token):
+                    raise reader.fault_before(f"merge {number:,}: {problem}")
+            # Checked above, where the type checker does not see it.
+            problem = merges.add(cast("int", left), cast("int", right), cast("int", result))
+            if problem:
+                raise reader.fault_before(problem)
+        case _:
+            raise reader.fault_before(f"merge {number:,} is not of the form [[left, right], id]")
+
+
+def _check_vocabulary(tokenizer: Tokenizer, path: Path, name: str, merges: str) -> Work[None]:
+    """Raises FormatError unless the vocabulary is that of the merges.
+
+    A file as we or Python write it is compared as it is, however long its tokens are; one laid out otherwise is read.
+    """
+    with JsonReader(path, name, LARGEST_WRITTEN + GIGABYTE) as reader:
+        if (yield from _is_written(tokenizer, path, reader.size)):
+            return
+        seen = np.zeros(len(tokenizer.tokens), np.bool_)
+        for key in reader.items():
+            token = int(key) if key.isascii() and key.isdigit() and len(key) < 10 else -1
+            if str(token) != key:
+                raise reader.fault_before(f"{shown(key)} is not an id")
+            _check_entry(tokenizer, token, reader, merges)
+            if seen[token]:
+                raise reader.fault_before(f"token {token} stands there twice")
+            seen[token] = True
+            yield from reader.progress()
+        reader.end()
+        if np.count_nonzero(seen) < len(tokenizer):
+            missing = [made is not None for made in tokenizer.tokens] & ~seen
+            raise reader.fault(f"token {int(np.argmax(missing))}, which {merges} has, is missing")
+
+
+def _is_written(tokenizer: Tokenizer, path: Path, size: int) -> Work[bool]:
+    done = 0
+    try:
+        with path.open("rb") as file:
+            for expected in _vocabulary(tokenizer):
+                if file.read(len(expected)) != expected:
+                    return False
+                done += len(expected)
+                yield Progress("reading", min(done, size), size)
+            return not file.read(1)
+    except OSError:
+        # The reader tells it better.
+        return False
+
+
+def _check_entry(tokenizer: Tokenizer, token: int, reader: JsonReader, merges: str) -> None:
+    value = reader.value()
+    match value:
+        case {"bytes": list() as numbers}:
+            made = cast("list[object]", numbers)
+        case _:
+            raise reader.fault_before(f'token {token} has no list of "bytes"')
+    tokens = tokenizer.tokens
+    length = tokens.length(token) if token < len(tokens) else -1
+    if length < 0:
+        raise reader.fault_before(f"token {token} is not made by {merges}")
+    if any(type(byte) is not int or not 0 <= byte < BASE_SIZE for byte in made):
+        raise reader.fault_before(f"token {token} holds something that is not a byte")
+    if len(made) != length or bytes(cast("list[int]", made)) != tokens[token]:
+        raise reader.fault_before(f"token {token} has other bytes than {merges} makes")

@@ -1,0 +1,98 @@
+"""Gathers the merges of a file that someone else made, and refuses any that could not have been made.
+
+Where the numbers come from is left to the formats.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.errors import FormatError
+from tokstudio.core.run import BASE_SIZE
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer import Tokenizer
+
+LARGEST_ID = (1 << 24) - 1
+_LONGEST_TOKEN = 2**31 - 2
+
+
+def id_problem(token: object) -> str | None:
+    """What is wrong with something that should be an id; None where it is one."""
+    if type(token) is not int:
+        return "an id must be a whole number"
+    if token < 0:
+        return f"id {token} is negative"
+    if token > LARGEST_ID:
+        return f"id {token} is too large: at most {LARGEST_ID:,} can be read"
+    return None
+
+
+class MergeList:
+    """Merges in rank order, each checked when it is added.
+
+    Args:
+        byte_ids: The id of each of the 256 bytes, all different.
+    """
+
+    def __init__(self, byte_ids: Sequence[int]) -> None:
+        self._byte_ids = byte_ids
+        self._rows = array("i")
+        # By id, bytes of each token, and 0 where there is none. The system gives such zeros only where they are used.
+        self._lengths = memoryview(np.zeros(LARGEST_ID + 1, np.int64))
+        for token in byte_ids:
+            self._lengths[token] = 1
+
+    def __len__(self) -> int:
+        return len(self._rows) // 3
+
+    def has(self, token: int) -> bool:
+        """Whether a byte or a merge so far has this id."""
+        return self._lengths[token] > 0
+
+    def add(self, left: int, right: int, result: int) -> str | None:
+        """Adds a merge of valid ids; gives what is wrong with it instead, if anything is."""
+        lengths = self._lengths
+        length = lengths[left] + lengths[right]
+        if not lengths[left] or not lengths[right]:
+            return f"merge {len(self) + 1:,} joins token {right if lengths[left] else left}, which does not exist by then"
+        if lengths[result]:
+            return f"merge {len(self) + 1:,} makes token {result}, which exists already"
+        if length > _LONGEST_TOKEN:
+            return f"merge {len(self) + 1:,} makes a token of {length:,} bytes, and at most {_LONGEST_TOKEN:,} are possible"
+        lengths[result] = length
+        self._rows.extend((left, right, result))
+        return None
+
+    def tokenizer(self, name: str) -> Tokenizer:
+        """The tokenizer of all merges.
+
+        Raises:
+            FormatError: Two merges join the same pair; `name` is the file's in the message.
+        """
+        from tokstudio.core.tokenizer import Tokenizer
+
+        rows = np.frombuffer(self._rows, np.int32).reshape(-1, 3)
+        if (again := _first_repeated(rows)) is not None:
+            number, earlier = again
+            raise FormatError(f"{name}: merge {number:,} joins the same two tokens as merge {earlier:,}.")
+        byte_ids = np.array(self._byte_ids, np.int32)
+        assert len(byte_ids) == BASE_SIZE
+        return Tokenizer(rows[:, :2].copy(), rows[:, 2].copy(), byte_ids=byte_ids, checked=True)
+
+
+def _first_repeated(rows: NDArray[np.int32]) -> tuple[int, int] | None:
+    """Numbers of the first merge whose pair stood in an earlier one, and of that one."""
+    pairs = rows[:, 0].astype(np.int64) << 32 | rows[:, 1]
+    order = np.argsort(pairs, kind="stable")
+    same = np.flatnonzero(pairs[order][1:] == pairs[order][:-1])
+    if len(same) == 0:
+        return None
+    first = same[np.argmin(order[same + 1])]
+    return int(order[first + 1]) + 1, int(order[first]) + 1

@@ -1,0 +1,383 @@
+"""What the actions do: asks what is left open, and hands the rest to the session. One method an action.
+
+It builds no widgets; the questions are `Choosers`', the state is the `Session`'s.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import QApplication, QWidget
+
+from tokstudio.core.files import write_files
+from tokstudio.core.formats import ExportReport, Loaded, load_work, save_work
+from tokstudio.core.progress import Work
+from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.gui.dialogs.choosers import Choosers
+from tokstudio.gui.session import Problem, Session
+from tokstudio.gui.settings import Preferences
+from tokstudio.gui.studio_run import StudioRun
+from tokstudio.gui.theme import BODY_PIXELS, Mode, Theme
+from tokstudio.resources import DEMO_SENTENCES, SAMPLES, sample_text
+
+_SAMPLE_OF_CORPUS = 1 << 20  # bytes of the corpus that a written tokenizer is proved on
+_PLOT_SIZE = (1600, 900)
+
+
+class PlotPicture(Protocol):
+    """Whoever can draw the plot for a file."""
+
+    def to_png(self, width: int, height: int, scale: float) -> bytes: ...
+    def to_svg(self, width: int, height: int) -> bytes: ...
+
+
+class Views(Protocol):
+    """What the actions need of the window."""
+
+    def plot(self) -> PlotPicture: ...
+    def focus_filter(self) -> None: ...
+    def copy_ids(self) -> None: ...
+    def set_show_white_space(self, shown: bool) -> None: ...
+    def set_show_ids(self, shown: bool) -> None: ...
+    def reset_layout(self) -> None: ...
+    def show_shortcuts(self) -> None: ...
+    def show_about(self) -> None: ...
+    def close(self) -> bool: ...
+
+
+class Commands(QObject):
+    """Does what actions say. `done` carries a sentence for the status bar when something was written or opened."""
+
+    done = Signal(str)
+
+    def __init__(
+        self, session: Session, theme: Theme, preferences: Preferences, choosers: Choosers, views: Views, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._theme = theme
+        self._preferences = preferences
+        self._choosers = choosers
+        self._views = views
+        self._only_to_playhead = False
+        self._exporting: StudioRun | None = None
+
+    # ---- corpus
+
+    def open_corpus(self) -> None:
+        """Asks for files and adds them to the corpus."""
+        self.open_paths(self._choosers.open_files("Open Corpus", self._folder()))
+
+    def open_folder(self) -> None:
+        """Asks for a folder and adds its text files."""
+        folder = self._choosers.open_folder("Open Folder", self._folder())
+        if folder is not None:
+            self.open_paths([folder])
+
+    def open_paths(self, paths: Iterable[Path]) -> None:
+        """Adds files and folders to the corpus and remembers them."""
+        paths = list(paths)
+        if not paths:
+            return
+        self._preferences.set("folder", str(paths[0].parent))
+        self._preferences.add_recent(paths)
+        self._session.open_paths(paths)
+
+    def clear_recent(self) -> None:
+        """Forgets the recent files."""
+        self._preferences.forget_recent()
+
+    def paste_corpus(self) -> None:
+        """Adds the text on the clipboard."""
+        text = QGuiApplication.clipboard().text()
+        if text:
+            self._session.add_text(text)
+        else:
+            self._session.corpus_failed.emit(Problem("The clipboard holds no text."))
+
+    def sample_article(self) -> None:
+        """Adds the article."""
+        self._add_sample("article")
+
+    def sample_scripts(self) -> None:
+        """Adds the story in eight scripts."""
+        self._add_sample("scripts")
+
+    def sample_python(self) -> None:
+        """Adds the Python program."""
+        self._add_sample("python")
+
+    def sample_train_article(self) -> None:
+        """Trains on the article."""
+        self.train_sample("article")
+
+    def sample_train_scripts(self) -> None:
+        """Trains on the story in eight scripts."""
+        self.train_sample("scripts")
+
+    def sample_train_python(self) -> None:
+        """Trains on the Python program."""
+        self.train_sample("python")
+
+    def train_sample(self, key: str) -> None:
+        """Makes a sample the corpus and trains on it; an empty Text pane gets a sentence to look at."""
+        if self._session.training is not None:
+            return
+        self._session.set_sources(())
+        self._add_sample(key)
+        if not self._session.text:
+            self._session.set_text(DEMO_SENTENCES[0][1])
+        self._session.train()
+
+    def clear_corpus(self) -> None:
+        """Takes all sources away; runs stay."""
+        self._session.set_sources(())
+
+    # ---- training
+
+    def train(self) -> None:
+        """Begins a run."""
+        self._session.train()
+
+    def continue_run(self) -> None:
+        """Goes on from the active run."""
+        if self._session.active is not None:
+            self._session.continue_run(self._session.active)
+
+    def pause(self) -> None:
+        """Holds the training."""
+        self._session.pause()
+
+    def resume(self) -> None:
+        """Goes on with it."""
+        self._session.resume()
+
+    def step(self) -> None:
+        """One merge."""
+        self._session.step()
+
+    def stop(self) -> None:
+        """Ends it and keeps the run."""
+        self._session.stop()
+
+    def first(self) -> None:
+        """The playhead to the start."""
+        self._session.set_playhead(0)
+
+    def previous(self) -> None:
+        """The playhead back by one."""
+        self._session.set_playhead(self._session.playhead - 1)
+
+    def next(self) -> None:
+        """The playhead on by one."""
+        self._session.set_playhead(self._session.playhead + 1)
+
+    def last(self) -> None:
+        """The playhead to the end."""
+        if self._session.active is not None:
+            self._session.set_playhead(len(self._session.active))
+
+    def rename_run(self) -> None:
+        """Asks for the active run's new name."""
+        run = self._session.active
+        if run is None:
+            return
+        name = self._choosers.text("Rename Run", "Name", run.name)
+        if name is not None:
+            self._session.rename(run, name)
+
+    def delete_run(self) -> None:
+        """Forgets the active run; one that was never exported is asked about."""
+        run = self._session.active
+        if run is None:
+            return
+        question = f"{run.name} was not exported. Its {len(run):,} merges will be gone."
+        if not run.unsaved or self._choosers.confirm("Delete Run", question, "Delete Run"):
+            self._session.delete(run)
+
+    # ---- files
+
+    def open_tokenizer(self) -> None:
+        """Asks for a tokenizer's file and opens it."""
+        filters = "Tokenizer files (*.json);;All files (*)"
+        paths = self._choosers.open_files("Open Tokenizer", self._folder(), filters)
+        if paths:
+            self.load_tokenizer(paths[0])
+
+    def load_tokenizer(self, path: Path) -> None:
+        """Opens a tokenizer in the background."""
+        self._preferences.set("folder", str(path.parent))
+        self._session.start_job(partial(load_work, path), self._loaded)
+
+    def export_classic(self) -> None:
+        """Writes the classic pair."""
+        self._export("classic", self._choosers.open_folder("Export vocabulary.json and merges.json into", self._folder()))
+
+    def export_huggingface(self) -> None:
+        """Writes tokenizer.json."""
+        self._export("huggingface", self._ask_target("tokenizer.json", "Hugging Face tokenizer (*.json)"))
+
+    def export_merges_csv(self) -> None:
+        """Writes the merge log."""
+        self._export("merges-csv", self._ask_target("merges.csv", "Merge log (*.csv)"))
+
+    def export_vocabulary_csv(self) -> None:
+        """Writes the vocabulary."""
+        self._export("vocabulary-csv", self._ask_target("vocabulary.csv", "Vocabulary (*.csv)"))
+
+    def export_plot_png(self) -> None:
+        """Saves the plot as a picture."""
+        path = self._ask_target("compression.png", "Picture (*.png)")
+        if path is not None:
+            self._write(path, self._views.plot().to_png(*_PLOT_SIZE, 1.0))
+
+    def export_plot_svg(self) -> None:
+        """Saves the plot as a drawing."""
+        path = self._ask_target("compression.svg", "Drawing (*.svg)")
+        if path is not None:
+            self._write(path, self._views.plot().to_svg(*_PLOT_SIZE))
+
+    def export_at_playhead(self, only: bool) -> None:
+        """Switches between exporting the whole run and only its merges up to the playhead."""
+        self._only_to_playhead = only
+
+    # ---- view
+
+    def quit(self) -> None:
+        """Closes the window, which ends the program."""
+        self._views.close()
+
+    def copy(self) -> None:
+        """Copies what is selected where the keyboard is."""
+        focus = QApplication.focusWidget()
+        if isinstance(focus, QWidget) and callable(own := getattr(focus, "copy", None)):
+            own()
+        elif focus is not None:
+            event = QKeyEvent(QKeyEvent.Type.KeyPress, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+            QApplication.sendEvent(focus, event)
+
+    def copy_ids(self) -> None:
+        """Copies the ids of the selected tokens."""
+        self._views.copy_ids()
+
+    def filter(self) -> None:
+        """Goes to the filter of the table that is shown."""
+        self._views.focus_filter()
+
+    def show_white_space(self, shown: bool) -> None:
+        """Switches the marks of white space."""
+        self._preferences.set("show_white_space", shown)
+        self._views.set_show_white_space(shown)
+
+    def show_ids(self, shown: bool) -> None:
+        """Switches the ids beneath tokens."""
+        self._preferences.set("show_ids", shown)
+        self._views.set_show_ids(shown)
+
+    def theme_system(self) -> None:
+        """Follows the system."""
+        self._set_theme("system")
+
+    def theme_light(self) -> None:
+        """Stays light."""
+        self._set_theme("light")
+
+    def theme_dark(self) -> None:
+        """Stays dark."""
+        self._set_theme("dark")
+
+    def text_larger(self) -> None:
+        """Makes text larger."""
+        self._set_text_size(self._theme.text_size + 1)
+
+    def text_smaller(self) -> None:
+        """Makes text smaller."""
+        self._set_text_size(self._theme.text_size - 1)
+
+    def text_reset(self) -> None:
+        """Gives text its usual size."""
+        self._set_text_size(BODY_PIXELS)
+
+    def reset_layout(self) -> None:
+        """Puts every pane back."""
+        self._views.reset_layout()
+
+    def shortcuts(self) -> None:
+        """Lists the keys."""
+        self._views.show_shortcuts()
+
+    def about(self) -> None:
+        """Says version and licence."""
+        self._views.show_about()
+
+    # ---- private
+
+    def _add_sample(self, key: str) -> None:
+        title = next(sample.title for sample in SAMPLES if sample.key == key)
+        self._session.add_text(sample_text(key), title)
+
+    def _folder(self) -> Path:
+        return Path(self._preferences.get("folder", str(Path.home())))
+
+    def _set_theme(self, mode: Mode) -> None:
+        self._preferences.set("theme", mode)
+        self._theme.set_mode(mode)
+
+    def _set_text_size(self, pixels: int) -> None:
+        self._theme.set_text_size(pixels)
+        self._preferences.set("text_size", self._theme.text_size)
+
+    def _ask_target(self, name: str, filters: str) -> Path | None:
+        path = self._choosers.save_file("Export", self._folder() / name, filters)
+        if path is not None:
+            self._preferences.set("folder", str(path.parent))
+            if not path.suffix:
+                path = path.with_suffix(Path(name).suffix)
+        return path
+
+    def _export(self, name: str, path: Path | None) -> None:
+        run = self._session.active
+        if path is None or run is None:
+            return
+        tokenizer = run.tokenizer
+        if self._only_to_playhead:
+            tokenizer = tokenizer.at(self._session.playhead)
+        sample = run.corpus.sample(_SAMPLE_OF_CORPUS) if run.corpus is not None else None
+        self._start_export(run, tokenizer, path, name, sample)
+
+    def _start_export(
+        self, run: StudioRun, tokenizer: Tokenizer, path: Path, name: str, sample: bytes | None
+    ) -> None:
+        self._exporting = run
+        self._session.start_job(lambda: save_work(tokenizer, path, name, sample=sample), self._exported)
+
+    def _write(self, path: Path, content: bytes) -> None:
+        self._session.start_job(partial(_write_one, path, content), self._written)
+
+    def _exported(self, report: ExportReport) -> None:
+        if self._exporting is not None and self._exporting in self._session.runs:
+            self._session.run_exported(self._exporting)
+        names = " and ".join(path.name for path in report.files)
+        proof = f" Read back: {report.proof}." if report.proof else ""
+        self.done.emit(f"Wrote {names} to {report.files[0].parent}.{proof}")
+
+    def _written(self, path: Path) -> None:
+        self.done.emit(f"Wrote {path.name} to {path.parent}.")
+
+    def _loaded(self, loaded: Loaded) -> None:
+        name = loaded.files[0].parent.name + "/" + loaded.files[0].name
+        self._session.add_tokenizer(loaded.tokenizer, name)
+        self.done.emit(f"Opened {' and '.join(path.name for path in loaded.files)}: {len(loaded.tokenizer):,} tokens.")
+
+
+def _write_one(path: Path, content: bytes) -> Work[Path]:
+    yield from write_files({path: [content]})
+    return path
+
+

@@ -1,0 +1,49 @@
+"""The questions that need a dialog: which file, which folder, are you sure. Tests put an answer in their place."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QWidget
+
+
+class Choosers:
+    """Asks the person; every answer may be "no" (None, an empty list, False).
+
+    Args:
+        parent: The window that the dialogs belong to.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self._parent = parent
+
+    def open_files(self, title: str, folder: Path, filters: str = "") -> list[Path]:
+        """Asks for existing files."""
+        names, _ = QFileDialog.getOpenFileNames(self._parent, title, str(folder), filters)
+        return [Path(name) for name in names]
+
+    def open_folder(self, title: str, folder: Path) -> Path | None:
+        """Asks for a folder."""
+        name = QFileDialog.getExistingDirectory(self._parent, title, str(folder))
+        return Path(name) if name else None
+
+    def save_file(self, title: str, suggestion: Path, filters: str) -> Path | None:
+        """Asks where to write a file; replacing an existing one is asked about by the dialog itself."""
+        name, _ = QFileDialog.getSaveFileName(self._parent, title, str(suggestion), filters)
+        return Path(name) if name else None
+
+    def text(self, title: str, label: str, value: str) -> str | None:
+        """Asks for one line of text."""
+        entered, accepted = QInputDialog.getText(self._parent, title, label, text=value)
+        return entered if accepted else None
+
+    def confirm(self, title: str, text: str, verb: str) -> bool:
+        """Asks whether to do something that cannot be taken back; Escape and Enter say no."""
+        box = QMessageBox(QMessageBox.Icon.NoIcon, title, text, parent=self._parent)
+        yes = box.addButton(verb, QMessageBox.ButtonRole.DestructiveRole)
+        no = box.addButton(QMessageBox.StandardButton.Cancel)
+        box.setDefaultButton(no)
+        box.setEscapeButton(no)
+        box.exec()
+        return box.clickedButton() is yes

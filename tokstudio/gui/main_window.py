@@ -1,0 +1,345 @@
+"""The window: composes panes, menus and toolbar, and remembers how they were arranged. It decides nothing."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt, QTimer
+from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QTabBar, QTabWidget, QToolBar, QToolButton, QWidget
+
+from tokstudio.gui.actions import build_actions, refresh_actions
+from tokstudio.gui.commands import Commands
+from tokstudio.gui.dialogs.about import AboutDialog, ShortcutsDialog
+from tokstudio.gui.dialogs.choosers import Choosers
+from tokstudio.gui.icons import icon
+from tokstudio.gui.panes.compression import CompressionPane
+from tokstudio.gui.panes.configure import ConfigurePane
+from tokstudio.gui.panes.corpus import CorpusPane
+from tokstudio.gui.panes.merges import MergesPane
+from tokstudio.gui.panes.runs import RunsPane
+from tokstudio.gui.panes.text import TextPane
+from tokstudio.gui.panes.token import TokenPane
+from tokstudio.gui.panes.vocabulary import VocabularyPane
+from tokstudio.gui.session import Problem, Session, Settings
+from tokstudio.gui.settings import Preferences
+from tokstudio.gui.status_line import StatusLine
+from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.message_bar import MessageBar
+
+_LAYOUT_VERSION = 1
+_SIZE = QSize(1440, 900)
+
+# "-" is a line, "> Title" opens a submenu that "<" ends.
+_MENUS: dict[str, str] = {
+    "&File": "open_corpus open_folder paste_corpus >&Samples sample_article sample_scripts sample_python < "
+    ">&Recent < clear_corpus - open_tokenizer >&Export export_classic export_huggingface export_merges_csv "
+    "export_vocabulary_csv - export_plot_png export_plot_svg - export_at_playhead < - quit",
+    "&Edit": "copy copy_ids - filter",
+    "&Train": "train continue_run pause resume step stop - >Train&_on_a_Sample sample_train_article "
+    "sample_train_scripts sample_train_python < - first previous next last - rename_run delete_run",
+    "&View": ">&Panes < reset_layout - >&Theme theme_system theme_light theme_dark < "
+    ">Text_&Size text_larger text_smaller text_reset < - show_white_space show_ids",
+    "&Help": "shortcuts about",
+}
+_TOOLBAR = "open_corpus | train pause resume step stop"
+
+
+class MainWindow(QMainWindow):
+    """One window on a session.
+
+    Args:
+        session: What it shows; the window closes it when it is closed.
+        theme: Its looks.
+        preferences: What it remembers.
+        choosers: Who asks the person; None for real dialogs.
+    """
+
+    def __init__(
+        self, session: Session, theme: Theme, preferences: Preferences, choosers: Choosers | None = None
+    ) -> None:
+        super().__init__()
+        self._session = session
+        self._theme = theme
+        self._preferences = preferences
+        self._choosers = choosers or Choosers(self)
+        self.setWindowTitle("TokStudio")
+        self.setWindowIcon(icon("tokstudio", theme))
+        self.setAcceptDrops(True)
+        self.setDockNestingEnabled(True)
+        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
+        self.resize(_SIZE)
+
+        self.commands = Commands(session, theme, preferences, self._choosers, self, self)
+        self.actions_by_id = build_actions(self.commands, theme, self)
+        self._make_panes()
+        self.status = StatusLine(session, theme)
+        self.setStatusBar(self.status)
+        self.messages = MessageBar(theme)
+        self._make_toolbar()
+        self._make_menus()
+        self._connect()
+        self._restore()
+        self._refresh()
+
+    # ---- what Commands asks of the window
+
+    def plot(self) -> CompressionPane:
+        """Who draws the plot for a file."""
+        return self.compression
+
+    def focus_filter(self) -> None:
+        """Puts the keyboard into the filter of the table that is shown."""
+        shown = self.vocabulary if not self.vocabulary.visibleRegion().isEmpty() else self.merges
+        shown.focus_filter()
+
+    def copy_ids(self) -> None:
+        """Copies the ids of the selected tokens of the text."""
+        self.text.copy_ids()
+
+    def set_show_white_space(self, shown: bool) -> None:
+        """Hands a switch on to the Text pane."""
+        self.text.set_show_white_space(shown)
+
+    def set_show_ids(self, shown: bool) -> None:
+        """Hands a switch on to the Text pane."""
+        self.text.set_show_ids(shown)
+
+    def reset_layout(self) -> None:
+        """Puts every pane back where it belongs."""
+        for pane in self.panes:
+            pane.setFloating(False)
+            pane.show()
+        left = Qt.DockWidgetArea.LeftDockWidgetArea
+        self.addDockWidget(left, self.corpus)
+        self.splitDockWidget(self.corpus, self.compression, Qt.Orientation.Horizontal)
+        self.splitDockWidget(self.compression, self.text, Qt.Orientation.Horizontal)
+        self.splitDockWidget(self.corpus, self.configure, Qt.Orientation.Vertical)
+        self.splitDockWidget(self.compression, self.merges, Qt.Orientation.Vertical)
+        self.splitDockWidget(self.text, self.token, Qt.Orientation.Vertical)
+        self.tabifyDockWidget(self.merges, self.vocabulary)
+        self.tabifyDockWidget(self.vocabulary, self.runs)
+        self.merges.raise_()
+        width, height = max(self.width(), 900), max(self.height(), 500)
+        columns = [round(0.21 * width), round(0.47 * width), round(0.32 * width)]
+        self.resizeDocks([self.corpus, self.compression, self.text], columns, Qt.Orientation.Horizontal)
+        for upper, lower, share in (
+            (self.corpus, self.configure, 0.56),
+            (self.compression, self.merges, 0.46),
+            (self.text, self.token, 0.6),
+        ):
+            heights = [round(share * height), round((1 - share) * height)]
+            self.resizeDocks([upper, lower], heights, Qt.Orientation.Vertical)
+        self._show_titles()
+
+    def show_shortcuts(self) -> None:
+        """Lists every key."""
+        ShortcutsDialog(self.actions_by_id, self).exec()
+
+    def show_about(self) -> None:
+        """Says version and licence."""
+        AboutDialog(self._theme, self).exec()
+
+    # ---- building
+
+    def _make_panes(self) -> None:
+        arguments = (self._session, self._theme, self.actions_by_id)
+        self.corpus = CorpusPane(*arguments)
+        self.configure = ConfigurePane(*arguments)
+        self.compression = CompressionPane(*arguments)
+        self.merges = MergesPane(*arguments)
+        self.vocabulary = VocabularyPane(*arguments)
+        self.runs = RunsPane(*arguments)
+        self.text = TextPane(*arguments)
+        self.token = TokenPane(*arguments)
+        self.panes = (
+            self.corpus,
+            self.configure,
+            self.compression,
+            self.merges,
+            self.vocabulary,
+            self.runs,
+            self.text,
+            self.token,
+        )
+        for pane in self.panes:
+            pane.visibilityChanged.connect(self._pane_moved)
+
+    def _make_toolbar(self) -> None:
+        bar = QToolBar("Toolbar")
+        bar.setObjectName("toolbar")
+        bar.setMovable(False)
+        bar.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        bar.setIconSize(QSize(18, 18))
+        for name in _TOOLBAR.split():
+            if name == "|":
+                bar.addSeparator()
+            else:
+                bar.addAction(self.actions_by_id[name])
+        bar.addSeparator()
+        self._export_button = QToolButton()
+        self._export_button.setText("Export")
+        self._export_button.setIcon(icon("export", self._theme))
+        self._export_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._export_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        bar.addWidget(self._export_button)
+        spacer = QWidget()
+        spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        bar.addWidget(spacer)
+        self.toolbar = bar
+        self.addToolBar(Qt.ToolBarArea.TopToolBarArea, bar)
+        self.addToolBarBreak(Qt.ToolBarArea.TopToolBarArea)
+        self._message_toolbar = QToolBar("Message")
+        self._message_toolbar.setObjectName("message")
+        self._message_toolbar.setMovable(False)
+        self._message_toolbar.addWidget(self.messages)
+        self._message_toolbar.hide()
+        self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self._message_toolbar)
+
+    def _make_menus(self) -> None:
+        menus: dict[str, QMenu] = {}
+        for title, names in _MENUS.items():
+            stack = [self.menuBar().addMenu(title)]
+            for name in names.split():
+                if name == "-":
+                    stack[-1].addSeparator()
+                elif name == "<":
+                    stack.pop()
+                elif name.startswith(">"):
+                    stack.append(stack[-1].addMenu(name[1:].replace("_", " ")))
+                    menus[name[1:].replace("&", "")] = stack[-1]
+                else:
+                    stack[-1].addAction(self.actions_by_id[name])
+        self._export_button.setMenu(menus["Export"])
+        self._recent_menu = menus["Recent"]
+        self._recent_menu.aboutToShow.connect(self._fill_recent)
+        for pane in self.panes:
+            menus["Panes"].addAction(pane.toggleViewAction())
+        themes = QActionGroup(self)
+        for mode in ("system", "light", "dark"):
+            themes.addAction(self.actions_by_id[f"theme_{mode}"])
+        self.actions_by_id[f"theme_{self._theme.mode}"].setChecked(True)
+        # A toolbar's own menu would let people lose it.
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
+
+    def _connect(self) -> None:
+        session = self._session
+        for signal in (
+            session.training_changed,
+            session.runs_changed,
+            session.playhead_changed,
+            session.settings_changed,
+            session.sources_changed,
+        ):
+            signal.connect(self._refresh)
+        session.failed.connect(self._show_problem)
+        session.settings_changed.connect(self._keep_settings)
+        self.commands.done.connect(self.status.say)
+        self.messages.close_button.clicked.connect(self._message_toolbar.hide)
+
+    def _fill_recent(self) -> None:
+        self._recent_menu.clear()
+        for path in self._preferences.recent:
+            action = self._recent_menu.addAction(str(path))
+            action.setData(str(path))
+            action.triggered.connect(self._open_recent)
+        self._recent_menu.addSeparator()
+        self._recent_menu.addAction(self.actions_by_id["clear_recent"])
+
+    def _open_recent(self) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            self.commands.open_paths([Path(action.data())])
+
+    # ---- keeping up
+
+    def _refresh(self) -> None:
+        refresh_actions(self.actions_by_id, self._session)
+        paused = self._session.state == "paused"
+        for button_of, shown in (("pause", not paused), ("resume", paused)):
+            widget = self.toolbar.widgetForAction(self.actions_by_id[button_of])
+            if widget is not None:
+                for action in widget.actions():
+                    if action is self.actions_by_id[button_of]:
+                        widget.setVisible(shown)
+        run = self._session.active
+        self.setWindowTitle(f"{run.name} – TokStudio" if run is not None else "TokStudio")
+
+    def _show_problem(self, problem: Problem) -> None:
+        self.messages.show_error(problem.text, problem.error)
+        self._message_toolbar.show()
+
+    def _keep_settings(self) -> None:
+        settings = self._session.settings
+        self._preferences.set("vocabulary_size", settings.vocabulary_size or 0)
+        self._preferences.set("min_frequency", settings.min_frequency or 0)
+
+    def _pane_moved(self) -> None:
+        QTimer.singleShot(0, self, self._show_titles)
+
+    def _show_titles(self) -> None:
+        """A pane among tabs needs no title of its own."""
+        for pane in self.panes:
+            pane.show_title(not self.tabifiedDockWidgets(pane))
+        for bar in self.findChildren(QTabBar):
+            bar.setDrawBase(False)
+            bar.setExpanding(False)
+            bar.setAccessibleName("Tables")
+
+    def _restore(self) -> None:
+        preferences = self._preferences
+        self.reset_layout()
+        self.restoreGeometry(preferences.bytes("geometry"))
+        if not preferences.bytes("layout").isEmpty():
+            self.restoreState(preferences.bytes("layout"), _LAYOUT_VERSION)
+            self._message_toolbar.hide()
+        for name, default in (("show_white_space", True), ("show_ids", False)):
+            shown = preferences.get(name, default)
+            self.actions_by_id[name].setChecked(shown)
+            getattr(self, f"set_{name}")(shown)
+        size = preferences.get("vocabulary_size", 1000)
+        frequency = preferences.get("min_frequency", 0)
+        self._session.set_settings(Settings(size or None, frequency or None))
+
+    def _remember(self) -> None:
+        self._preferences.set_bytes("geometry", self.saveGeometry())
+        self._preferences.set_bytes("layout", QByteArray(self.saveState(_LAYOUT_VERSION)))
+        self._preferences.flush()
+
+    # ---- Qt's own
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        if not self._may_close():
+            event.ignore()
+            return
+        self._remember()
+        self._session.close()
+        event.accept()
+
+    def _may_close(self) -> bool:
+        unsaved = [run.name for run in self._session.runs if run.unsaved]
+        if self._session.training is not None:
+            question = "A training is under way. What it has made so far was not exported and will be gone."
+        elif unsaved:
+            listed = ", ".join(unsaved[:3]) + (f" and {len(unsaved) - 3} more" if len(unsaved) > 3 else "")
+            question = f"Not exported, and gone when TokStudio closes: {listed}."
+        else:
+            return True
+        return self._choosers.confirm("Quit TokStudio", question, "Quit")
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if _has_text(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        data = event.mimeData()
+        if data.hasUrls():
+            self.commands.open_paths([Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()])
+        elif data.hasText():
+            self._session.add_text(data.text(), "Dropped text")
+        event.acceptProposedAction()
+
+
+def _has_text(data: QMimeData) -> bool:
+    return data.hasText() or any(url.isLocalFile() for url in data.urls())

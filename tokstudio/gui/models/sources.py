@@ -1,0 +1,159 @@
+"""The sources of a corpus as a table: name, size, and a mark on those that have changed on disk.
+
+It looks at no file itself: who shows it says which have changed.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import html
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtGui import QColor, QIcon
+
+from tokstudio.core.corpus import Source
+from tokstudio.gui.icons import icon
+from tokstudio.gui.theme import Theme
+
+_Index = QModelIndex | QPersistentModelIndex
+_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+
+NAME, SIZE, RELOAD = range(3)
+CHANGED = "changed on disk"
+
+
+class SourcesModel(QAbstractTableModel):
+    """One row a source, in the order of the corpus.
+
+    Args:
+        theme: Whose colours and fonts the cells have.
+        parent: The owner.
+    """
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._reload: QIcon = icon("reload", theme, "accent")
+        self._sources: tuple[Source, ...] = ()
+        self._changed: frozenset[Source] = frozenset()
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What the rows show."""
+        return self._sources
+
+    @property
+    def any_changed(self) -> bool:
+        """Whether some file has changed since it was read."""
+        return bool(self._changed)
+
+    def is_changed(self, row: int) -> bool:
+        """Whether the file of a row has changed since it was read."""
+        return 0 <= row < len(self._sources) and self._sources[row] in self._changed
+
+    def set_sources(self, sources: tuple[Source, ...]) -> None:
+        """Shows other sources; rows that only come to the end keep selections and places."""
+        known = len(self._sources)
+        self._changed = self._changed.intersection(sources)
+        if sources[:known] == self._sources:
+            if len(sources) > known:
+                self.beginInsertRows(QModelIndex(), known, len(sources) - 1)
+                self._sources = sources
+                self.endInsertRows()
+            return
+        self.beginResetModel()
+        self._sources = sources
+        self.endResetModel()
+
+    def set_changed(self, changed: AbstractSet[Source]) -> None:
+        """Marks the sources whose files are not what was read any more."""
+        marked = frozenset(changed).intersection(self._sources)
+        if marked != self._changed:
+            self._changed = marked
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self._sources) - 1, RELOAD))
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  Qt's own default
+        """Gives the number of sources."""
+        return 0 if parent.isValid() else len(self._sources)
+
+    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
+        """Gives the number of columns."""
+        return 0 if parent.isValid() else 3
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Names the columns for a screen reader; the list shows no header."""
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole and 0 <= section < 3:
+            return ("Source", "Size", "Reload")[section]
+        return None
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Gives what a cell shows."""
+        if not index.isValid() or not index.row() < len(self._sources):
+            return None
+        source, column = self._sources[index.row()], index.column()
+        changed = source in self._changed
+        if role == Qt.ItemDataRole.DisplayRole:
+            return _text(source, column, changed)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain(_reload_tip(changed) if column == RELOAD else _tip(source, changed))
+        if role == Qt.ItemDataRole.TextAlignmentRole and column == SIZE:
+            return _RIGHT
+        if role == Qt.ItemDataRole.ForegroundRole and column == SIZE:
+            return QColor(self._theme.palette.warning if changed else self._theme.palette.muted)
+        if role == Qt.ItemDataRole.FontRole and column == SIZE:
+            return self._theme.tabular_font(12)
+        if role == Qt.ItemDataRole.DecorationRole and column == RELOAD and changed:
+            return self._reload
+        if role == Qt.ItemDataRole.AccessibleTextRole and column == RELOAD and changed:
+            return f"Reload {source.name}"
+        return None
+
+
+def size_text(size: int) -> str:
+    """Gives a size as people say it: `size_text(1_115_394)` is "1.1 MB"."""
+    if size < 1000:
+        return f"{size} B"
+    value, unit = float(size), "B"
+    for unit in ("kB", "MB", "GB", "TB"):
+        value /= 1000
+        if round(value, 1) < 1000:
+            break
+    return f"{value:,.1f} {unit}"
+
+
+def encoding_text(encoding: str) -> str:
+    """Gives an encoding as people write it: `encoding_text("utf-16-le")` is "UTF-16 LE"."""
+    if encoding == "bytes":
+        return "Bytes, not decoded"
+    first, _, order = encoding.removeprefix("utf-").partition("-")
+    return f"UTF-{first} {order.upper()}".strip() if encoding.startswith("utf-") else encoding
+
+
+def plain(text: str) -> str:
+    """Gives a text for a tool tip that is shown as it is, even if a file's name looks like HTML."""
+    return html.escape(text).replace("\n", "<br>") if Qt.mightBeRichText(text) else text
+
+
+def _text(source: Source, column: int, changed: bool) -> str | None:
+    if column == NAME:
+        return source.name
+    if column == SIZE:
+        return CHANGED if changed else size_text(source.bytes)
+    return None
+
+
+def _tip(source: Source, changed: bool) -> str:
+    lines = [str(source.path or source.name), f"{encoding_text(source.encoding)} · {source.bytes:,} bytes"]
+    if source.documents != 1:
+        lines.append(f"{source.documents:,} documents")
+    if source.note:
+        lines.append(source.note)
+    if changed:
+        lines.append("Changed on disk since it was read.")
+    return "\n".join(lines)
+
+
+def _reload_tip(changed: bool) -> str:
+    return "Read the file again" if changed else ""

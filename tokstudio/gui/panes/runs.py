@@ -1,0 +1,191 @@
+"""The Runs pane: every training and every opened tokenizer, to be compared, made active, renamed or deleted.
+
+How they compare as curves is the Compression pane's.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer
+from PySide6.QtGui import QAction, QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
+from PySide6.QtWidgets import QAbstractItemView, QMenu, QStackedWidget, QTableView
+
+from tokstudio.gui.models.runs import CORPUS, ENDED, FREQUENCY, MARK, MERGES, NAME, RATIO, SECONDS, SIZE, RunsModel
+from tokstudio.gui.session import Session
+from tokstudio.gui.studio_run import StudioRun
+from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.pane import EmptyState, Pane
+
+_LIVE = 200  # milliseconds between two looks at the run that trains
+_EMPTY = "Every training is kept here as a run, to be compared, renamed or deleted."
+# The widest text that each column is made for, beside its heading.
+_WIDEST = {
+    CORPUS: "1,000,000,000",
+    SIZE: "1,000,000",
+    FREQUENCY: "1,000",
+    MERGES: "1,000,000",
+    RATIO: "10.000",
+    ENDED: "reached vocabulary size",
+    SECONDS: "1,000.00",
+}
+
+
+class _Table(QTableView):
+    """A table whose names take the room that the numbers leave."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.spread()
+
+    def spread(self) -> None:
+        """Gives the spare width to the names."""
+        header = self.horizontalHeader()
+        if header.count() > NAME:
+            others = header.length() - header.sectionSize(NAME)
+            least = self.fontMetrics().horizontalAdvance("A run of some name")
+            header.resizeSection(NAME, min(max(least, self.viewport().width() - others), 3 * least))
+
+
+class RunsPane(Pane):
+    """The table of runs.
+
+    Args:
+        session: Whose runs are shown.
+        theme: Its colours and fonts.
+        actions: The window's actions by id; "delete_run" is used.
+    """
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        super().__init__("runs", "Runs")
+        self._session = session
+        self._theme = theme
+        self._actions = actions
+        self._shown_active: StudioRun | None = None
+        self._model = RunsModel(theme, self)
+        self._table = self._make_table()
+        self._stack = QStackedWidget()
+        self._stack.addWidget(EmptyState(_EMPTY))
+        self._stack.addWidget(self._table)
+        self.body.addWidget(self._stack)
+
+        # The training may be of another run than the active one, so its growth is looked at, not listened to.
+        self._live = QTimer(self)
+        self._live.setInterval(_LIVE)
+        self._live.timeout.connect(self._refresh_live)
+        self._model.renamed.connect(session.rename)
+        session.runs_changed.connect(self._refresh)
+        session.training_changed.connect(self._refresh)
+        theme.changed.connect(self._apply_theme)
+        self._apply_theme()
+        self._refresh()
+
+    def edit_name(self) -> None:
+        """Lets the person type another name: for the selected run while the table has the focus, else the active."""
+        run = self._current() if self._table.hasFocus() else self._session.active
+        row = self._model.row_of(run)
+        if row >= 0:
+            self._table.setFocus()
+            self._table.setCurrentIndex(self._model.index(row, NAME))
+            self._table.edit(self._model.index(row, NAME))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catches up with what happened while it was hidden."""
+        super().showEvent(event)
+        self._refresh()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Stops looking at the training."""
+        super().hideEvent(event)
+        self._live.stop()
+
+    def _make_table(self) -> _Table:
+        table = _Table()
+        table.setModel(self._model)
+        table.setAccessibleName("Runs")
+        table.setShowGrid(False)
+        table.setWordWrap(False)
+        table.setTabKeyNavigation(False)
+        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        table.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
+        table.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        table.verticalHeader().hide()
+        table.horizontalHeader().setHighlightSections(False)
+        table.horizontalHeader().setMinimumSectionSize(24)
+        table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        table.customContextMenuRequested.connect(self._show_menu)
+        table.clicked.connect(self._clicked)
+        table.doubleClicked.connect(self._activate_index)
+        keys = {QKeySequence("Return"): self._activate_current, QKeySequence("Enter"): self._activate_current}
+        for key, does in {**keys, QKeySequence(QKeySequence.StandardKey.Delete): self._delete_current}.items():
+            QShortcut(key, table, context=Qt.ShortcutContext.WidgetShortcut).activated.connect(does)
+        return table
+
+    def _apply_theme(self) -> None:
+        self._table.verticalHeader().setDefaultSectionSize(self._theme.scaled(28))
+        header, metrics = self._table.horizontalHeader(), self._table.fontMetrics()
+        header.resizeSection(MARK, self._theme.scaled(28))
+        for column, widest in _WIDEST.items():
+            title = str(self._model.headerData(column, Qt.Orientation.Horizontal))
+            header.resizeSection(column, max(metrics.horizontalAdvance(text) for text in (widest, title)) + 20)
+        self._table.spread()
+
+    def _refresh(self) -> None:
+        if not self.isVisible():
+            return
+        session = self._session
+        self._model.set_runs(session.runs, session.active, "paused" if session.state == "paused" else "training")
+        self._stack.setCurrentIndex(1 if session.runs else 0)
+        if session.active is not self._shown_active:
+            self._shown_active = session.active
+            row = self._model.row_of(session.active)
+            if row >= 0:
+                self._table.setCurrentIndex(self._model.index(row, NAME))
+        if session.training is not None and not self._live.isActive():
+            self._live.start()
+        elif session.training is None:
+            self._live.stop()
+
+    def _refresh_live(self) -> None:
+        if self._session.training is not None:
+            self._model.refresh(self._session.training.run)
+
+    def _current(self) -> StudioRun | None:
+        return self._model.run(self._table.currentIndex().row())
+
+    def _clicked(self, index: QModelIndex) -> None:
+        if index.column() == MARK:
+            self._activate_index(index)
+
+    def _activate_index(self, index: QModelIndex) -> None:
+        run = self._model.run(index.row())
+        if run is not None:
+            self._session.activate(run)
+
+    def _activate_current(self) -> None:
+        self._activate_index(self._table.currentIndex())
+
+    def _rename_current(self) -> None:
+        self._table.setFocus()
+        self.edit_name()
+
+    def _delete_current(self) -> None:
+        # The window's action deletes the active run, and asks where something would be lost.
+        self._activate_current()
+        if self._current() is not None:
+            self._actions["delete_run"].trigger()
+
+    def _show_menu(self, point: QPoint) -> None:
+        if self._current() is None or not self._table.indexAt(point).isValid():
+            return
+        menu = QMenu(self._table)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        activate = menu.addAction("Make Active", self._activate_current)
+        activate.setEnabled(self._current() is not self._session.active)
+        menu.addAction("Rename", self._rename_current)
+        delete = menu.addAction("Delete", self._delete_current)
+        training = self._session.training
+        delete.setEnabled(training is None or training.run is not self._current())
+        menu.popup(self._table.viewport().mapToGlobal(point))

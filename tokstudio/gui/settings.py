@@ -1,0 +1,69 @@
+"""What the window remembers between two starts, in one file whose place is said explicitly.
+
+`QSettings` alone would write to the registry or a place that tests cannot redirect.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+import platformdirs
+from PySide6.QtCore import QByteArray, QSettings
+
+T = TypeVar("T", bool, int, str)
+
+_MOST_RECENT = 8
+
+
+class Preferences:
+    """Typed values by name; a value that cannot be read as its type counts as not there.
+
+    Args:
+        path: The file; None for the one in the person's own configuration folder.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        if path is None:
+            path = Path(platformdirs.user_config_dir("tokstudio", appauthor=False)) / "settings.ini"
+        self._store = QSettings(str(path), QSettings.Format.IniFormat)
+
+    def get(self, key: str, default: T) -> T:
+        """The value under `key`, of the type of `default`."""
+        try:
+            value = self._store.value(key, default, type=type(default))
+        except (TypeError, ValueError):
+            return default
+        return value if isinstance(value, type(default)) else default
+
+    def set(self, key: str, value: bool | int | str) -> None:
+        """Keeps a value."""
+        self._store.setValue(key, value)
+
+    def bytes(self, key: str) -> QByteArray:
+        """A block of bytes, such as the layout of a window; empty if it is not there."""
+        value = self._store.value(key)
+        return value if isinstance(value, QByteArray) else QByteArray()
+
+    def set_bytes(self, key: str, value: QByteArray) -> None:
+        """Keeps a block of bytes."""
+        self._store.setValue(key, value)
+
+    @property
+    def recent(self) -> list[Path]:
+        """Files and folders opened lately, the latest first."""
+        return [Path(line) for line in self.get("recent", "").split("\n") if line]
+
+    def add_recent(self, paths: list[Path]) -> None:
+        """Puts paths first among the recent ones."""
+        lines = list(dict.fromkeys(str(path.absolute()) for path in [*paths, *self.recent]))
+        self.set("recent", "\n".join(lines[:_MOST_RECENT]))
+
+    def forget_recent(self) -> None:
+        """Empties the list of recent files."""
+        self.set("recent", "")
+
+    def flush(self) -> None:
+        """Writes what has changed; a folder that cannot be written to is no reason to fail."""
+        self._store.sync()

@@ -1,0 +1,202 @@
+"""The line at the bottom: what is being done and how far it is, and the figures of the active run.
+
+A pointer that waits past half a second, a bar past two, time left past five; it reads the jobs' progress by a timer.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QStatusBar, QToolButton, QWidget
+
+from tokstudio.core.progress import Progress
+from tokstudio.gui.icons import icon
+from tokstudio.gui.jobs import Job
+from tokstudio.gui.session import Session
+from tokstudio.gui.theme import Theme
+
+_TICK = 100
+_BAR_AFTER = 2.0
+_TIME_LEFT_AFTER = 5.0
+_SHOWN_FOR = 15_000  # milliseconds a sentence about something done stays
+
+_WORDS = {
+    "compiling": "Compiling the engine (first start only, some seconds)",
+    "loading": "Loading the engine",
+    "reading": "Reading",
+    "hashing": "Reading",
+    "counting": "Counting pairs",
+    "repeating": "Going back to where the run ended",
+    "merging": "Merging",
+    "counting lines": "Counting what the corpus holds",
+    "counting characters": "Counting what the corpus holds",
+    "encoding": "Encoding",
+    "writing": "Writing",
+    "proving": "Reading back what was written",
+}
+
+
+class StatusLine(QStatusBar):
+    """Shows the training, else the oldest other job, else how the active run ended."""
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._theme = theme
+        self._job: Job | None = None
+        self._since = 0.0
+        self._merges_before = 0
+        self._rate = 0.0
+        self.setSizeGripEnabled(False)
+
+        self.words = QLabel()
+        self.bar = QProgressBar()
+        self.bar.setRange(0, 1000)
+        self.bar.setTextVisible(False)
+        self.bar.setFixedWidth(180)
+        self.bar.setAccessibleName("Progress")
+        self.cancel = QToolButton()
+        self.cancel.setIcon(icon("close", theme))
+        self.cancel.setToolTip("Cancel")
+        self.cancel.setAccessibleName("Cancel")
+        self.cancel.clicked.connect(self._cancel)
+        self.left_over = QLabel()
+        self.left_over.setProperty("role", "muted")
+        row = QWidget()
+        layout = QHBoxLayout(row)
+        layout.setContentsMargins(12, 0, 0, 2)
+        layout.setSpacing(10)
+        for widget in (self.words, self.bar, self.left_over, self.cancel):
+            layout.addWidget(widget)
+        layout.addStretch(1)
+        self.addWidget(row, 1)
+
+        self.figures = QLabel()
+        self.figures.setContentsMargins(0, 0, 12, 2)
+        self.figures.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.addPermanentWidget(self.figures)
+
+        self._timer = QTimer(self)
+        self._timer.setInterval(_TICK)
+        self._timer.timeout.connect(self._refresh)
+        self._pointer = QTimer(self)
+        for signal in (session.busy_changed, session.training_changed):
+            signal.connect(self._jobs_changed)
+        for signal in (session.playhead_changed, session.runs_changed):
+            signal.connect(self._show_figures)
+        theme.changed.connect(self._set_fonts)
+        self._set_fonts()
+        self._refresh()
+        self._show_figures()
+
+    def say(self, sentence: str) -> None:
+        """Shows what was done, for a while."""
+        self.showMessage(sentence, _SHOWN_FOR)
+
+    def _set_fonts(self) -> None:
+        for label in (self.figures, self.left_over):
+            label.setFont(self._theme.tabular_font())
+
+    def _current(self) -> Job | None:
+        if self._session.training is not None:
+            return self._session.training.job
+        return self._session.jobs[0] if self._session.jobs else None
+
+    def _jobs_changed(self) -> None:
+        job = self._current()
+        if job is not self._job:
+            self._job = job
+            self._since = time.monotonic()
+            self._rate = 0.0
+            self._merges_before = 0
+        if job is None:
+            self._timer.stop()
+        elif not self._timer.isActive():
+            self._timer.start()
+        self._refresh()
+
+    def _refresh(self) -> None:
+        job = self._job
+        if job is None:
+            self.bar.hide()
+            self.cancel.hide()
+            self.left_over.setText("")
+            self.words.setText(self._how_it_ended())
+            return
+        progress, elapsed = job.progress, time.monotonic() - self._since
+        training = self._session.training
+        if job.paused:
+            self.words.setText("Paused")
+        else:
+            self.words.setText(_WORDS.get(progress.phase, progress.phase.capitalize()) + "…" if progress.phase else "")
+        self.bar.setVisible(elapsed > _BAR_AFTER and not job.paused)
+        self.bar.setRange(0, 1000 if progress.total else 0)
+        if progress.total:
+            self.bar.setValue(1000 * progress.done // progress.total)
+        self.cancel.setVisible(training is None and elapsed > _BAR_AFTER)
+        self.left_over.setText(" · ".join(filter(None, (self._speed(), _time_left(progress, elapsed)))))
+
+    def _speed(self) -> str:
+        training = self._session.training
+        if training is None or training.job.paused:
+            return ""
+        made = len(training.run)
+        rate = (made - self._merges_before) * 1000 / _TICK
+        self._merges_before = made
+        self._rate = rate if self._rate == 0 else 0.8 * self._rate + 0.2 * rate
+        return f"{self._rate:,.0f} merges/s" if self._rate >= 1 and training.progress.phase == "merging" else ""
+
+    def _how_it_ended(self) -> str:
+        run = self._session.active
+        if run is None or run.ended is None:
+            return ""
+        if run.run is None:
+            return run.ended.capitalize() + "."
+        return f"Trained in {_seconds(run.run.seconds)}: {run.ended}."
+
+    def _show_figures(self) -> None:
+        run, at = self._session.active, self._session.playhead
+        if run is None:
+            self.figures.setText("")
+        elif not run.has_counts:
+            self.figures.setText(f"{at:,} merges")
+        else:
+            self.figures.setText(
+                f"{at:,} merges    {run.bytes_per_token(at):.2f} bytes/token    "
+                f"{run.tokens_before:,} → {run.tokens_at(at):,} tokens"
+            )
+        if self._job is None:
+            self.words.setText(self._how_it_ended())
+
+    def _cancel(self) -> None:
+        if self._job is not None and self._session.training is None:
+            self._job.cancel()
+
+
+def set_busy_pointer(busy: bool) -> None:
+    """Shows the pointer that says "working, go on"; calls are not nested."""
+    shown = QGuiApplication.overrideCursor() is not None
+    if busy and not shown:
+        QGuiApplication.setOverrideCursor(Qt.CursorShape.BusyCursor)
+    elif not busy and shown:
+        QGuiApplication.restoreOverrideCursor()
+
+
+def _time_left(progress: Progress, elapsed: float) -> str:
+    if elapsed < _TIME_LEFT_AFTER or not progress.total or progress.done * 50 < progress.total:
+        return ""
+    left = elapsed * (progress.total - progress.done) / progress.done
+    return f"about {_seconds(left)} left"
+
+
+def _seconds(seconds: float) -> str:
+    if seconds < 0.095:
+        return f"{seconds:.2f} s"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min"

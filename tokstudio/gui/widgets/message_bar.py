@@ -1,0 +1,74 @@
+"""A line above the panes that says what went wrong; it waits to be read and blocks nothing."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import traceback
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
+
+from tokstudio.gui.icons import icon
+from tokstudio.gui.theme import Theme
+
+_DETAILS_HEIGHT = 140
+
+
+class MessageBar(QFrame):
+    """Shows one error at a time: its sentence, and on request the traceback, which can be copied."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("card", "true")
+        self.setAccessibleName("Message")
+        self.text = QLabel()
+        self.text.setWordWrap(True)
+        self.text.setTextFormat(Qt.TextFormat.PlainText)
+        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        sign = QLabel()
+        self._sign, self._theme = sign, theme
+        self.details_button = QPushButton("Details")
+        self.details_button.setCheckable(True)
+        self.copy_button = QPushButton("Copy")
+        self.close_button = QToolButton()
+        self.close_button.setIcon(icon("close", theme))
+        self.close_button.setAccessibleName("Close the message")
+        self.details = QPlainTextEdit()
+        self.details.setReadOnly(True)
+        self.details.setMaximumHeight(_DETAILS_HEIGHT)
+        self.details.setAccessibleName("Details")
+
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(sign)
+        row.addWidget(self.text, 1)
+        for button in (self.details_button, self.copy_button, self.close_button):
+            row.addWidget(button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 8, 8, 8)
+        layout.addLayout(row)
+        layout.addWidget(self.details)
+
+        self.details_button.toggled.connect(self.details.setVisible)
+        self.copy_button.clicked.connect(self._copy)
+        self.close_button.clicked.connect(self.hide)
+        theme.changed.connect(self._paint_sign)
+        self._paint_sign()
+        self.hide()
+
+    def show_error(self, text: str, error: Exception | None = None) -> None:
+        """Shows a sentence, and behind Details the traceback of the error it came from."""
+        self.text.setText(text)
+        trace = "".join(traceback.format_exception(error)) if error is not None else ""
+        self.details.setPlainText(trace)
+        self.details_button.setChecked(False)
+        self.details.hide()
+        self.details_button.setVisible(bool(trace))
+        self.show()
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(f"{self.text.text()}\n\n{self.details.toPlainText()}".strip())
+
+    def _paint_sign(self) -> None:
+        self._sign.setPixmap(icon("warning", self._theme, "error").pixmap(18, 18))
