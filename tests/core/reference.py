@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 REACHED_SIZE, NOTHING_LEFT = "reached vocabulary size", "nothing left to merge"
 
@@ -56,7 +57,7 @@ def count_pairs(documents: list[list[int]], weights: Sequence[int]) -> dict[tupl
     """Adjacent places of every pair, overlapping ones included; the keys are in order of first occurrence."""
     counts: dict[tuple[int, int], int] = {}
     for document, weight in zip(documents, weights, strict=True):
-        for pair in zip(document, document[1:], strict=False):
+        for pair in pairwise(document):
             counts[pair] = counts.get(pair, 0) + weight
     return counts
 

@@ -98,18 +98,29 @@ class StagedFiles:
             FormatError: It cannot be written.
         """
         try:
+            with self._open(path) as file:
+                yield from _copy(pieces, file, total)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise _fault(path, error) from error
+
+    def _open(self, path: Path) -> BinaryIO:
+        try:
             target = _target(path)
             temporary = target.with_name(f".{secrets.token_hex(8)}.tokstudio")
             # As the system makes new files, so that they get the usual permissions; `tempfile` would not.
             handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
-            self._staged[path], self._targets[path] = temporary, target
-            with os.fdopen(handle, "wb") as file:
-                _keep_permissions(target, temporary)
-                yield from _copy(pieces, file, total)
-                file.flush()
-                os.fsync(file.fileno())
-        except (OSError, ValueError) as error:
+        except ValueError as error:
             raise _fault(path, error) from error
+        self._staged[path], self._targets[path] = temporary, target
+        file = os.fdopen(handle, "wb")
+        try:
+            _keep_permissions(target, temporary)
+        except BaseException:
+            file.close()
+            raise
+        return file
 
     def commit(self) -> tuple[Path, ...]:
         """Moves all files into place; where one cannot be moved, those moved before it are put back.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Literal, get_args
 
 import numpy as np
@@ -54,12 +55,14 @@ class TrainingConfig:
     max_token_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        size, frequency, longest = self.vocabulary_size, self.min_frequency, self.max_token_bytes
+        size = _whole("Vocabulary size", self.vocabulary_size)
+        frequency = _whole("Minimum frequency", self.min_frequency)
+        longest = _whole("Longest token", self.max_token_bytes)
+        # Plain ints from here on, whatever kind of whole number was given.
+        for name, value in (("vocabulary_size", size), ("min_frequency", frequency), ("max_token_bytes", longest)):
+            object.__setattr__(self, name, value)
         if size is None and frequency is None:
             raise ConfigError("Set a vocabulary size, a minimum frequency, or both.")
-        _require_whole("Vocabulary size", size)
-        _require_whole("Minimum frequency", frequency)
-        _require_whole("Longest token", longest)
         if size is not None and size <= BASE_SIZE:
             raise ConfigError(f"Vocabulary size must be greater than {BASE_SIZE}.")
         if size is not None and size > _LARGEST_VOCABULARY:
@@ -78,9 +81,12 @@ class TrainingConfig:
         return None if self.vocabulary_size is None else self.vocabulary_size - BASE_SIZE
 
 
-def _require_whole(name: str, value: object) -> None:
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+def _whole(name: str, value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral):
         raise ConfigError(f"{name} must be a whole number, not {value!r}.")
+    return int(value)
 
 
 def _require_one_of(name: str, value: str, known: tuple[str, ...]) -> None:

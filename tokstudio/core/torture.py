@@ -15,7 +15,10 @@ _SCRIPTS = (
     "日本語の文章、カタカナ、ｶﾀｶﾅ、漢字。中文没有空格，標點符號！한국어 조합 한글. ㄅㄆㄇ. 𠀀𪚥 𓀀𓂀 𒀀 𐍈 𝔘𝔫𝔦 𝟘𝟙.",
 )
 _EMOJI = "👩‍👩‍👧‍👦 👨🏽‍🚀 🏳️‍🌈 🇩🇪🇯🇵🇧🇷 ❤️ ☠︎ 1️⃣ 🤷🏿‍♀️ 🫠 😀😀😀"
-_MARKS = "e\u0301 e\u0301\u0323\u0302 Z\u0351\u036b\u0343a\u0323\u030a\u0303l\u0338g\u0321o\u0334 \u0301 \u1100\u1161\u11a8 n\u0303"
+_MARKS = (
+    "e\u0301 e\u0301\u0323\u0302 Z\u0351\u036b\u0343a\u0323\u030a\u0303l\u0338g\u0321o\u0334 "
+    "\u0301 \u1100\u1161\u11a8 n\u0303"
+)
 _SPACES = "".join(chr(code) for code in (9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 0x85, 0xA0, 0x1680)) + "".join(
     chr(code) for code in (*range(0x2000, 0x2010), 0x2028, 0x2029, 0x202F, 0x205F, 0x2060, 0x3000, 0xFEFF)
 )
@@ -26,7 +29,10 @@ _CODE = (
 )
 _RUNS = "a" * 300 + " " * 200 + "\n" * 100 + "ab" * 150 + "=" * 80 + "0" * 100 + "😀" * 30 + "\u0301" * 30
 _CODES = "".join(map(chr, range(128))) + "".join(chr(code) for code in range(128, 0x180))
-_EDGES = "\x00\x00a\x00 \ufeff \ufeffa \ufffd \uffff \ue000 \U000f0000 \U0010ffff \u00ad \u200b \u202eabc\u202c \u2066x\u2069"
+_EDGES = (
+    "\x00\x00a\x00 \ufeff \ufeffa \ufffd \uffff \ue000 \U000f0000 \U0010ffff "
+    "\u00ad \u200b \u202eabc\u202c \u2066x\u2069"
+)
 
 
 def torture_text() -> str:

@@ -19,11 +19,13 @@ from PySide6.QtWidgets import QApplication
 
 from tokstudio import __version__
 from tokstudio.core.kernels.prepare import prepare_work
+from tokstudio.core.run import BASE_SIZE
 from tokstudio.gui.commands import Commands
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.main_window import MainWindow
 from tokstudio.gui.session import Session
 from tokstudio.gui.settings import Preferences
+from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Mode, Theme
 
 _log = logging.getLogger(__name__)
@@ -115,7 +117,7 @@ class Demo(QObject):
         session.training_changed.disconnect(self._maybe_picture)
         merges = round(0.42 * len(run))
         session.set_playhead(merges)
-        session.look_at(255 + merges)
+        session.look_at(_longest_token(run, merges))
         QTimer.singleShot(_PICTURE_SETTLES, self, self._picture)
 
     def _picture(self) -> None:
@@ -166,6 +168,12 @@ def run(files: list[Path], *, demo: bool = False, screenshot: Path | None = None
     studio.session.close()
     studio.window.deleteLater()
     return shown.code if shown is not None and shown.code else code
+
+
+def _longest_token(run: StudioRun, merges: int) -> int:
+    """A token worth looking at: the longest of those merged so far, of several the newest."""
+    lengths = [run.tokenizer.tokens.length(BASE_SIZE + k) for k in range(merges)]
+    return BASE_SIZE + max(range(merges), key=lambda k: (lengths[k], k)) if merges else 0
 
 
 def make_application() -> QApplication:

@@ -43,7 +43,9 @@ _MENUS: dict[str, str] = {
     ">Text_&Size text_larger text_smaller text_reset < - show_white_space show_ids",
     "&Help": "shortcuts about",
 }
-_TOOLBAR = "open_corpus | train pause resume step stop"
+_TOOLBAR = "open_corpus | train pause step stop"
+_GUTTER = 8
+_COLUMNS = (0.21, 0.47, 0.32)
 
 
 class MainWindow(QMainWindow):
@@ -67,8 +69,10 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("TokStudio")
         self.setWindowIcon(icon("tokstudio", theme))
         self.setAcceptDrops(True)
-        self.setDockNestingEnabled(True)
+        # Not animated: what is restored while docks still move leaves bars of tabs behind.
+        self.setDockOptions(QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
+        self.setContentsMargins(_GUTTER, 0, _GUTTER, 0)
         self.resize(_SIZE)
 
         self.commands = Commands(session, theme, preferences, self._choosers, self, self)
@@ -76,9 +80,10 @@ class MainWindow(QMainWindow):
         self._make_panes()
         self.status = StatusLine(session, theme)
         self.setStatusBar(self.status)
-        self.messages = MessageBar(theme)
+        self.messages = MessageBar(theme, self)
         self._make_toolbar()
         self._make_menus()
+        self._lay_out()
         self._connect()
         self._restore()
         self._refresh()
@@ -98,39 +103,11 @@ class MainWindow(QMainWindow):
         """Copies the ids of the selected tokens of the text."""
         self.text.copy_ids()
 
-    def set_show_white_space(self, shown: bool) -> None:
-        """Hands a switch on to the Text pane."""
-        self.text.set_show_white_space(shown)
-
-    def set_show_ids(self, shown: bool) -> None:
-        """Hands a switch on to the Text pane."""
-        self.text.set_show_ids(shown)
-
     def reset_layout(self) -> None:
         """Puts every pane back where it belongs."""
-        for pane in self.panes:
-            pane.setFloating(False)
-            pane.show()
-        left = Qt.DockWidgetArea.LeftDockWidgetArea
-        self.addDockWidget(left, self.corpus)
-        self.splitDockWidget(self.corpus, self.compression, Qt.Orientation.Horizontal)
-        self.splitDockWidget(self.compression, self.text, Qt.Orientation.Horizontal)
-        self.splitDockWidget(self.corpus, self.configure, Qt.Orientation.Vertical)
-        self.splitDockWidget(self.compression, self.merges, Qt.Orientation.Vertical)
-        self.splitDockWidget(self.text, self.token, Qt.Orientation.Vertical)
-        self.tabifyDockWidget(self.merges, self.vocabulary)
-        self.tabifyDockWidget(self.vocabulary, self.runs)
+        self._arrange(self._first_layout)
         self.merges.raise_()
-        width, height = max(self.width(), 900), max(self.height(), 500)
-        columns = [round(0.21 * width), round(0.47 * width), round(0.32 * width)]
-        self.resizeDocks([self.corpus, self.compression, self.text], columns, Qt.Orientation.Horizontal)
-        for upper, lower, share in (
-            (self.corpus, self.configure, 0.56),
-            (self.compression, self.merges, 0.46),
-            (self.text, self.token, 0.6),
-        ):
-            heights = [round(share * height), round((1 - share) * height)]
-            self.resizeDocks([upper, lower], heights, Qt.Orientation.Vertical)
+        self._share_room()
         self._show_titles()
 
     def show_shortcuts(self) -> None:
@@ -166,6 +143,36 @@ class MainWindow(QMainWindow):
         for pane in self.panes:
             pane.visibilityChanged.connect(self._pane_moved)
 
+    def _lay_out(self) -> None:
+        """Three columns of two panes; what can be listed shares the middle one by tabs."""
+        self.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, self.corpus)
+        self.splitDockWidget(self.corpus, self.compression, Qt.Orientation.Horizontal)
+        self.splitDockWidget(self.compression, self.text, Qt.Orientation.Horizontal)
+        self.splitDockWidget(self.corpus, self.configure, Qt.Orientation.Vertical)
+        self.splitDockWidget(self.compression, self.merges, Qt.Orientation.Vertical)
+        self.splitDockWidget(self.text, self.token, Qt.Orientation.Vertical)
+        self.tabifyDockWidget(self.merges, self.vocabulary)
+        self.tabifyDockWidget(self.vocabulary, self.runs)
+        self.merges.raise_()
+        self._first_layout = self.saveState(_LAYOUT_VERSION)
+
+    def _arrange(self, layout: QByteArray) -> bool:
+        """Restores a layout. Qt makes new bars of tabs for it and leaves the old ones standing, so those are hidden."""
+        for bar in self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            bar.hide()
+        return self.restoreState(layout, _LAYOUT_VERSION)
+
+    def _share_room(self) -> None:
+        columns = [round(share * self.width()) for share in _COLUMNS]
+        self.resizeDocks([self.corpus, self.compression, self.text], columns, Qt.Orientation.Horizontal)
+        for upper, lower, share in (
+            (self.corpus, self.configure, 0.56),
+            (self.compression, self.merges, 0.46),
+            (self.text, self.token, 0.6),
+        ):
+            heights = [round(share * self.height()), round((1 - share) * self.height())]
+            self.resizeDocks([upper, lower], heights, Qt.Orientation.Vertical)
+
     def _make_toolbar(self) -> None:
         bar = QToolBar("Toolbar")
         bar.setObjectName("toolbar")
@@ -177,25 +184,20 @@ class MainWindow(QMainWindow):
                 bar.addSeparator()
             else:
                 bar.addAction(self.actions_by_id[name])
+        # One button holds the training and lets it go on.
+        self._pause_button = _button(bar.widgetForAction(self.actions_by_id["pause"]))
         bar.addSeparator()
         self._export_button = QToolButton()
         self._export_button.setText("Export")
         self._export_button.setIcon(icon("export", self._theme))
         self._export_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._export_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._export_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         bar.addWidget(self._export_button)
         spacer = QWidget()
         spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         bar.addWidget(spacer)
-        self.toolbar = bar
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, bar)
-        self.addToolBarBreak(Qt.ToolBarArea.TopToolBarArea)
-        self._message_toolbar = QToolBar("Message")
-        self._message_toolbar.setObjectName("message")
-        self._message_toolbar.setMovable(False)
-        self._message_toolbar.addWidget(self.messages)
-        self._message_toolbar.hide()
-        self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self._message_toolbar)
 
     def _make_menus(self) -> None:
         menus: dict[str, QMenu] = {}
@@ -236,7 +238,6 @@ class MainWindow(QMainWindow):
         session.failed.connect(self._show_problem)
         session.settings_changed.connect(self._keep_settings)
         self.commands.done.connect(self.status.say)
-        self.messages.close_button.clicked.connect(self._message_toolbar.hide)
 
     def _fill_recent(self) -> None:
         self._recent_menu.clear()
@@ -256,19 +257,13 @@ class MainWindow(QMainWindow):
 
     def _refresh(self) -> None:
         refresh_actions(self.actions_by_id, self._session)
-        paused = self._session.state == "paused"
-        for button_of, shown in (("pause", not paused), ("resume", paused)):
-            widget = self.toolbar.widgetForAction(self.actions_by_id[button_of])
-            if widget is not None:
-                for action in widget.actions():
-                    if action is self.actions_by_id[button_of]:
-                        widget.setVisible(shown)
+        held = self._session.state == "paused"
+        self._pause_button.setDefaultAction(self.actions_by_id["resume" if held else "pause"])
         run = self._session.active
         self.setWindowTitle(f"{run.name} – TokStudio" if run is not None else "TokStudio")
 
     def _show_problem(self, problem: Problem) -> None:
         self.messages.show_error(problem.text, problem.error)
-        self._message_toolbar.show()
 
     def _keep_settings(self) -> None:
         settings = self._session.settings
@@ -289,15 +284,11 @@ class MainWindow(QMainWindow):
 
     def _restore(self) -> None:
         preferences = self._preferences
-        self.reset_layout()
         self.restoreGeometry(preferences.bytes("geometry"))
-        if not preferences.bytes("layout").isEmpty():
-            self.restoreState(preferences.bytes("layout"), _LAYOUT_VERSION)
-            self._message_toolbar.hide()
+        if not self._arrange(preferences.bytes("layout")):
+            self._share_room()
         for name, default in (("show_white_space", True), ("show_ids", False)):
-            shown = preferences.get(name, default)
-            self.actions_by_id[name].setChecked(shown)
-            getattr(self, f"set_{name}")(shown)
+            self.actions_by_id[name].setChecked(preferences.get(name, default))
         size = preferences.get("vocabulary_size", 1000)
         frequency = preferences.get("min_frequency", 0)
         self._session.set_settings(Settings(size or None, frequency or None))
@@ -339,6 +330,11 @@ class MainWindow(QMainWindow):
         elif data.hasText():
             self._session.add_text(data.text(), "Dropped text")
         event.acceptProposedAction()
+
+
+def _button(widget: QWidget) -> QToolButton:
+    assert isinstance(widget, QToolButton)
+    return widget
 
 
 def _has_text(data: QMimeData) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -93,7 +94,6 @@ class Session(QObject):
         self._following = True
         self._made_runs = 0
         self._counting: Job | None = None
-        self._rereading: Source | None = None
         self._paused_before = False
         self._timer = QTimer(self)
         self._timer.setInterval(_TICK)
@@ -130,16 +130,15 @@ class Session(QObject):
 
     def remove_sources(self, indexes: list[int]) -> None:
         """Takes sources out of the corpus."""
-        self.set_sources(tuple(source for i, source in enumerate(self.sources) if i not in indexes))
+        gone = set(indexes)
+        self.set_sources(tuple(source for i, source in enumerate(self.sources) if i not in gone))
 
     def reread(self, index: int, encoding: str | None) -> None:
         """Reads a source's file again, in another encoding or because it has changed; the others stay."""
         old = self.sources[index]
         if old.path is None:
             return
-        path = old.path
-        self._rereading = old
-        self.start_job(lambda: _read([path], encoding), self._replace_source, self._reading_failed)
+        self.start_job(lambda: _reread(old, encoding), self._replace_source, self._reading_failed)
 
     # ---- settings and training
 
@@ -308,7 +307,7 @@ class Session(QObject):
     def start_job(
         self,
         work: Callable[[], Work],
-        done: Callable[[object], None] | None = None,
+        done: Callable[[Any], None] | None = None,
         failed: Callable[[Exception], None] | None = None,
     ) -> Job:
         """Runs work in the background. `done` and `failed` must be bound methods of QObjects."""
@@ -401,13 +400,10 @@ class Session(QObject):
         for error in problems:
             self.corpus_failed.emit(_problem(error))
 
-    def _replace_source(self, sources: object) -> None:
-        read, problems = sources  # pyright: ignore[reportGeneralTypeIssues]
-        if read and self._rereading in self.sources:
-            old = self._rereading
-            self.set_sources(tuple(read[0] if source is old else source for source in self.sources))
-        for error in problems:
-            self.corpus_failed.emit(_problem(error))
+    def _replace_source(self, sources: tuple[Source, Source]) -> None:
+        old, new = sources
+        if old in self.sources:
+            self.set_sources(tuple(new if source is old else source for source in self.sources))
 
     def _reading_failed(self, error: Exception) -> None:
         self.corpus_failed.emit(_problem(error))
@@ -443,6 +439,12 @@ def _read(paths: list[Path], encoding: str | None) -> Work[tuple[list[Source], l
             problems.append(error)
         yield Progress("reading")
     return read, problems
+
+
+def _reread(old: Source, encoding: str | None) -> Work[tuple[Source, Source]]:
+    """Gives a source and what its file holds now: several may be read again at once."""
+    assert old.path is not None
+    return old, (yield from read_source(old.path, encoding=encoding))
 
 
 def _same(one: tuple[Source, ...], other: tuple[Source, ...]) -> bool:

@@ -138,6 +138,16 @@ class StudioRun:
             return None
         return uses(self.base_counts, self.merges[:merges], self.merged[:merges])
 
+    def uses_of(self, token: int, merges: int) -> int | None:
+        """What `uses` says of one token, without counting the others; None where it is not known."""
+        if self.base_counts is None:
+            return None
+        replacements = self.merged[:merges]
+        made = self.base_counts[token] if token < BASE_SIZE else replacements[token - BASE_SIZE]
+        # A merge of a token with itself takes two of it at every place.
+        taken = sum(replacements[self.merges[:merges, side] == token].sum() for side in (0, 1))
+        return int(made - taken)
+
     @property
     def merged(self) -> NDArray[np.int64]:
         """int64 [n], replacements each merge made."""

@@ -174,7 +174,9 @@ def _recognised(path: Path, readable: list[Format]) -> Format:
                 if key in known.keys:
                     return known
             if key.isdigit():
-                raise FormatError(f"{name}: this is a vocabulary without merges: open merges.json, and have it beside this.")
+                raise FormatError(
+                    f"{name}: this is a vocabulary without merges: open merges.json, and have it beside this."
+                )
         raise FormatError(f"{name}: this is no tokenizer file that TokStudio can read.")
 
 

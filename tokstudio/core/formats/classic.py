@@ -1,12 +1,13 @@
-"""The classic pair: `vocabulary.json` with every token's bytes, and `merges.json`; as `json.dump(..., indent=2)` writes them.
+"""The classic pair: `vocabulary.json` with the tokens' bytes, and `merges.json`, as `json.dump(indent=2)` writes them.
 
-The small programs that teach byte pair encoding write this. It holds no pattern and no special tokens.
+The small programs that teach byte pair encoding write them. It holds no pattern and no special tokens.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 VOCABULARY, MERGES = "vocabulary.json", "merges.json"
 
 _PIECE = 1 << 12
+_ID = re.compile("0|[1-9][0-9]{0,8}")
 _BATCH = 256
 _NUMBERS = [str(byte).encode() for byte in range(BASE_SIZE)]
 _LATIN_1 = [json.dumps(chr(byte))[1:-1].encode() for byte in range(BASE_SIZE)]
@@ -47,7 +49,9 @@ class Classic(Format):
         """Its programs take bytes for ids, and merge the smallest id first; other numbers must change."""
         results = tokenizer.merge_results
         usual = np.array_equal(tokenizer.byte_ids, np.arange(BASE_SIZE)) and bool(np.all(np.diff(results) > 0))
-        return () if usual else ("The ids change: this format needs the bytes at 0 to 255 and then the merges in order.",)
+        return (
+            () if usual else ("The ids change: this format needs the bytes at 0 to 255 and then the merges in order.",)
+        )
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
         """About the size of `vocabulary.json`: a line for each byte of each token."""
@@ -63,10 +67,12 @@ class Classic(Format):
         expected = self._renumbered(tokenizer)
         names = (VOCABULARY, MERGES)
         back = yield from self.read((written[VOCABULARY], written[MERGES]), names)
-        same = np.array_equal(back.merges, expected.merges) and np.array_equal(back.merge_results, expected.merge_results)
+        same = np.array_equal(back.merges, expected.merges) and np.array_equal(
+            back.merge_results, expected.merge_results
+        )
         if not same:
             raise FormatError(f"{name}: read back, its merges differ from those that were written.")
-        return f"identical over {len(expected):,} tokens and {len(expected.merges):,} merges, read back"
+        return f"identical over {len(expected):,} tokens"
 
     def find(self, folder: Path) -> tuple[Path, ...]:
         """The merges are enough; the vocabulary is taken where it is there."""
@@ -157,13 +163,12 @@ def _read_merges(path: Path, name: str) -> Work[Tokenizer]:
 def _add_merge(reader: JsonReader, merges: MergeList, value: object, number: int) -> None:
     """Adds `[[left, right], id]`."""
     match value:
-        case [[left, right], result]:
+        case [[object() as left, object() as right], object() as result]:
             for token in (left, right, result):
                 if problem := id_problem(token):
                     raise reader.fault_before(f"merge {number:,}: {problem}")
             # Checked above, where the type checker does not see it.
-            problem = merges.add(cast("int", left), cast("int", right), cast("int", result))
-            if problem:
+            if problem := merges.add(cast("int", left), cast("int", right), cast("int", result)):
                 raise reader.fault_before(problem)
         case _:
             raise reader.fault_before(f"merge {number:,} is not of the form [[left, right], id]")
@@ -179,9 +184,9 @@ def _check_vocabulary(tokenizer: Tokenizer, path: Path, name: str, merges: str) 
             return
         seen = np.zeros(len(tokenizer.tokens), np.bool_)
         for key in reader.items():
-            token = int(key) if key.isascii() and key.isdigit() and len(key) < 10 else -1
-            if str(token) != key:
+            if not _ID.fullmatch(key):
                 raise reader.fault_before(f"{shown(key)} is not an id")
+            token = int(key)
             _check_entry(tokenizer, token, reader, merges)
             if seen[token]:
                 raise reader.fault_before(f"token {token} stands there twice")
@@ -210,11 +215,10 @@ def _is_written(tokenizer: Tokenizer, path: Path, size: int) -> Work[bool]:
 
 def _check_entry(tokenizer: Tokenizer, token: int, reader: JsonReader, merges: str) -> None:
     value = reader.value()
-    match value:
-        case {"bytes": list() as numbers}:
-            made = cast("list[object]", numbers)
-        case _:
-            raise reader.fault_before(f'token {token} has no list of "bytes"')
+    entry = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    if not isinstance(entry.get("bytes"), list):
+        raise reader.fault_before(f'token {token} has no list of "bytes"')
+    made = cast("list[object]", entry["bytes"])
     tokens = tokenizer.tokens
     length = tokens.length(token) if token < len(tokens) else -1
     if length < 0:

@@ -45,7 +45,7 @@ class MergeList:
         self._byte_ids = byte_ids
         self._rows = array("i")
         # By id, bytes of each token, and 0 where there is none. The system gives such zeros only where they are used.
-        self._lengths = memoryview(np.zeros(LARGEST_ID + 1, np.int64))
+        self._lengths = np.zeros(LARGEST_ID + 1, np.int64).data
         for token in byte_ids:
             self._lengths[token] = 1
 
@@ -61,11 +61,13 @@ class MergeList:
         lengths = self._lengths
         length = lengths[left] + lengths[right]
         if not lengths[left] or not lengths[right]:
-            return f"merge {len(self) + 1:,} joins token {right if lengths[left] else left}, which does not exist by then"
+            return (
+                f"merge {len(self) + 1:,} joins token {right if lengths[left] else left}, which does not exist by then"
+            )
         if lengths[result]:
             return f"merge {len(self) + 1:,} makes token {result}, which exists already"
         if length > _LONGEST_TOKEN:
-            return f"merge {len(self) + 1:,} makes a token of {length:,} bytes, and at most {_LONGEST_TOKEN:,} are possible"
+            return f"merge {len(self) + 1:,} makes a token of {length:,} bytes: at most {_LONGEST_TOKEN:,} are possible"
         lengths[result] = length
         self._rows.extend((left, right, result))
         return None

@@ -34,6 +34,9 @@ def _compare_tokens(s: Spellings, one: int, other: int) -> int:
         return 0
     one_length, other_length = s.token_units[one], s.token_units[other]
     one_place, other_place = s.token_place[one], s.token_place[other]
+    # Where a token grows by one pair after another, as all do in the end, the longer one begins with the shorter one.
+    if one_place == other_place:
+        return one_length - other_length
     for k in range(min(one_length, other_length)):
         difference = s.units[one_place + k] - s.units[other_place + k]
         if difference != 0:

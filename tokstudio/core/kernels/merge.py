@@ -14,6 +14,7 @@ from numba import njit
 
 from tokstudio.core.kernels.found import build_heap
 from tokstudio.core.kernels.heap import before, first_place, prefix_of, sorts_after, spellings_of, tie_of_tokens
+from tokstudio.core.kernels.prefetch import prefetch
 from tokstudio.core.kernels.tables import (
     BATCH_FULL,
     BUDGET_SPENT,
@@ -187,6 +188,9 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
             end = min(ends[pair], start + budget)
             weight, total = 1, 0
             for k in range(start, end):
+                ahead = pool[min(k + 16, end - 1)]
+                prefetch(symbols, ahead)
+                prefetch(pairs_at, ahead)
                 i = pool[k]
                 if pairs_at[i] != pair:
                     continue

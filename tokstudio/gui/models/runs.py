@@ -5,19 +5,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QFont
 
+from tokstudio.gui.models.sources import plain, size_text
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
 
 _Index = QModelIndex | QPersistentModelIndex
+_NO_INDEX = QModelIndex()
 _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _CENTER = int(Qt.AlignmentFlag.AlignCenter)
 _NOTHING = "–"
+
+#: Role: whether the run of a row is the active one.
+ACTIVE = Qt.ItemDataRole.UserRole + 1
 
 MARK, NAME, CORPUS, SIZE, FREQUENCY, MERGES, RATIO, ENDED, SECONDS = range(9)
 
@@ -92,11 +96,11 @@ class RunsModel(QAbstractTableModel):
         """Gives the row of a run, or -1."""
         return next((row for row, one in enumerate(self._runs) if one is run), -1)
 
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  Qt's own default
+    def rowCount(self, parent: _Index = _NO_INDEX) -> int:
         """Gives the number of runs."""
         return 0 if parent.isValid() else len(self._runs)
 
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
+    def columnCount(self, parent: _Index = _NO_INDEX) -> int:
         """Gives the number of columns."""
         return 0 if parent.isValid() else len(_COLUMNS)
 
@@ -105,7 +109,7 @@ class RunsModel(QAbstractTableModel):
         flags = super().flags(index)
         return flags | Qt.ItemFlag.ItemIsEditable if index.column() == NAME else flags
 
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Gives the headings, aligned as what is below them."""
         if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(_COLUMNS):
             return None
@@ -117,9 +121,9 @@ class RunsModel(QAbstractTableModel):
             Qt.ItemDataRole.ToolTipRole: column.tip,
             Qt.ItemDataRole.TextAlignmentRole: column.alignment,
         }
-        return shown.get(Qt.ItemDataRole(role)) if role in iter(Qt.ItemDataRole) else None
+        return next((value for known, value in shown.items() if known == role), None)
 
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Gives what a cell shows."""
         run = self.run(index.row()) if index.isValid() else None
         if run is None or not 0 <= index.column() < len(_COLUMNS):
@@ -133,13 +137,15 @@ class RunsModel(QAbstractTableModel):
             return self._colour(run, number)
         if role == Qt.ItemDataRole.FontRole:
             return self._font(run, number)
+        if role == ACTIVE:
+            return run is self._active
         if role == Qt.ItemDataRole.AccessibleTextRole and number == MARK:
             return "active" if run is self._active else "not active"
-        if role == Qt.ItemDataRole.ToolTipRole and number == MARK:
-            return "This run is shown everywhere" if run is self._active else "Show this run everywhere"
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain(self._tip(run, number))
         return None
 
-    def setData(self, index: _Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+    def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Passes a new name on."""
         run = self.run(index.row()) if index.isValid() else None
         if run is None or index.column() != NAME or role != Qt.ItemDataRole.EditRole or not str(value).strip():
@@ -147,24 +153,30 @@ class RunsModel(QAbstractTableModel):
         self.renamed.emit(run, str(value))
         return True
 
-    def _text(self, run: StudioRun, number: int) -> str:
+    def _tip(self, run: StudioRun, number: int) -> str:
+        """Everything about a run: a narrow table shows a part of it."""
         if number == MARK:
-            return "●" if run is self._active else "○"
+            return "This run is shown everywhere." if run is self._active else "Click to show this run everywhere."
+        corpus = [f"Corpus: {run.corpus_bytes:,} bytes"] if run.config else []
+        rows = (
+            (column.title, self._text(run, at)) for at, column in enumerate(_COLUMNS) if at not in (MARK, NAME, CORPUS)
+        )
+        return "\n".join([run.name, *corpus, *(f"{title}: {text}" for title, text in rows if text != _NOTHING)])
+
+    def _text(self, run: StudioRun, number: int) -> str:
         if number == ENDED and run.ended is None:
             return self._state
         return _COLUMNS[number].text(run)
 
     def _colour(self, run: StudioRun, number: int) -> QColor | None:
         palette = self._theme.palette
-        if number == MARK:
-            return QColor(palette.accent if run is self._active else palette.control)
         if number == ENDED and run.ended == "failed":
             return QColor(palette.error)
         quiet = number in (CORPUS, SIZE, FREQUENCY, ENDED, SECONDS) or self._text(run, number) == _NOTHING
         return QColor(palette.muted) if quiet else None
 
     def _font(self, run: StudioRun, number: int) -> QFont | None:
-        if number in (NAME, MARK):
+        if number == NAME:
             font = self._theme.tabular_font()
             font.setBold(run is self._active)
             return font
@@ -178,29 +190,30 @@ def _number(value: int | None) -> str:
 def _seconds(run: StudioRun) -> str:
     if run.run is None:
         return _NOTHING
-    return f"{run.run.seconds:,.2f}" if run.run.seconds < 100 else f"{run.run.seconds:,.0f}"
+    seconds = run.run.seconds
+    return f"{seconds:.3f}" if seconds < 10 else f"{seconds:,.1f}"
 
 
 _COLUMNS: tuple[_Column, ...] = (
     _Column("", "The run that all panes show", lambda run: "", _CENTER),
     _Column("Run", "Its name; F2 changes it", lambda run: run.name, _LEFT),
-    _Column("Corpus bytes", "Bytes it was trained on", lambda run: _number(run.corpus_bytes if run.config else None)),
+    _Column("Corpus", "Text it was trained on", lambda run: size_text(run.corpus_bytes) if run.config else _NOTHING),
     _Column(
-        "Vocab. limit",
-        "The vocabulary size that was asked for",
+        "Vocabulary",
+        "Limit: the vocabulary size that was asked for",
         lambda run: _number(run.config.vocabulary_size if run.config else None),
     ),
     _Column(
-        "Min. frequency",
-        "The minimum frequency that was asked for",
+        "Min. freq.",
+        "Limit: the minimum frequency that was asked for",
         lambda run: _number(run.config.min_frequency if run.config else None),
     ),
     _Column("Merges", "How many merges it has", lambda run: _number(len(run))),
     _Column(
         "Bytes/token",
-        "Bytes of the corpus per token, after all merges: higher is shorter",
+        "Bytes of the corpus per token after all merges",
         lambda run: f"{run.bytes_per_token(len(run)):.3f}" if run.has_counts else _NOTHING,
     ),
-    _Column("Ended", "Why it ended", lambda run: run.ended or "", _LEFT),
+    _Column("Ended", "How it ended", lambda run: run.ended or "", _LEFT),
     _Column("Seconds", "Time it took, without pauses", _seconds),
 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Set as AbstractSet
-from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QIcon
@@ -18,10 +17,11 @@ from tokstudio.gui.icons import icon
 from tokstudio.gui.theme import Theme
 
 _Index = QModelIndex | QPersistentModelIndex
+_NO_INDEX = QModelIndex()
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 NAME, SIZE, RELOAD = range(3)
-CHANGED = "changed on disk"
+CHANGED = "changed"
 
 
 class SourcesModel(QAbstractTableModel):
@@ -74,21 +74,21 @@ class SourcesModel(QAbstractTableModel):
             self._changed = marked
             self.dataChanged.emit(self.index(0, 0), self.index(len(self._sources) - 1, RELOAD))
 
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  Qt's own default
+    def rowCount(self, parent: _Index = _NO_INDEX) -> int:
         """Gives the number of sources."""
         return 0 if parent.isValid() else len(self._sources)
 
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
+    def columnCount(self, parent: _Index = _NO_INDEX) -> int:
         """Gives the number of columns."""
         return 0 if parent.isValid() else 3
 
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Names the columns for a screen reader; the list shows no header."""
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole and 0 <= section < 3:
             return ("Source", "Size", "Reload")[section]
         return None
 
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Gives what a cell shows."""
         if not index.isValid() or not index.row() < len(self._sources):
             return None
@@ -113,14 +113,11 @@ class SourcesModel(QAbstractTableModel):
 
 def size_text(size: int) -> str:
     """Gives a size as people say it: `size_text(1_115_394)` is "1.1 MB"."""
-    if size < 1000:
-        return f"{size} B"
-    value, unit = float(size), "B"
-    for unit in ("kB", "MB", "GB", "TB"):
+    value, units = float(size), ["TB", "GB", "MB", "kB", "B"]
+    while len(units) > 1 and value >= (1000 if units[-1] == "B" else 999.95):
         value /= 1000
-        if round(value, 1) < 1000:
-            break
-    return f"{value:,.1f} {unit}"
+        units.pop()
+    return f"{size} B" if units[-1] == "B" else f"{value:,.1f} {units[-1]}"
 
 
 def encoding_text(encoding: str) -> str:
@@ -133,7 +130,7 @@ def encoding_text(encoding: str) -> str:
 
 def plain(text: str) -> str:
     """Gives a text for a tool tip that is shown as it is, even if a file's name looks like HTML."""
-    return html.escape(text).replace("\n", "<br>") if Qt.mightBeRichText(text) else text
+    return html.escape(text).replace("\n", "<br>") if "<" in text else text
 
 
 def _text(source: Source, column: int, changed: bool) -> str | None:

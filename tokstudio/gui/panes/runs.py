@@ -8,11 +8,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer
-from PySide6.QtGui import QAction, QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
-from PySide6.QtWidgets import QAbstractItemView, QMenu, QStackedWidget, QTableView
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QRectF,
+    Qt,
+    QTimer,
+    Signal,
+    SignalInstance,
+)
+from PySide6.QtGui import QAction, QColor, QHideEvent, QKeyEvent, QPainter, QPen, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QMenu,
+    QStackedWidget,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
 
-from tokstudio.gui.models.runs import CORPUS, ENDED, FREQUENCY, MARK, MERGES, NAME, RATIO, SECONDS, SIZE, RunsModel
+from tokstudio.gui.models.runs import (
+    ACTIVE,
+    CORPUS,
+    ENDED,
+    FREQUENCY,
+    MARK,
+    MERGES,
+    NAME,
+    RATIO,
+    SECONDS,
+    SIZE,
+    RunsModel,
+)
 from tokstudio.gui.session import Session
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
@@ -22,30 +53,90 @@ _LIVE = 200  # milliseconds between two looks at the run that trains
 _EMPTY = "Every training is kept here as a run, to be compared, renamed or deleted."
 # The widest text that each column is made for, beside its heading.
 _WIDEST = {
-    CORPUS: "1,000,000,000",
+    CORPUS: "999.9 MB",
     SIZE: "1,000,000",
     FREQUENCY: "1,000",
     MERGES: "1,000,000",
     RATIO: "10.000",
     ENDED: "reached vocabulary size",
-    SECONDS: "1,000.00",
+    SECONDS: "1,000.0",
 }
+# Which columns a narrow table does without, the first one first; all is in the tool tip of a row.
+_YIELDING = (SECONDS, CORPUS, FREQUENCY, SIZE, ENDED, RATIO)
 
 
 class _Table(QTableView):
-    """A table whose names take the room that the numbers leave."""
+    """A table whose names take the room that the numbers leave, and in which keys mean its rows."""
+
+    activateAsked = Signal()
+    renameAsked = Signal()
+    deleteAsked = Signal()
+
+    def event(self, event: QEvent) -> bool:
+        """Keeps its keys from the window's actions of the same keys while it has the focus."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and self._meant_by(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        asked = self._meant_by(event)
+        if asked is not None:
+            asked.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def _meant_by(self, event: QKeyEvent) -> SignalInstance | None:
+        # While a name is edited, the keys that its field does not want come here as well.
+        if not self.hasFocus() or not self.currentIndex().isValid():
+            return None
+        if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            return None
+        key = Qt.Key
+        keys = {key.Key_Return: self.activateAsked, key.Key_Enter: self.activateAsked, key.Key_F2: self.renameAsked}
+        return {**keys, key.Key_Delete: self.deleteAsked}.get(Qt.Key(event.key()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.spread()
 
     def spread(self) -> None:
-        """Gives the spare width to the names."""
+        """Hides the columns there is no room for, and gives the room that is left to the names."""
         header = self.horizontalHeader()
-        if header.count() > NAME:
-            others = header.length() - header.sectionSize(NAME)
-            least = self.fontMetrics().horizontalAdvance("A run of some name")
-            header.resizeSection(NAME, min(max(least, self.viewport().width() - others), 3 * least))
+        if header.count() <= NAME:
+            return
+        least = self.fontMetrics().horizontalAdvance("Run of twelve") + 20
+        self.setColumnWidth(NAME, least)
+        for column in _YIELDING:
+            self.setColumnHidden(column, False)
+        for column in _YIELDING:
+            if header.length() > self.viewport().width():
+                self.setColumnHidden(column, True)
+        spare = self.viewport().width() - header.length()
+        self.setColumnWidth(NAME, least + min(max(spare, 0), 2 * least))
+
+
+class _Mark(QStyledItemDelegate):
+    """A disc on the active run, a ring on the others."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        super().paint(painter, option, index)
+        active, palette = bool(index.data(ACTIVE)), self._theme.palette
+        colour = QColor(palette.accent if active else palette.control)
+        rect: QRect = getattr(option, "rect")  # noqa: B009  missing in the stubs
+        radius = self._theme.scaled(4)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(colour, 1.5))
+        painter.setBrush(colour if active else Qt.BrushStyle.NoBrush)
+        painter.drawEllipse(QRectF(rect).center(), radius, radius)
+        painter.restore()
 
 
 class RunsPane(Pane):
@@ -81,15 +172,6 @@ class RunsPane(Pane):
         self._apply_theme()
         self._refresh()
 
-    def edit_name(self) -> None:
-        """Lets the person type another name: for the selected run while the table has the focus, else the active."""
-        run = self._current() if self._table.hasFocus() else self._session.active
-        row = self._model.row_of(run)
-        if row >= 0:
-            self._table.setFocus()
-            self._table.setCurrentIndex(self._model.index(row, NAME))
-            self._table.edit(self._model.index(row, NAME))
-
     def showEvent(self, event: QShowEvent) -> None:
         """Catches up with what happened while it was hidden."""
         super().showEvent(event)
@@ -109,18 +191,21 @@ class RunsPane(Pane):
         table.setTabKeyNavigation(False)
         table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        table.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
+        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         table.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         table.verticalHeader().hide()
         table.horizontalHeader().setHighlightSections(False)
         table.horizontalHeader().setMinimumSectionSize(24)
+        # Headings stand where the texts of the cells do.
+        table.horizontalHeader().setStyleSheet("QHeaderView::section { padding: 6px 9px; }")
+        table.setItemDelegateForColumn(MARK, _Mark(self._theme, table))
         table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         table.customContextMenuRequested.connect(self._show_menu)
         table.clicked.connect(self._clicked)
         table.doubleClicked.connect(self._activate_index)
-        keys = {QKeySequence("Return"): self._activate_current, QKeySequence("Enter"): self._activate_current}
-        for key, does in {**keys, QKeySequence(QKeySequence.StandardKey.Delete): self._delete_current}.items():
-            QShortcut(key, table, context=Qt.ShortcutContext.WidgetShortcut).activated.connect(does)
+        table.activateAsked.connect(self._activate_current)
+        table.renameAsked.connect(self._rename_current)
+        table.deleteAsked.connect(self._delete_current)
         return table
 
     def _apply_theme(self) -> None:
@@ -129,7 +214,7 @@ class RunsPane(Pane):
         header.resizeSection(MARK, self._theme.scaled(28))
         for column, widest in _WIDEST.items():
             title = str(self._model.headerData(column, Qt.Orientation.Horizontal))
-            header.resizeSection(column, max(metrics.horizontalAdvance(text) for text in (widest, title)) + 20)
+            header.resizeSection(column, max(metrics.horizontalAdvance(text) for text in (widest, title)) + 22)
         self._table.spread()
 
     def _refresh(self) -> None:
@@ -168,8 +253,9 @@ class RunsPane(Pane):
         self._activate_index(self._table.currentIndex())
 
     def _rename_current(self) -> None:
-        self._table.setFocus()
-        self.edit_name()
+        index = self._table.currentIndex().siblingAtColumn(NAME)
+        self._table.setCurrentIndex(index)
+        self._table.edit(index)
 
     def _delete_current(self) -> None:
         # The window's action deletes the active run, and asks where something would be lost.

@@ -1,25 +1,29 @@
-"""A line above the panes that says what went wrong; it waits to be read and blocks nothing."""
+"""A card over the bottom of the window that says what went wrong; it waits to be read and blocks nothing."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import traceback
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from tokstudio.gui.icons import icon
 from tokstudio.gui.theme import Theme
 
-_DETAILS_HEIGHT = 140
+_DETAILS_HEIGHT = 180
+_WIDEST = 820
+_MARGIN = 16
+_ABOVE_STATUS = 40
 
 
 class MessageBar(QFrame):
     """Shows one error at a time: its sentence, and on request the traceback, which can be copied."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
+        parent.installEventFilter(self)
         self.setProperty("card", "true")
         self.setAccessibleName("Message")
         self.text = QLabel()
@@ -50,7 +54,7 @@ class MessageBar(QFrame):
         layout.addLayout(row)
         layout.addWidget(self.details)
 
-        self.details_button.toggled.connect(self.details.setVisible)
+        self.details_button.toggled.connect(self._show_details)
         self.copy_button.clicked.connect(self._copy)
         self.close_button.clicked.connect(self.hide)
         theme.changed.connect(self._paint_sign)
@@ -65,7 +69,29 @@ class MessageBar(QFrame):
         self.details_button.setChecked(False)
         self.details.hide()
         self.details_button.setVisible(bool(trace))
+        self._place()
         self.show()
+        self.raise_()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize:
+            self._place()
+        return False
+
+    def _show_details(self, shown: bool) -> None:
+        self.details.setVisible(shown)
+        self._place()
+
+    def _place(self) -> None:
+        """Stands in the middle above the bottom of its parent, as wide as is good to read."""
+        around = self.parentWidget()
+        layout = self.layout()
+        if around is None or layout is None:
+            return
+        width = min(_WIDEST, around.width() - 2 * _MARGIN)
+        layout.activate()
+        height = max(layout.heightForWidth(width), layout.minimumSize().height())
+        self.setGeometry((around.width() - width) // 2, around.height() - height - _ABOVE_STATUS, width, height)
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(f"{self.text.text()}\n\n{self.details.toPlainText()}".strip())

@@ -3,10 +3,19 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 _MARGIN = 12
+_NARROWEST = 260
+
+
+class _Header(QFrame):
+    """The title's row. A pane that leaves things out of it where there is no room must be able to become that narrow."""
+
+    def minimumSizeHint(self) -> QSize:
+        hint = super().minimumSizeHint()
+        return QSize(min(hint.width(), _NARROWEST), hint.height())
 
 
 class Pane(QDockWidget):
@@ -28,7 +37,7 @@ class Pane(QDockWidget):
             | QDockWidget.DockWidgetFeature.DockWidgetClosable
             | QDockWidget.DockWidgetFeature.DockWidgetFloatable
         )
-        top = QFrame()
+        top = _Header()
         top.setProperty("card", "top")
         self.header = QHBoxLayout(top)
         self.header.setContentsMargins(_MARGIN, 10, _MARGIN, 4)

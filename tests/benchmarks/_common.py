@@ -1,0 +1,85 @@
+"""What the benchmarks share: where the texts are, how long something takes, and a table."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import argparse
+import lzma
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """The arguments that every benchmark takes."""
+    arguments = argparse.ArgumentParser(description=description)
+    arguments.add_argument(
+        "--data",
+        type=Path,
+        default=os.environ.get("TOKSTUDIO_DATA"),
+        help="folder with shakespeare.txt, mixed_10mb.txt and mixed_100mb.txt, plain or as .xz (or set TOKSTUDIO_DATA)",
+    )
+    arguments.add_argument("--bytes", type=int, help="use this much of each text only, to try the benchmark out")
+    return arguments
+
+
+@contextmanager
+def texts(arguments: argparse.Namespace, *names: str) -> Iterator[list[Path]]:
+    """The files of that name, unpacked and cut; what had to be made is gone afterwards."""
+    if arguments.data is None:
+        sys.exit("Say where the texts are: --data FOLDER, or set TOKSTUDIO_DATA.")
+    with tempfile.TemporaryDirectory(prefix="tokstudio-benchmark-") as folder:
+        yield [_unpacked(Path(arguments.data), name, arguments.bytes, Path(folder)) for name in names]
+
+
+def _unpacked(data: Path, name: str, most: int | None, folder: Path) -> Path:
+    places = [data / name, data / "corpora" / name, data / f"{name}.xz", data / "corpora" / f"{name}.xz"]
+    there = next((place for place in places if place.exists()), None)
+    if there is None:
+        sys.exit(f"{name}: not found in {data}.")
+    if there.suffix != ".xz" and most is None:
+        return there
+    made = folder / name
+    with lzma.open(there) if there.suffix == ".xz" else there.open("rb") as source, made.open("wb") as target:
+        if most is None:
+            shutil.copyfileobj(source, target, 1 << 20)
+        else:
+            # A character that was cut would be no text.
+            target.write(source.read(most).decode("utf-8", "ignore").encode())
+    return made
+
+
+def seconds(work: Callable[[], T]) -> tuple[float, T]:
+    """How long something takes, and what it gives."""
+    started = time.perf_counter()
+    made = work()
+    return time.perf_counter() - started, made
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Prints a Markdown table, numbers to the right."""
+    widths = [max(len(row[column]) for row in [heads, *rows]) for column in range(len(heads))]
+    print("| " + " | ".join(head.ljust(width) for head, width in zip(heads, widths, strict=True)) + " |")
+    print("|" + "|".join("-" * (width + 1) + (":" if column else "-") for column, width in enumerate(widths)) + "|")
+    for row in rows:
+        cells = [
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        print("| " + " | ".join(cells) + " |")
+    print(flush=True)
+
+
+def machine() -> str:
+    """One line on where this is measured."""
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    return f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}{load}"

@@ -1,0 +1,57 @@
+"""What several tests of the command line stand on, and the way to `fifty`, which stands beside them and is no test."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from tokstudio import Trainer, cli
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from fifty import FIFTY
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "fifty.txt"
+    path.write_bytes(FIFTY.encode())
+    return str(path)
+
+
+@pytest.fixture
+def tokenizer(text, tmp_path):
+    path = tmp_path / "tokenizer.json"
+    assert cli.main(["train", text, "--vocab-size", "306", "--export", f"huggingface={path}", "-q"]) == 0
+    return str(path)
+
+
+@pytest.fixture
+def typed(monkeypatch):
+    """Gives bytes to standard input."""
+
+    def give(data):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
+
+    return give
+
+
+@pytest.fixture
+def slow_trainer(monkeypatch):
+    """Makes the Trainer stop after every fifth merge, and lets a test do something in between."""
+
+    def arrange(between):
+        advance = Trainer.advance
+
+        def step(self, merges=None):
+            if self.merges_made >= 5:
+                between()
+            return advance(self, 5)
+
+        monkeypatch.setattr(Trainer, "advance", step)
+
+    return arrange

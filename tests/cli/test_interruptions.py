@@ -1,0 +1,121 @@
+"""What an interruption leaves: what was made so far, and nothing half-written."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from fifty import FIFTY, FIFTY_LINES
+
+from tokstudio import Corpus, Trainer, TrainingConfig, cli, train
+from tokstudio.cli import training
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_training_is_kept_where_it_is_exported(
+    text, tmp_path, slow_trainer, typed, capsysbinary, number, code
+):
+    before = signal.getsignal(number)
+    whole = train(Corpus.from_text(FIFTY), TrainingConfig(vocabulary_size=306))
+    path = tmp_path / "part.json"
+    slow_trainer(lambda: signal.raise_signal(number))
+    arguments = ["train", text, "--vocab-size", "306", "--print-merges", "--export", f"huggingface={path}"]
+    assert cli.main(arguments) == code
+    printed = capsysbinary.readouterr()
+    made = printed.out.decode().splitlines()
+    assert made == FIFTY_LINES[: len(made)]
+    assert 5 <= len(made) < 50
+    assert b": stopped. " in printed.err
+    assert signal.getsignal(number) is before
+    # What was written is what was printed.
+    typed(FIFTY.encode())
+    assert cli.main(["encode", "--tokenizer", str(path)]) == 0
+    assert json.loads(capsysbinary.readouterr().out) == whole.at(len(made)).encode(FIFTY)
+
+
+def test_an_interruption_in_the_middle_of_a_piece_loses_that_piece_only(text, tmp_path, slow_trainer, capsys):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    first_five = train(Corpus.from_text(FIFTY), TrainingConfig(vocabulary_size=261)).merges.tolist()
+    slow_trainer(interrupt)
+    out = tmp_path / "out"
+    arguments = ["train", text, "--vocab-size", "306", "--json", "--export", f"classic={out}"]
+    assert cli.main(arguments) == 130
+    result = json.loads(capsys.readouterr().out)
+    assert (result["merges"], result["ended"]) == (5, "stopped")
+    merges = json.loads((out / "merges.json").read_text())["merges"]
+    assert [pair for pair, _ in merges] == first_five
+
+
+@pytest.mark.parametrize(("times", "merges"), [(1, 10), (2, 5)])
+def test_the_second_signal_does_not_wait_for_the_piece_at_work(text, slow_trainer, capsys, times, merges):
+    def interrupt():
+        for _ in range(times):
+            signal.raise_signal(signal.SIGINT)
+
+    slow_trainer(interrupt)
+    assert cli.main(["train", text, "--vocab-size", "306", "--print-merges"]) == 130
+    assert capsys.readouterr().out.splitlines() == FIFTY_LINES[:merges]
+
+
+def test_an_interruption_before_the_first_merge_exports_nothing(text, tmp_path, monkeypatch, capsys):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Trainer, "advance", interrupt)
+    out = tmp_path / "out"
+    assert cli.main(["train", text, "--vocab-size", "306", "--export", f"classic={out}"]) == 130
+    assert not out.exists()
+    assert "nothing was exported" in capsys.readouterr().err
+
+
+def test_an_interruption_while_reading_ends_at_once(text, monkeypatch, capsys):
+    def reading(*_):
+        signal.raise_signal(signal.SIGINT)
+        yield
+        pytest.fail("went on")
+
+    monkeypatch.setattr(training, "_read_corpus", reading)
+    assert cli.main(["train", text, "--vocab-size", "306"]) == 130
+    assert capsys.readouterr().err == "tokstudio: Interrupted.\n"
+
+
+def test_an_interruption_while_exporting_leaves_the_old_file(text, tmp_path, monkeypatch, capsys):
+    save_work = training.save_work
+
+    def interrupted(*arguments, **options):
+        work = save_work(*arguments, **options)
+        yield next(work)
+        signal.raise_signal(signal.SIGINT)
+        return (yield from work)
+
+    monkeypatch.setattr(training, "save_work", interrupted)
+    out = tmp_path / "old.json"
+    out.write_text("old")
+    assert cli.main(["train", text, "--vocab-size", "306", "--export", f"huggingface={out}"]) == 130
+    assert capsys.readouterr().err.endswith("tokstudio: Interrupted.\n")
+    assert out.read_text() == "old"
+    assert {path.name for path in tmp_path.iterdir()} == {"fifty.txt", "old.json"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows sends no such signal to one process")
+def test_a_real_interrupt_keeps_what_was_trained(tmp_path):
+    book, out = tmp_path / "book.txt", tmp_path / "part.json"
+    words = np.random.default_rng(1).integers(97, 105, 3_000_000, dtype=np.uint8)
+    book.write_bytes(words.tobytes())
+    arguments = ["train", str(book), "--vocab-size", "1000000", "--print-merges", "--export", f"huggingface={out}"]
+    command = [sys.executable, "-m", "tokstudio", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+        assert program.stdout.readline().startswith(b"Merge (")
+        program.send_signal(signal.SIGINT)
+        _, errors = program.communicate(timeout=120)
+    assert program.returncode == 130, errors
+    assert b": stopped. " in errors
+    assert out.exists()

@@ -1,0 +1,194 @@
+"""The command `train`: what it prints, writes and returns."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+
+import pytest
+from fifty import FIFTY_LINES
+
+from tokstudio import Corpus, Trainer, TrainingConfig, cli, train
+from tokstudio.cli import terminal
+from tokstudio.core.run import TIE_BREAKS
+
+
+def test_the_fifty_merges_are_printed_in_the_words_of_the_source(text, capsys):
+    assert len(FIFTY_LINES) == 50
+    assert cli.main(["train", text, "--vocab-size", "306", "--print-merges"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.splitlines() == FIFTY_LINES
+    assert re.fullmatch(
+        r"Trained in \d+\.\d s: reached vocabulary size\. 50 merges, 2\.27 bytes per token, 333 -> 147 tokens\.\n",
+        printed.err,
+    )
+
+
+def test_json_is_one_object_and_the_merges_go_beside_it(text, tmp_path, capsys):
+    path = tmp_path / "made.json"
+    arguments = ["train", text, "--vocab-size", "306", "--json", "--print-merges", "--export", f"huggingface={path}"]
+    assert cli.main(arguments) == 0
+    printed = capsys.readouterr()
+    assert printed.err.splitlines() == FIFTY_LINES
+    result = json.loads(printed.out)
+    seconds = result.pop("seconds")
+    assert isinstance(seconds, float)
+    assert seconds >= 0
+    assert result == {
+        "merges": 50,
+        "vocabulary_size": 306,
+        "ended": "reached vocabulary size",
+        "tokens": 147,
+        "bytes_per_token": pytest.approx(333 / 147),
+        "files": [str(path)],
+    }
+
+
+def test_json_of_a_training_that_merges_nothing(tmp_path, capsys):
+    path = tmp_path / "one.txt"
+    path.write_text("a")
+    assert cli.main(["train", str(path), "--vocab-size", "300", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["merges"], result["vocabulary_size"], result["tokens"]) == (0, 256, 1)
+    assert result["ended"] == "nothing left to merge"
+
+
+@pytest.mark.parametrize("tie_break", TIE_BREAKS)
+def test_the_settings_reach_the_core(tmp_path, capsys, tie_break):
+    texts = ["baab abba\n", "zyzy aabb\n", "abzy"]
+    path = tmp_path / "lines.txt"
+    path.write_text("".join(texts))
+    arguments = ["--min-frequency", "2", "--tie-break", tie_break, "--max-token-bytes", "3", "--documents", "line"]
+    assert cli.main(["train", str(path), *arguments, "--print-merges"]) == 0
+    config = TrainingConfig(min_frequency=2, tie_break=tie_break, max_token_bytes=3)
+    expected = train(Corpus.from_texts(texts), config).merges.tolist()
+    printed = capsys.readouterr().out.splitlines()
+    assert [list(map(int, re.findall(r"\d+", line))) for line in printed] == [
+        [*pair, token] for token, pair in enumerate(expected, 256)
+    ]
+
+
+def test_standard_input_takes_its_place_among_the_files(tmp_path, typed, capsys):
+    first, last = tmp_path / "first.txt", tmp_path / "last.txt"
+    first.write_text("abab")
+    last.write_text("cdcd")
+    typed("éé".encode("utf-16"))
+    assert cli.main(["train", str(first), "-", str(last), "--vocab-size", "270", "--print-merges"]) == 0
+    expected = train(Corpus.from_texts(["abab", "éé", "cdcd"]), TrainingConfig(vocabulary_size=270)).merges
+    printed = capsys.readouterr()
+    assert printed.out.count("\n") == len(expected)
+    assert printed.out.startswith("Merge ({}, {}) ".format(*expected[0]))
+    assert "standard input: read as utf-16-le; byte order mark dropped.\n" in printed.err
+
+
+def test_the_encoding_can_be_given(tmp_path, capsys):
+    path = tmp_path / "old.txt"
+    path.write_bytes(b"\xe9\xe9")
+    arguments = ["--vocab-size", "257", "--print-merges"]
+    assert cli.main(["train", str(path), "--encoding", "windows-1252", *arguments]) == 0
+    assert capsys.readouterr().out == "Merge (195, 169) into a new token 256\n"
+    assert cli.main(["train", str(path), "--encoding", "bytes", *arguments]) == 0
+    assert capsys.readouterr().out == "Merge (233, 233) into a new token 256\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "Set a vocabulary size, a minimum frequency, or both."),
+        (["--vocab-size", "256"], "Vocabulary size must be greater than 256."),
+        (["--min-frequency", "1"], "Minimum frequency must be at least 2."),
+        (["--vocab-size", "300", "--encoding", "klingon"], "Unknown encoding 'klingon'"),
+    ],
+)
+def test_settings_that_cannot_work_are_said_in_the_words_of_the_core(text, capsys, arguments, words):
+    assert cli.main(["train", text, *arguments]) == 1
+    assert capsys.readouterr().err.startswith(f"tokstudio: {words}")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--vocab-size", "many"],
+        ["--tie-break", "coin"],
+        ["--export", "tokenizer.json"],
+        ["--export", "classic="],
+        ["--export", "papyrus=scroll"],
+        ["--vocab", "300"],
+    ],
+)
+def test_arguments_that_make_no_sense_are_wrong_usage(text, capsys, arguments):
+    assert cli.main(["train", text, "--min-frequency", "2", *arguments]) == 2
+    assert capsys.readouterr().err.startswith("usage: tokstudio train")
+
+
+def test_standard_input_is_read_once_only(typed, capsys):
+    typed(b"text")
+    assert cli.main(["train", "-", "-", "--vocab-size", "300"]) == 2
+    assert "once" in capsys.readouterr().err
+
+
+def test_a_text_that_is_missing_or_empty_is_named(tmp_path, typed, capsys):
+    assert cli.main(["train", str(tmp_path / "missing.txt"), "--vocab-size", "300"]) == 1
+    assert capsys.readouterr().err == "tokstudio: missing.txt: there is no such file or folder.\n"
+    typed(b"")
+    assert cli.main(["train", "-", "--vocab-size", "300"]) == 1
+    assert capsys.readouterr().err == "tokstudio: standard input: it holds no text.\n"
+
+
+def test_a_folder_to_export_to_that_is_missing_is_said_before_training(text, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(Trainer, "advance", lambda *_: pytest.fail("trained"))
+    target = tmp_path / "nowhere" / "tokenizer.json"
+    assert cli.main(["train", text, "--vocab-size", "300", "--export", f"huggingface={target}"]) == 1
+    assert capsys.readouterr().err.startswith(f"tokstudio: tokenizer.json: the folder {target.parent} does not exist")
+
+
+def test_an_export_that_fails_keeps_no_other_from_being_written(text, tmp_path, capsys):
+    taken, good = tmp_path / "taken", tmp_path / "good.json"
+    taken.write_text("a file where a folder should be")
+    exports = ["--export", f"classic={taken}", "--export", f"huggingface={good}"]
+    assert cli.main(["train", text, "--vocab-size", "300", "--json", *exports]) == 1
+    printed = capsys.readouterr()
+    assert printed.err.startswith("tokstudio: ")
+    assert json.loads(printed.out)["files"] == [str(good)]
+    assert good.exists()
+    assert taken.read_text() == "a file where a folder should be"
+
+
+def test_quiet_says_nothing_but_errors(text, tmp_path, capsys):
+    arguments = ["train", text, "--vocab-size", "300", "--export", f"classic={tmp_path / 'out'}", "--quiet"]
+    assert cli.main(arguments) == 0
+    assert capsys.readouterr() == ("", "")
+    assert cli.main(["train", text, "--quiet"]) == 1
+    assert capsys.readouterr().err
+
+
+class Terminal(io.StringIO):
+    """A standard error that someone looks at."""
+
+    def isatty(self):
+        return True
+
+
+def test_progress_is_one_line_on_a_terminal_and_gone_at_the_end(text, slow_trainer, monkeypatch):
+    monkeypatch.setattr(terminal, "_REFRESH", -1)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    slow_trainer(lambda: None)
+    assert cli.main(["train", text, "--vocab-size", "306"]) == 0
+    shown = sys.stderr.getvalue()
+    states = shown.split("\r")
+    assert any(re.fullmatch(r"Merging \d+ %, 25 merges *", state) for state in states)
+    assert states[-2].strip() == ""
+    assert re.fullmatch(r"Trained in .*\n", states[-1])
+
+
+def test_printed_merges_and_progress_do_not_share_a_screen(text, slow_trainer, monkeypatch):
+    monkeypatch.setattr(terminal, "_REFRESH", -1)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO()))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    slow_trainer(lambda: None)
+    assert cli.main(["train", text, "--vocab-size", "306", "--print-merges"]) == 0
+    assert "Merging" not in sys.stderr.getvalue()

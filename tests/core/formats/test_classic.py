@@ -1,0 +1,211 @@
+"""The classic pair is held against Python's own `json.dump` and against what the first small program wrote."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from trained import banana, everything, same, shuffled, texts_to_train_on, trained
+
+from tokstudio.core.errors import FormatError
+from tokstudio.core.formats import FORMATS, load, load_work, save
+from tokstudio.core.formats.classic import Classic
+from tokstudio.core.progress import finish
+from tokstudio.core.tokenizer import Tokenizer
+
+
+def as_python_writes(tokenizer: Tokenizer) -> dict[str, bytes]:
+    """The two files as the program that the format comes from wrote them."""
+    vocabulary = {
+        str(token): {"bytes": list(made), "text": made.decode("latin-1")}
+        for token, made in enumerate(tokenizer.tokens)
+        if made is not None
+    }
+    rows = zip(tokenizer.merges.tolist(), tokenizer.merge_results.tolist(), strict=True)
+    merges = {"merges": [([left, right], result) for (left, right), result in rows]}
+    return {
+        "vocabulary.json": json.dumps(vocabulary, indent=2).encode(),
+        "merges.json": json.dumps(merges, indent=2).encode(),
+    }
+
+
+def written(tokenizer: Tokenizer) -> dict[str, bytes]:
+    return {name: b"".join(pieces) for name, pieces in Classic().contents(tokenizer).items()}
+
+
+def test_banana_is_what_the_source_document_says(tmp_path):
+    report = save(banana(), tmp_path / "new" / "folder", "classic")
+    assert [file.name for file in report.files] == ["vocabulary.json", "merges.json"]
+    vocabulary, merges = (json.loads(file.read_bytes()) for file in report.files)
+    assert len(vocabulary) == 257
+    assert vocabulary["256"] == {"bytes": [97, 110], "text": "an"}
+    assert merges == {"merges": [[[97, 110], 256]]}
+    assert report.losses == ()
+    assert report.proof == "identical over 257 tokens"
+
+
+@pytest.mark.parametrize("merges", [0, 1, 3, 300])
+def test_files_are_byte_for_byte_what_python_writes(merges):
+    tokenizer = everything()
+    tokenizer = tokenizer.at(min(merges, len(tokenizer.merges)))
+    assert written(tokenizer) == as_python_writes(tokenizer)
+
+
+def test_a_token_longer_than_a_piece_is_written_in_pieces():
+    tokenizer = trained(b"\x00\xffabc" * 4000, 40)
+    assert tokenizer.tokens.length(len(tokenizer.tokens) - 1) > 10_000
+    pieces = list(Classic().contents(tokenizer)["vocabulary.json"])
+    assert max(map(len, pieces)) < 100_000
+    assert b"".join(pieces) == as_python_writes(tokenizer)["vocabulary.json"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(texts_to_train_on)
+def test_any_trained_tokenizer_is_written_as_python_writes_it(text):
+    tokenizer = trained(text, 60)
+    assert written(tokenizer) == as_python_writes(tokenizer)
+
+
+def test_what_was_saved_is_loaded_again(tmp_path):
+    tokenizer = everything()
+    save(tokenizer, tmp_path, "classic")
+    loaded = finish(load_work(tmp_path))
+    assert same(loaded.tokenizer, tokenizer)
+    assert loaded.format == "classic"
+    assert [file.name for file in loaded.files] == ["vocabulary.json", "merges.json"]
+
+
+def test_the_merges_alone_are_enough_under_any_name(tmp_path):
+    file = tmp_path / "my merges.json"
+    file.write_bytes(as_python_writes(everything())["merges.json"])
+    loaded = finish(load_work(file))
+    assert same(loaded.tokenizer, everything())
+    assert loaded.files == (file,)
+
+
+def test_either_file_of_the_pair_opens_both(tmp_path):
+    save(banana(), tmp_path, "classic")
+    for name in ("merges.json", "vocabulary.json"):
+        assert [file.name for file in finish(load_work(tmp_path / name)).files] == ["vocabulary.json", "merges.json"]
+
+
+@pytest.mark.parametrize("layout", [{}, {"indent": 1}, {"indent": "\t"}, {"ensure_ascii": False}, {"sort_keys": True}])
+def test_other_layouts_of_the_same_data_are_read(tmp_path, layout):
+    for name, content in as_python_writes(everything()).items():
+        (tmp_path / name).write_text(json.dumps(json.loads(content), **layout), encoding="utf-8")
+    assert same(load(tmp_path), everything())
+
+
+def test_line_ends_of_windows_and_a_byte_order_mark_are_read(tmp_path):
+    for name, content in as_python_writes(banana()).items():
+        (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + content.replace(b"\n", b"\r\n"))
+    assert same(load(tmp_path), banana())
+
+
+def change(vocabulary, token, value):
+    return {**vocabulary, token: value}
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (lambda v: change(v, "256", {"bytes": [97, 111], "text": "ao"}), "token 256 has other bytes than merges.json"),
+        (lambda v: change(v, "257", {"bytes": [97], "text": "a"}), "token 257 is not made by merges.json"),
+        (lambda v: {token: v[token] for token in v if token != "99"}, "token 99, which merges.json has, is missing"),
+        (lambda v: change(v, "256", {"bytes": [97, True]}), "token 256 holds something that is not a byte"),
+        (lambda v: change(v, "256", {"bytes": [97, 256]}), "token 256 holds something that is not a byte"),
+        (lambda v: change(v, "256", {"bytes": [97, 110.0]}), "token 256 holds something that is not a byte"),
+        (lambda v: change(v, "256", "an"), 'token 256 has no list of "bytes"'),
+        (lambda v: change(v, "0256", {"bytes": [97, 110]}), '"0256" is not an id'),
+        (lambda v: change(v, "²", {"bytes": [97, 110]}), '"²" is not an id'),
+        (lambda v: change(v, "-1", {"bytes": [97, 110]}), '"-1" is not an id'),
+        (lambda v: [v], "an object is missing"),
+    ],
+)
+def test_a_vocabulary_that_is_not_that_of_the_merges_is_refused(tmp_path, changed, words):
+    files = as_python_writes(banana())
+    vocabulary = changed(json.loads(files["vocabulary.json"]))
+    (tmp_path / "vocabulary.json").write_text(json.dumps(vocabulary, indent=2))
+    (tmp_path / "merges.json").write_bytes(files["merges.json"])
+    with pytest.raises(FormatError) as caught:
+        load(tmp_path)
+    assert str(caught.value).startswith(f"vocabulary.json: {words}")
+    assert ", line " in str(caught.value)
+
+
+def test_a_vocabulary_with_an_entry_twice_is_refused(tmp_path):
+    files = as_python_writes(banana())
+    (tmp_path / "merges.json").write_bytes(files["merges.json"])
+    twice = files["vocabulary.json"].replace(b'"1": {', b'"0": {').replace(b"      1\n", b"      0\n")
+    (tmp_path / "vocabulary.json").write_bytes(twice)
+    with pytest.raises(FormatError, match=r"^vocabulary\.json: token 0 stands there twice, line 8, column 8\.$"):
+        load(tmp_path)
+
+
+def test_a_vocabulary_without_merges_says_what_is_needed(tmp_path):
+    (tmp_path / "vocabulary.json").write_bytes(as_python_writes(banana())["vocabulary.json"])
+    with pytest.raises(FormatError, match=r"^vocabulary\.json: this is a vocabulary without merges: open merges\.json"):
+        load(tmp_path / "vocabulary.json")
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([[[97, 999], 256]], "merge 1 joins token 999, which does not exist by then"),
+        ([[[97, 256], 257]], "merge 1 joins token 256, which does not exist by then"),
+        ([[[97, 256], 256]], "merge 1 joins token 256, which does not exist by then"),
+        ([[[97, 110], 256], [[97, 98], 256]], "merge 2 makes token 256, which exists already"),
+        ([[[97, 110], 97]], "merge 1 makes token 97, which exists already"),
+        ([[[97, 110], 10**9]], "merge 1: id 1000000000 is too large"),
+        ([[[97, 110], 10**30]], "merge 1: id 1" + "0" * 30 + " is too large"),
+        ([[[-1, 110], 256]], "merge 1: id -1 is negative"),
+        ([[[97, True], 256]], "merge 1: an id must be a whole number"),
+        ([[[97, 110.0], 256]], "merge 1: an id must be a whole number"),
+        ([[[97, None], 256]], "merge 1: an id must be a whole number"),
+        ([[[97, "110"], 256]], "merge 1: an id must be a whole number"),
+        ([[[97, [110]], 256]], "merge 1: an id must be a whole number"),
+        ([[97, 110, 256]], "merge 1 is not of the form [[left, right], id]"),
+        ([[[97, 110, 98], 256]], "merge 1 is not of the form [[left, right], id]"),
+        (["an"], "merge 1 is not of the form [[left, right], id]"),
+        ([None], "merge 1 is not of the form [[left, right], id]"),
+        ({"97 110": 256}, "an array is missing"),
+        ([[[255 + i if i else 97] * 2, 256 + i] for i in range(99)], "merge 31 makes a token of 2,147,483,648 bytes"),
+    ],
+)
+def test_merges_that_cannot_be_are_refused_with_their_place(tmp_path, rows, words):
+    (tmp_path / "merges.json").write_text(json.dumps({"merges": rows}))
+    with pytest.raises(FormatError) as caught:
+        load(tmp_path)
+    assert str(caught.value).startswith(f"merges.json: {words}")
+    assert ", line 1, column " in str(caught.value)
+
+
+def test_a_pair_that_is_merged_twice_is_refused(tmp_path):
+    rows = [[[97, 98], 256], [[256, 98], 257], [[1, 2], 258], [[256, 98], 259], [[97, 98], 260]]
+    (tmp_path / "merges.json").write_text(json.dumps({"merges": rows}))
+    with pytest.raises(FormatError, match=r"^merges\.json: merge 4 joins the same two tokens as merge 2\.$"):
+        load(tmp_path)
+
+
+def test_ids_that_the_format_cannot_hold_change_only_when_that_is_accepted(tmp_path):
+    tokenizer = shuffled()
+    [loss] = FORMATS["classic"].losses(tokenizer)
+    with pytest.raises(FormatError, match=r"^vocabulary\.json: .*The ids change"):
+        save(tokenizer, tmp_path / "out", "classic")
+    assert not (tmp_path / "out").exists()
+    report = save(tokenizer, tmp_path / "out", "classic", accept_loss=True)
+    assert report.losses == (loss,)
+    text = "ab ba aab 😀 b a"
+    back = load(tmp_path / "out")
+    assert [back.tokens[i] for i in back.encode(text)] == [tokenizer.tokens[i] for i in tokenizer.encode(text)]
+
+
+def test_gaps_between_ids_are_held(tmp_path):
+    (tmp_path / "merges.json").write_text('{"merges": [[[97, 110], 300], [[300, 97], 777]]}')
+    tokenizer = load(tmp_path)
+    assert len(tokenizer) == 258
+    assert tokenizer.tokens[299] is None
+    save(tokenizer, tmp_path / "again", "classic")
+    assert same(load(tmp_path / "again"), tokenizer)

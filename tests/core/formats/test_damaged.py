@@ -1,0 +1,256 @@
+"""Damaged and hostile files: exactly one sentence each, and never another exception."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import copy
+import json
+import os
+import random
+import re
+import sys
+import tracemalloc
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from trained import banana, same, trained
+
+from tokstudio.core.errors import FormatError
+from tokstudio.core.formats import json_reader, load
+from tokstudio.core.formats.classic import Classic
+from tokstudio.core.formats.huggingface import HuggingFace
+from tokstudio.core.tokenizer import Tokenizer
+
+MUTANTS = 200
+
+
+def content(name, merges=3):
+    tokenizer = trained("banana bandana", merges)
+    made = HuggingFace() if name == "tokenizer.json" else Classic()
+    return b"".join(made.contents(tokenizer)[name])
+
+
+def opened(path) -> Tokenizer | None:
+    """The tokenizer, or None after making sure that the error is one sentence that names the file."""
+    try:
+        tokenizer = load(path)
+    except FormatError as error:
+        words = str(error)
+        assert re.fullmatch(r"(tokenizer|merges|vocabulary)\.json: [^\n]+\.", words), words
+        assert words.isprintable(), words
+        assert len(words) < 300, words
+        return None
+    text = "bandana ban \0\xff"
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+    return tokenizer
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A folder, and what stands beside the file under test there."""
+
+    def make(name):
+        if name == "vocabulary.json":
+            (tmp_path / "merges.json").write_bytes(content("merges.json"))
+        return tmp_path / name
+
+    return make
+
+
+every_file = pytest.mark.parametrize("name", ["tokenizer.json", "merges.json", "vocabulary.json"])
+
+
+@every_file
+def test_cut_at_any_length_it_is_refused(place, name):
+    path = place(name)
+    whole = content(name)
+    # All lengths near both ends and within the parts between them a good many.
+    lengths = {*range(700), *range(700, len(whole) - 500, 61), *range(len(whole) - 500, len(whole))}
+    for length in sorted(length for length in lengths if 0 <= length < len(whole)):
+        path.write_bytes(whole[:length])
+        assert opened(path) is None, length
+
+
+@every_file
+def test_cut_where_a_value_is_not_finished_it_is_said(place, name):
+    path = place(name)
+    whole = content(name)
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(FormatError, match=r"line \d+, column \d+\.$"):
+        load(path)
+
+
+WEIRD = [None, True, -1, 0, 1.0, 1e400, 256, 10**9, 10**30, "", "x", "\ud83d", "日\n", [], {}, [[]], {"a": 1}, [1, 2]]
+
+
+def nodes(value, found):
+    """All places in a JSON value, as (container, key)."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in list(items):
+        found.append((value, key))
+        nodes(child, found)
+    return found
+
+
+def mutant_of_values(whole, chance):
+    value = copy.deepcopy(whole)
+    for _ in range(chance.choice([1, 1, 2])):
+        if not (places := nodes(value, [])):
+            break
+        container, key = chance.choice(places)
+        match chance.randrange(4):
+            case 0:
+                del container[key]
+            case 1 if isinstance(container, dict):
+                container[chance.choice(["x", "0", "257", "merges", "vocab", "an"])] = container[key]
+            case 1:
+                container.insert(chance.randrange(len(container) + 1), copy.deepcopy(container[key]))
+            case _:
+                container[key] = copy.deepcopy(chance.choice(WEIRD))
+    return json.dumps(value, indent=chance.choice([None, 2])).encode()
+
+
+def mutant_of_bytes(whole, chance):
+    data = bytearray(whole)
+    for _ in range(chance.randint(1, 4)):
+        at = chance.randrange(len(data))
+        match chance.randrange(5):
+            case 0:
+                data[at] = chance.randrange(256)
+            case 1:
+                del data[at : at + chance.randint(1, 40)]
+            case 2:
+                data[at:at] = data[at : at + chance.randint(1, 40)]
+            case 3:
+                data[at:at] = chance.choice([b"{", b"[", b'"', b"\\", b",", b"\xff", b"1e9", b"-", b"NaN", b"\\ud800"])
+            case _:
+                data[at : at + 1] = chance.choice([b"[", b"]", b"{", b"}", b":", b" "])
+    return bytes(data)
+
+
+@every_file
+@pytest.mark.parametrize("mutate", [mutant_of_values, mutant_of_bytes])
+def test_a_mutant_is_read_or_refused_in_one_sentence(place, name, mutate):
+    path, chance = place(name), random.Random(f"{name} {mutate.__name__}")
+    whole = content(name)
+    start = json.loads(whole) if mutate is mutant_of_values else whole
+    refused = 0
+    for _ in range(MUTANTS):
+        path.write_bytes(mutate(start, chance))
+        refused += opened(path) is None
+    assert refused > MUTANTS // 3
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 300) | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("abm"), inner, max_size=3),
+    max_leaves=8,
+)
+models = st.fixed_dictionaries({}, optional={"type": json_values, "vocab": json_values, "merges": json_values})
+files = st.fixed_dictionaries(
+    {}, optional={"merges": json_values, "model": json_values | models, "pre_tokenizer": json_values}
+)
+
+
+@every_file
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(value=json_values | files)
+def test_any_json_is_read_or_refused_in_one_sentence(place, name, value):
+    path = place(name)
+    path.write_text(json.dumps(value))
+    opened(path)
+
+
+@every_file
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.binary(max_size=50) | st.text('{}[]",:0123456789e.-\\u model', max_size=60).map(str.encode))
+def test_any_bytes_are_refused_in_one_sentence(place, name, data):
+    path = place(name)
+    path.write_bytes(data)
+    assert opened(path) is None or b'"merges"' in data
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b'{"merges": ' + b"[" * 200_000, "nested too deeply"),
+        (b'{"x": ' + b'{"a":' * 100_000, "nested too deeply"),
+        (b'{"merges": [[[97, 1' + b"0" * 50_000 + b"], 256]]}", "a number is too long"),
+        (b'{"merges": [[[97, 98], 256]', "the file ends too early, line 1, column 28"),
+        (b'{"merges": [\n[[97 98], 256]]}', "this is not JSON"),
+        (b'{"merges": []} {}', "something follows the end of the data, line 1, column 16"),
+        (b'{"merges": [], "merges": []}', 'the key "merges" stands there twice'),
+        (b'{"merges": [],}', "a text is missing"),
+        (b'{"pairs": []}', 'the key "merges" is missing'),
+        (b"null", "an object is missing"),
+        (b"\xff\xfe{\x00", "this is not UTF-8, byte 0"),
+        (b'{"merges": [], "x": "\xc3"}', "this is not UTF-8, byte 21"),
+        (b'{"merges": [], "x": "\xc3', "this is not UTF-8, byte 21"),
+    ],
+)
+def test_the_sentence_says_what_and_where(tmp_path, data, words):
+    path = tmp_path / "merges.json"
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match=re.escape(words)):
+        load(path)
+    assert opened(path) is None
+
+
+def test_places_are_right_far_into_a_file(tmp_path):
+    path = tmp_path / "merges.json"
+    lines = ["{", '"x": [', *(f'"日本 {number}",' for number in range(30_000)), "1],", '"merges": [[[1, 2], -7]]}']
+    path.write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(FormatError, match=rf"id -7 is negative, line {len(lines):,}, column 12\.$"):
+        load(path)
+
+
+def test_values_cut_by_the_reader_s_window_stay_whole(tmp_path, monkeypatch):
+    whole = {name: content(name, 12) for name in ("tokenizer.json", "merges.json", "vocabulary.json")}
+    expected = trained("banana bandana", 12)
+    for size in (1, 2, 3, 7, 50):
+        monkeypatch.setattr(json_reader, "_CHUNK", size)
+        for name, data in whole.items():
+            folder = tmp_path / f"{name} {size}"
+            folder.mkdir()
+            (folder / "merges.json").write_bytes(whole["merges.json"])
+            (folder / name).write_bytes(json.dumps(json.loads(data), indent=1).encode())
+            assert same(load(folder / name), expected)
+
+
+def test_a_huge_file_is_refused_without_being_read(tmp_path):
+    for name in ("tokenizer.json", "merges.json"):
+        path = tmp_path / name
+        with path.open("wb") as file:
+            file.truncate(3 * 10**9)
+        with pytest.raises(FormatError, match=r"the file is too large: 3,000,000,000 bytes, and at most 1,000,000,000"):
+            load(path)
+        path.unlink()
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "merges.json"])
+def test_a_value_of_many_parts_takes_bounded_memory(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(json_reader, "_LARGEST_VALUE", 1 << 17)
+    path = tmp_path / name
+    path.write_bytes(b'{"x": [[' + b"[]," * 1_000_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(FormatError, match=r"this part is too large to be read, line 1, column 8?7?\.$"):
+            load(path)
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes are POSIX's")
+def test_a_pipe_under_that_name_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "merges.json")
+    with pytest.raises(FormatError):
+        load(tmp_path)
+    with pytest.raises(FormatError, match=r"^merges\.json: this is not a file\.$"):
+        load(tmp_path / "merges.json")
+
+
+def test_nothing_of_the_fuzzing_harms_a_good_file(tmp_path):
+    (tmp_path / "tokenizer.json").write_bytes(b"".join(HuggingFace().contents(banana())["tokenizer.json"]))
+    assert same(opened(tmp_path / "tokenizer.json"), banana())

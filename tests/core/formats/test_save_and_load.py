@@ -1,0 +1,127 @@
+"""Saving and loading as programs use them: names, places, limits, and what is left when something goes wrong."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pytest
+from trained import TEXT, banana, everything, same
+
+from tokstudio.core.errors import ConfigError, FormatError
+from tokstudio.core.formats import FORMATS, base, classic, load, load_work, save, save_work
+from tokstudio.core.progress import finish
+from tokstudio.core.torture import torture_text
+
+
+def names(folder):
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def test_formats_are_listed_for_menus_and_the_command_line():
+    assert list(FORMATS) == ["huggingface", "classic", "merges-csv", "vocabulary-csv"]
+    for name, known in FORMATS.items():
+        assert known.name == name
+        assert known.title
+        assert "\n" not in known.description
+        assert known.writable
+        assert known.folder == (len(known.files) > 1)
+        assert known.losses(banana()) == ()
+    assert [known.name for known in FORMATS.values() if known.readable] == ["huggingface", "classic"]
+
+
+def test_an_unknown_format_or_pattern_names_the_known_ones(tmp_path):
+    with pytest.raises(ConfigError, match=r'^Format "gguf" is not known\. Known: huggingface, classic, merges-csv, '):
+        save(banana(), tmp_path, "gguf")
+    with pytest.raises(ConfigError, match=r'^Pattern "gpt9" is not known\. Known: .*none'):
+        load(tmp_path, "gpt9")
+
+
+def test_one_file_takes_a_file_or_a_folder_and_several_take_a_folder(tmp_path):
+    assert save(banana(), tmp_path).files == (tmp_path / "tokenizer.json",)
+    assert save(banana(), str(tmp_path / "mine.json")).files == (tmp_path / "mine.json",)
+    with pytest.raises(FormatError, match=r"^mine\.json: Classic pair is saved to a folder"):
+        save(banana(), tmp_path / "mine.json", "classic")
+    with pytest.raises(FormatError, match=r"^merges\.json: Classic pair is saved to a folder"):
+        save(banana(), tmp_path / "merges.json", "classic")
+    with pytest.raises(FormatError, match=r"^x\.json: the folder .*nowhere does not exist"):
+        save(banana(), tmp_path / "nowhere" / "x.json")
+    assert names(tmp_path) == ["mine.json", "tokenizer.json"]
+
+
+@pytest.mark.parametrize("name", list(FORMATS))
+def test_closing_at_any_moment_leaves_everything_as_it_was(tmp_path, name):
+    tokenizer = everything()
+    steps = sum(1 for _ in save_work(tokenizer, tmp_path / "full", name, sample=TEXT * 50))
+    folder = tmp_path / "new"
+    folder.mkdir()
+    for kept in FORMATS[name].files:
+        (folder / kept).write_text("old")
+    for moment in range(1, steps + 1):
+        work = save_work(tokenizer, folder, name, sample=TEXT * 50)
+        for _ in range(moment):
+            next(work)
+        work.close()
+        assert names(folder) == sorted(FORMATS[name].files)
+        assert {file.read_text() for file in folder.iterdir()} == {"old"}
+
+
+def test_a_pair_that_cannot_be_proved_leaves_no_new_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(classic, "_merges", lambda _: iter([b'{"merges": []}']))
+    with pytest.raises(FormatError, match=r"^vocabulary\.json: "):
+        save(banana(), tmp_path / "new" / "folder", "classic")
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", list(FORMATS))
+def test_a_vocabulary_that_would_fill_the_disk_is_refused_before_anything_is_written(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(type(FORMATS[name]), "largest", 1000)
+    tokenizer = everything()
+    held = sum(len(token) for token in tokenizer.tokens)
+    with pytest.raises(FormatError, match=rf"it would take about .* GB.* hold {held:,} bytes\. Export fewer merges"):
+        save(tokenizer, tmp_path / "out", name)
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", list(FORMATS))
+def test_the_size_that_is_guessed_is_never_far_too_small(tmp_path, name):
+    tokenizer = everything()
+    held = finish(base.measure_work(tokenizer))
+    assert held == sum(len(token) for token in tokenizer.tokens)
+    report = save(tokenizer, tmp_path, name)
+    assert max(file.stat().st_size for file in report.files) <= 1.2 * FORMATS[name].size(tokenizer, held)
+
+
+def test_a_folder_gives_the_first_format_in_order_and_says_which(tmp_path):
+    save(banana(), tmp_path, "classic")
+    assert finish(load_work(tmp_path)).format == "classic"
+    save(banana(), tmp_path, "huggingface")
+    loaded = finish(load_work(tmp_path, pattern="none"))
+    assert (loaded.format, loaded.files) == ("huggingface", (tmp_path / "tokenizer.json",))
+    assert same(loaded.tokenizer, banana())
+
+
+def test_what_is_not_there_or_not_ours_is_said(tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "other.json").write_text('{"name": "something else"}')
+    (tmp_path / "list.json").write_text("[1]")
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (tmp_path / "nothing.json").write_bytes(b"")
+    for name, words in (
+        ("empty", r"the folder holds no tokenizer that TokStudio can read \(tokenizer\.json, merges\.json\)"),
+        ("missing", "there is no such file or folder"),
+        ("missing/tokenizer.json", "there is no such file or folder"),
+        ("other.json", "this is no tokenizer file that TokStudio can read"),
+        ("list.json", "this is no tokenizer file that TokStudio can read"),
+        ("nothing.json", "this is no tokenizer file that TokStudio can read"),
+        ("picture.png", "this is not UTF-8, byte 0"),
+    ):
+        with pytest.raises(FormatError, match=rf"^{name.split('/')[-1]}: {words}\.$"):
+            load(tmp_path / name)
+
+
+def test_the_torture_text_is_as_hard_as_it_says():
+    text = torture_text()
+    assert set(map(chr, range(128))) <= set(text)
+    assert {"\ufeff", "\u200d", "\u0301", "\r\n", "\u3000"} <= {*text, "\r\n"} | {"\r\n"}
+    assert "\r\n" in text
+    assert 4_000 < len(text.encode()) < 20_000
+    assert text.encode("utf-8").decode("utf-8") == text

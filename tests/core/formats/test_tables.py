@@ -1,0 +1,110 @@
+"""The tables are read back with Python's `csv`, as a spreadsheet would."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import given, settings
+from trained import everything, texts_to_train_on, trained
+
+from tokstudio.core.errors import FormatError
+from tokstudio.core.formats import FORMATS, save
+from tokstudio.core.tokenizer import Tokenizer
+
+
+def table(tokenizer, name):
+    """The rows, after making sure that each is one line."""
+    content = b"".join(next(iter(FORMATS[name].contents(tokenizer).values()))).decode()
+    rows = list(csv.DictReader(io.StringIO(content, newline="")))
+    assert content.endswith("\n")
+    assert len(content.splitlines()) == len(rows) + 1
+    return rows
+
+
+def test_merges_have_the_columns_and_numbers_of_the_run():
+    rows = table(trained("banana", 1), "merges-csv")
+    assert rows == [
+        {
+            "number": "1", "id": "256", "left": "97", "right": "110", "left_text": "a", "right_text": "n", "text": "an",
+            "hex": "616e", "count": "2", "tokens_after": "4", "bytes_per_token": "1.5",
+        }
+    ]  # fmt: skip
+    assert list(rows[0]) == [
+        "number", "id", "left", "right", "left_text", "right_text", "text", "hex", "count", "tokens_after",
+        "bytes_per_token",
+    ]  # fmt: skip
+
+
+def test_the_vocabulary_has_the_columns_and_uses_of_the_run():
+    rows = table(trained("banana", 1), "vocabulary-csv")
+    assert list(rows[0]) == ["id", "kind", "text", "hex", "bytes", "left", "right", "merge", "uses"]
+    assert list(rows[98].values()) == ["98", "byte", "b", "62", "1", "", "", "", "1"]
+    assert list(rows[256].values()) == ["256", "merge", "an", "616e", "2", "97", "110", "1", "2"]
+    assert len(rows) == 257
+
+
+@settings(max_examples=25, deadline=None)
+@given(texts_to_train_on)
+def test_every_number_is_the_run_s_and_hex_is_exact(text):
+    tokenizer = trained(text, 50)
+    run, tokens = tokenizer.run, tokenizer.tokens
+    for row, (left, right) in zip(table(tokenizer, "merges-csv"), run.merges.tolist(), strict=True):
+        k = int(row["number"])
+        assert bytes.fromhex(row["hex"]) == tokens[int(row["id"])] == tokens[left] + tokens[right]
+        assert [int(row[c]) for c in ("id", "left", "right")] == [255 + k, left, right]
+        assert [int(row["count"]), int(row["tokens_after"])] == [run.counts[k - 1], run.tokens_after[k - 1]]
+        assert float(row["bytes_per_token"]) == pytest.approx(len(text) / run.tokens_after[k - 1], abs=1e-6)
+    rows = table(tokenizer, "vocabulary-csv")
+    assert [bytes.fromhex(row["hex"]) for row in rows] == list(tokens)
+    assert [int(row["uses"]) for row in rows] == run.uses().tolist()
+    assert [int(row["bytes"]) for row in rows] == [len(token) for token in tokens]
+
+
+def test_texts_stay_on_one_line_and_can_be_told_apart():
+    rows = table(everything(), "vocabulary-csv")
+    texts = {row["hex"]: row["text"] for row in rows}
+    assert texts["0a"] == "\\n"
+    assert texts["0d"] == "\\r"
+    assert texts["09"] == "\\t"
+    assert texts["5c"] == "\\\\"
+    assert texts["00"] == "\\x00"
+    assert texts["7f"] == "\\x7f"
+    assert texts["22"] == '"'
+    assert texts["f0"] == "\ufffd"
+    assert texts["3d"] == "="
+    assert any("\\u2028" in text for text in texts.values())
+    assert any("😀" in text for text in texts.values())
+
+
+def test_a_character_cut_by_a_piece_stays_whole():
+    tokenizer = trained("a" + "日" * 20_000, 30)
+    longest = max(table(tokenizer, "vocabulary-csv"), key=lambda row: int(row["bytes"]))
+    assert int(longest["bytes"]) > 40_000
+    assert longest["text"] == bytes.fromhex(longest["hex"]).decode("utf-8", "replace")
+
+
+def test_at_the_playhead_only_earlier_merges_are_told():
+    tokenizer = everything()
+    assert len(table(tokenizer.at(3), "merges-csv")) == 3
+    rows = table(tokenizer.at(3), "vocabulary-csv")
+    assert len(rows) == 259
+    assert [int(row["uses"]) for row in rows] == tokenizer.run.uses(3).tolist()
+    assert table(tokenizer.at(0), "merges-csv") == []
+
+
+def test_without_a_run_there_are_no_counts(tmp_path):
+    tokenizer = Tokenizer(everything().merges)
+    with pytest.raises(FormatError, match=r"^merges\.csv: this tokenizer was not trained here, so there are no counts"):
+        save(tokenizer, tmp_path, "merges-csv")
+    assert list(tmp_path.iterdir()) == []
+    assert {row["uses"] for row in table(tokenizer, "vocabulary-csv")} == {""}
+
+
+def test_a_table_goes_where_it_is_told(tmp_path):
+    report = save(everything(), tmp_path / "log.csv", "merges-csv")
+    assert report.files == (tmp_path / "log.csv",)
+    assert not report.files[0].read_bytes().startswith(b"\xef\xbb\xbf")
+    assert save(everything(), tmp_path, "vocabulary-csv").files == (tmp_path / "vocabulary.csv",)

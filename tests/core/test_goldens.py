@@ -1,0 +1,84 @@
+"""The documents that this project follows print results; these are the byte-level ones."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tokstudio.core.corpus import Corpus
+from tokstudio.core.errors import ConfigError
+from tokstudio.core.run import TrainingConfig
+from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.trainer import train
+
+FILE = Path(__file__).parents[1] / "data" / "goldens.json"
+CASES = {case["name"]: case for case in json.loads(FILE.read_text(encoding="utf-8"))["cases"]}
+TRAINED = ["banana", "the cat in the hat", "fifty merges"]
+
+
+def tokenizer_of(name: str) -> Tokenizer:
+    case = CASES[name]
+    return train(Corpus.from_text(case["text"]), TrainingConfig(vocabulary_size=256 + case["merges"]))
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_the_merges_are_those_of_the_document(name):
+    tokenizer = tokenizer_of(name)
+    made = [[*pair, result] for pair, result in zip(tokenizer.merges.tolist(), tokenizer.merge_results, strict=True)]
+    assert made == CASES[name]["expect_merges"]
+    assert len(tokenizer) == CASES[name].get("vocabulary_size", len(tokenizer))
+    assert tokenizer.run.ended == "reached vocabulary size"
+
+
+@pytest.mark.parametrize("name", ["the cat in the hat", "fifty merges"])
+def test_a_text_encodes_as_in_the_document(name):
+    encode = CASES[name]["encode"]
+    assert tokenizer_of(name).encode(encode["text"]) == encode["ids"]
+
+
+def test_banana():
+    case = CASES["banana"]
+    tokenizer = tokenizer_of("banana")
+    assert tokenizer.encode("banana") == case["expect_ids"]
+    [(token, entry)] = case["expect_vocabulary_json_entry"].items()
+    assert tokenizer.tokens[int(token)] == bytes(entry["bytes"])
+
+
+def test_fifty_merges():
+    case = CASES["fifty merges"]
+    tokenizer = tokenizer_of("fifty merges")
+    assert tokenizer.at(0).encode(case["text"])[:10] == case["first_ten_ids"]
+    assert tokenizer.decode(case["decode"]["ids"]) == case["decode"]["text"]
+    assert tokenizer.run.counts[-1] == 1, "the size alone goes on where pairs occur once"
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_a_language_that_was_not_trained_on_falls_back_to_bytes(name):
+    case = CASES["an untrained language falls back to bytes"]
+    assert tokenizer_of(name).encode(case["text"]) == case["ids"]
+
+
+@pytest.mark.parametrize("error", CASES["validation"]["errors"])
+def test_limits_that_cannot_work_are_refused(error):
+    chosen = {name: value for name, value in error.items() if name != "why"}
+    with pytest.raises(ConfigError, match=error["why"]):
+        TrainingConfig(**chosen)
+
+
+def test_stopping():
+    corpus = Corpus.from_text("abcabcd")
+    by_size = train(corpus, TrainingConfig(vocabulary_size=1000)).run
+    by_frequency = train(corpus, TrainingConfig(min_frequency=2)).run
+    assert by_size.tokens_after[-1] == 1
+    assert by_frequency.counts.min() == 2
+    assert len(by_frequency) < len(by_size)
+
+
+@pytest.mark.parametrize("text", ["", "Hello, 🌍! 你好!", "\r\n\0 \u200d", CASES["fifty merges"]["text"]])
+def test_decoding_gives_the_text_back(text):
+    tokenizer = tokenizer_of("fifty merges")
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+    assert tokenizer.decode(tokenizer.encode(text.encode() + b"\xff")) == text + "\ufffd"

@@ -1,0 +1,75 @@
+"""What `import tokstudio` offers, and what it does not cost."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.resources import files
+
+import pytest
+
+import tokstudio
+
+NAMES = [
+    "ConfigError",
+    "Corpus",
+    "CorpusError",
+    "FormatError",
+    "MergeBatch",
+    "Run",
+    "TokStudioError",
+    "Tokenizer",
+    "Trainer",
+    "TrainingConfig",
+    "load",
+    "save",
+    "train",
+]
+HEAVY = {"numpy", "numba", "PySide6", "pyqtgraph", "tokenizers", "regex", "charset_normalizer"}
+
+
+def loaded_after(statement: str) -> set[str]:
+    """The heavy packages that a statement loads, in a Python of its own."""
+    script = f"{statement}\nimport sys\nprint(*sys.modules)"
+    output = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    return HEAVY & set(output.split())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_public_name_is_there(name):
+    assert getattr(tokstudio, name).__name__ == name
+    assert name in tokstudio.__all__
+    assert name in dir(tokstudio)
+
+
+def test_all_public_names_are_the_promised_ones():
+    assert sorted(tokstudio.__all__) == sorted(["__version__", *NAMES])
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'Tokeniser'"):
+        _ = tokstudio.Tokeniser
+
+
+def test_importing_tokstudio_loads_nothing_heavy():
+    assert loaded_after("import tokstudio") == set()
+
+
+def test_errors_load_nothing_heavy():
+    assert loaded_after("from tokstudio import ConfigError, FormatError") == set()
+
+
+@pytest.mark.parametrize("names", ["Corpus", "TrainingConfig", "Trainer, MergeBatch, Run", "Tokenizer, train"])
+def test_the_compiler_waits_for_the_first_loop(names):
+    assert loaded_after(f"from tokstudio import {names}") <= {"numpy"}
+
+
+def test_the_readme_s_first_lines_work():
+    corpus = tokstudio.Corpus.from_text("the cat in the hat")
+    tokenizer = tokstudio.train(corpus, tokstudio.TrainingConfig(vocabulary_size=259))
+    assert tokenizer.decode(tokenizer.encode("the hat")) == "the hat"
+
+
+def test_the_package_says_that_it_is_typed():
+    assert files("tokstudio").joinpath("py.typed").is_file()

@@ -1,0 +1,233 @@
+"""The plot as a person meets it: welcomed, told to train, watching the curve, moving the playhead, changing runs."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction, QImage
+from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
+
+from tokstudio import Corpus, TrainingConfig, train
+from tokstudio.gui.panes.compression import CompressionPane
+from tokstudio.gui.session import Session, Settings
+from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.legend import Entry
+from tokstudio.resources import SAMPLES, sample_text
+
+PATIENCE = 60_000  # the first training of a test run compiles
+
+
+class Actions(dict):
+    def __missing__(self, name):
+        self[name] = QAction(name)
+        return self[name]
+
+
+@pytest.fixture
+def session(qtbot):
+    made = Session()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def actions(qtbot):
+    return Actions()
+
+
+@pytest.fixture
+def pane(qtbot, session, actions):
+    host = QWidget()
+    qtbot.addWidget(host)
+    host.resize(700, 380)
+    pane = CompressionPane(session, Theme("light"), actions)
+    pane.setParent(host)
+    pane.setGeometry(host.rect())
+    host.show()
+    qtbot.waitExposed(host)
+    yield pane
+    host.hide()
+
+
+def run_training(qtbot, session, size):
+    session.set_settings(Settings(size, None))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    return session.active
+
+
+@pytest.fixture
+def trained(qtbot, session, pane):
+    session.add_text(sample_text("article"))
+    run_training(qtbot, session, 600)
+    return session
+
+
+def curve(pane, run):
+    return pane.plot._curves[run.key]
+
+
+def choose(pane, words):
+    next(action for action in pane.menu.actions() if action.text() == words).trigger()
+
+
+def test_at_the_first_start_people_are_welcomed(qtbot, pane, actions):
+    page = pane.welcome
+    assert pane.stack.currentWidget() is page
+    assert pane.bar.isHidden()
+    buttons = page.findChildren(QPushButton)
+    assert [button.accessibleName() for button in buttons[1:]] == [sample.title for sample in SAMPLES]
+    names = ["open_corpus", *(f"sample_train_{sample.key}" for sample in SAMPLES)]
+    for button, name in zip(buttons, names, strict=True):
+        with qtbot.waitSignal(actions[name].triggered):
+            qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def test_a_sample_can_be_chosen_by_keyboard(qtbot, pane, actions):
+    card = pane.welcome.findChildren(QPushButton)[1]
+    card.setFocus()
+    with qtbot.waitSignal(actions["sample_train_article"].triggered):
+        qtbot.keyClick(card, Qt.Key.Key_Space)
+
+
+def test_the_welcome_leaves_out_what_there_is_no_room_for(qtbot, pane):
+    card = pane.welcome.findChildren(QPushButton)[1]
+    pane.resize(900, 600)
+    assert card._description.isVisible()
+    assert pane.welcome._picture.isVisible()
+    pane.resize(470, 240)
+    assert not pane.welcome._picture.isVisible()
+    assert not card._description.isVisible()
+    assert card.toolTip()
+
+
+def test_with_a_corpus_it_says_that_train_comes_next_or_what_stands_in_the_way(qtbot, session, pane, actions):
+    session.add_text("some text")
+    assert pane.stack.currentWidget() is pane.ready
+    assert "Press Train" in pane.ready.sentence.text()
+    button = pane.ready.findChild(QPushButton)
+    with qtbot.waitSignal(actions["train"].triggered):
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    session.set_settings(Settings(None, None))
+    assert pane.ready.sentence.text() == session.obstacle
+    actions["train"].setEnabled(False)
+    assert not button.isEnabled()
+
+
+def test_the_curve_is_what_the_core_measures(pane, trained):
+    made = train(Corpus.from_text(sample_text("article")), TrainingConfig(vocabulary_size=600)).run
+    shown = curve(pane, trained.active)
+    assert pane.stack.currentWidget() is pane.plot
+    assert np.array_equal(shown.x, np.arange(345))
+    assert np.allclose(shown.y, [made.bytes_per_token(k) for k in range(345)])
+    assert pane.bar.maximum() == pane.bar.value() == 344
+    assert pane.plot.accessibleDescription() == f"merge 344   {made.bytes_per_token():.2f} bytes per token"
+
+
+def test_it_can_show_tokens_or_counts_instead(pane, trained):
+    run = trained.active
+    choose(pane, "Tokens in corpus")
+    assert np.array_equal(curve(pane, run).y[1:], run.tokens_after)
+    assert pane.title.text() == "Compression · tokens in corpus"
+    assert pane.plot.accessibleDescription() == f"merge 344   {run.tokens_at(344):,} tokens"
+    choose(pane, "Count of chosen pair")
+    assert np.array_equal(curve(pane, run).y, run.count)
+    assert curve(pane, run).x[0] == 1
+    trained.set_playhead(0)
+    assert pane.plot.accessibleDescription() == "no merges"
+
+
+def test_log_scales_spread_the_first_merges(pane, trained):
+    middle = pane.plot.to_scene(20, 1.5).x()
+    choose(pane, "Log scales")
+    assert pane.plot.to_scene(20, 1.5).x() > middle + 50
+
+
+def test_a_click_a_drag_and_the_bar_move_the_playhead(qtbot, pane, trained):
+    plot = pane.plot
+    place = plot.to_scene(100, 1.2).toPoint()
+    qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert trained.playhead == pytest.approx(100, abs=2)
+    start = plot.to_scene(trained.playhead, 1.2).toPoint()
+    qtbot.mousePress(plot.viewport(), Qt.MouseButton.LeftButton, pos=start)
+    qtbot.mouseMove(plot.viewport(), start + QPoint(60, 0))
+    qtbot.mouseRelease(plot.viewport(), Qt.MouseButton.LeftButton, pos=start + QPoint(60, 0))
+    assert trained.playhead > 110
+    assert pane.bar.value() == trained.playhead
+    first = next(one for one in pane.bar.findChildren(QToolButton) if "First" in one.accessibleName())
+    qtbot.mouseClick(first, Qt.MouseButton.LeftButton)
+    assert trained.playhead == 0
+    assert pane.plot.accessibleDescription().startswith("no merges")
+
+
+def test_earlier_runs_stay_and_the_legend_changes_to_them(qtbot, pane, trained):
+    first = trained.active
+    second = run_training(qtbot, trained, 400)
+    assert curve(pane, first).role == "other"
+    assert curve(pane, second).role == "active"
+    trained.rename(first, "A long one")
+    button = next(one for one in pane.legend.findChildren(QToolButton) if one.text() == "A long one")
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert trained.active is first
+    assert curve(pane, first).role == "active"
+    assert pane.bar.maximum() == 344
+    trained.delete(second)
+    assert list(pane.plot._curves) == [first.key]
+
+
+def test_a_click_on_an_earlier_curve_makes_it_the_active_run(qtbot, pane, trained):
+    first = trained.active
+    second = run_training(qtbot, trained, 300)
+    assert trained.active is second
+    place = pane.plot.to_scene(300, first.bytes_per_token(300)).toPoint()
+    qtbot.mouseClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert trained.active is first
+
+
+def test_a_legend_without_room_puts_names_into_a_menu(qtbot, pane):
+    legend = pane.legend
+    legend.set_entries([Entry(key, f"Run {key}", key == 1) for key in range(1, 40)])
+    shown = [one for one in legend.findChildren(QToolButton) if one.isVisible()]
+    listed = [action for action in legend._menu.actions() if action.isVisible()]
+    assert len(shown) - 1 + len(listed) == 39
+    with qtbot.waitSignal(legend.chosen) as chosen:
+        listed[-1].trigger()
+    assert chosen.args == [39]
+
+
+def test_a_tokenizer_from_a_file_has_a_playhead_but_no_curve(pane, trained):
+    trained.add_tokenizer(trained.active.tokenizer, "opened")
+    assert pane.stack.currentWidget() is pane.opened
+    assert "no counts" in pane.opened.label.text()
+    pane.bar.moved.emit(7)
+    assert trained.playhead == 7
+
+
+def test_the_curve_waits_for_the_first_merge_and_then_grows(qtbot, session, pane):
+    session.add_text(sample_text("article"))
+    session.set_settings(Settings(600, None))
+    session.step()
+    assert pane.stack.currentWidget() is pane.waiting
+    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
+    assert pane.stack.currentWidget() is pane.plot
+    assert len(curve(pane, session.active).x) == 2
+    session.step()
+    qtbot.waitUntil(lambda: len(session.active) == 2)
+    assert len(curve(pane, session.active).x) == 3
+
+
+def test_pictures_have_the_size_that_was_asked(pane, trained):
+    image = QImage.fromData(pane.to_png(400, 300, 2.0), "PNG")
+    assert (image.width(), image.height()) == (800, 600)
+    assert b"<svg" in pane.to_svg(400, 300)
+
+
+def test_hidden_it_draws_nothing_and_catches_up_when_shown(qtbot, session, pane):
+    pane.hide()
+    session.add_text(sample_text("article"))
+    run = run_training(qtbot, session, 400)
+    assert not pane.plot._curves
+    pane.show()
+    assert len(curve(pane, run).x) == 145

@@ -1,0 +1,348 @@
+"""The Corpus pane as a person uses it: add, look, remove, read again, and what it says when a file cannot be read."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QPushButton, QToolButton
+
+from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.progress import finish
+from tokstudio.core.readers import read_source
+from tokstudio.core.statistics import statistics_work
+from tokstudio.gui.models.sources import NAME, RELOAD, SIZE, SourcesModel, encoding_text, size_text
+from tokstudio.gui.panes.corpus import CorpusPane
+from tokstudio.gui.session import Problem, Session
+from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.corpus_views import beginning, scripts_text
+from tokstudio.resources import sample_text
+
+ACTIONS = ("open_corpus", "open_folder", "paste_corpus", "sample_article", "sample_scripts", "sample_python")
+
+
+@pytest.fixture
+def session(qtbot) -> Iterator[Session]:
+    made = Session()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def asked() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def pane(qtbot, session, asked) -> Iterator[CorpusPane]:
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    actions = {key: QAction(f"&{key}", window) for key in (*ACTIONS, "clear_corpus")}
+    for key, action in actions.items():
+        action.triggered.connect(lambda _checked, key=key: asked.append(key))
+    pane = CorpusPane(session, Theme("light", window), actions)
+    QAbstractItemModelTester(pane.source_list.sources_model, QAbstractItemModelTester.FailureReportingMode.Fatal, pane)
+    window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, pane)
+    window.resize(300, 700)
+    window.show()
+    qtbot.waitExposed(window)
+    window.activateWindow()
+    qtbot.waitActive(window)
+    yield pane
+    session.close()
+    window.close()
+
+
+def settled(qtbot, session: Session) -> None:
+    qtbot.waitUntil(
+        lambda: not session.jobs and (session.statistics is not None or not session.sources), timeout=20_000
+    )
+
+
+def names(pane: CorpusPane) -> list[str]:
+    model = pane.source_list.model()
+    return [model.index(row, NAME).data() for row in range(model.rowCount())]
+
+
+def visible_words(widget) -> str:
+    return "\n".join(label.text() for label in widget.findChildren(QLabel) if label.isVisible())
+
+
+def changed_file(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    os.utime(path, (1, 1))
+
+
+def test_an_empty_pane_says_what_it_is_for_and_offers_what_fills_it(qtbot, pane, asked):
+    assert "The text a tokenizer learns from." in visible_words(pane)
+    buttons = [button for button in pane.findChildren(QPushButton) if button.isVisible()]
+    for button in buttons:
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert asked == ["open_corpus", "sample_article", "sample_scripts", "sample_python"]
+    assert buttons[0].text() == "open_corpus"
+
+
+def test_the_add_button_offers_every_way_to_add(pane):
+    assert pane.add_button.popupMode() == QToolButton.ToolButtonPopupMode.InstantPopup
+    offered = [action.text() for action in pane.add_button.menu().actions() if not action.isSeparator()]
+    assert offered == [f"&{key}" for key in ACTIONS]
+
+
+def test_sources_are_listed_with_their_sizes(qtbot, pane, session, tmp_path):
+    (tmp_path / "a.txt").write_text("x" * 1_115_394)
+    session.open_paths([tmp_path / "a.txt"])
+    settled(qtbot, session)
+    session.add_text("pasted")
+    model = pane.source_list.model()
+    assert names(pane) == ["a.txt", "Pasted text"]
+    assert [model.index(row, SIZE).data() for row in range(2)] == ["1.1 MB", "6 B"]
+    tip = model.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole)
+    assert str(tmp_path / "a.txt") in tip
+    assert "UTF-8 · 1,115,394 bytes" in tip
+
+
+def test_the_statistics_are_those_of_the_core(qtbot, pane, session):
+    text = sample_text("scripts")
+    session.add_text(text)
+    assert pane.statistics.shown()["Characters"] == "…"
+    assert pane.statistics.shown()["Bytes"] == f"{len(text.encode()):,}"
+    settled(qtbot, session)
+    counted = finish(statistics_work(Corpus.from_text(text)))
+    shown = pane.statistics.shown()
+    assert shown["Characters"] == f"{counted.characters:,}"
+    assert shown["Distinct characters"] == f"{counted.distinct_characters:,}"
+    assert shown["Lines"] == f"{counted.lines:,}"
+    assert shown["Scripts"].startswith(counted.scripts[0][0])
+    assert shown["Encoding"] == "UTF-8"
+    assert "Documents" not in shown
+    assert "Not UTF-8" not in shown
+    session.add_text("second")
+    settled(qtbot, session)
+    assert pane.statistics.shown()["Documents"] == "2"
+
+
+def test_bytes_that_are_no_utf8_and_long_lines_are_told(qtbot, pane, session):
+    session.set_sources((Source.from_texts([b"\xff\xfe" + b"a" * 12_000]),))
+    settled(qtbot, session)
+    shown = pane.statistics.shown()
+    assert shown["Not UTF-8"] == "2 bytes"
+    assert shown["Longest line"] == "12,002 bytes"
+    assert shown["Encoding"] == "Bytes, not decoded"
+
+
+def test_the_preview_shows_the_selected_source_with_its_note(qtbot, pane, session, tmp_path):
+    (tmp_path / "bom.txt").write_bytes(b"\xef\xbb\xbffirst line\nsecond")
+    session.add_text("other")
+    session.open_paths([tmp_path / "bom.txt"])
+    settled(qtbot, session)
+    assert pane.preview.toPlainText() == "first line\nsecond"
+    assert pane.caption.text() == "bom.txt · UTF-8 · byte order mark dropped"
+    pane.source_list.setFocus()
+    qtbot.keyClick(pane.source_list, Qt.Key.Key_Up)
+    assert pane.preview.toPlainText() == "other"
+
+
+def test_one_enormous_line_is_shown_in_part():
+    source = Source.from_texts(["ab" * 25_000_000])
+    shown = beginning(source)
+    assert shown.startswith("abab")
+    assert shown.endswith(" …")
+    assert len(shown) < 20_000
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("a\n" * 199, False),
+        ("a\n" * 200, False),
+        ("a\n" * 200 + "b", True),
+        ("a\n" * 201, True),
+        ("é" * 4001, True),
+        ("é\n" * 8000, True),
+    ],
+)
+def test_the_preview_says_whether_there_is_more(text, cut):
+    assert beginning(Source.from_texts([text])).endswith("…") == cut
+
+
+def test_control_characters_can_be_seen():
+    assert beginning(Source.from_texts([b"a\0b\tc\x1b"])) == "a␀b\tc␛"
+
+
+def test_delete_removes_the_selected_sources(qtbot, pane, session):
+    for name in "abcd":
+        session.add_text(name, name)
+    pane.source_list.setFocus()
+    pane.source_list.select_rows([1, 2])
+    qtbot.keyClick(pane.source_list, Qt.Key.Key_Delete)
+    assert names(pane) == ["a", "d"]
+    assert pane.preview.toPlainText() == "d"
+    qtbot.mouseClick(pane.remove_button, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(pane.remove_button, Qt.MouseButton.LeftButton)
+    assert session.sources == ()
+    assert "The text a tokenizer learns from." in visible_words(pane)
+    assert not pane.remove_button.isVisible()
+
+
+def test_several_files_are_read_again_in_a_chosen_encoding(qtbot, pane, session, tmp_path):
+    texts = {"one.txt": "Füße", "two.txt": "Größe"}
+    for name, text in texts.items():
+        (tmp_path / name).write_bytes(text.encode("latin-1"))
+    session.open_paths([tmp_path / name for name in texts])
+    session.add_text("pasted")
+    settled(qtbot, session)
+    pane.source_list.select_rows([0, 1, 2])
+    menu = pane.make_menu()
+    encodings = next(action for action in menu.actions() if action.text() == "Encoding").menu()
+    assert encodings.actions()[0].text() == "Detect"
+    next(action for action in encodings.actions() if action.text() == "cp437").trigger()
+    settled(qtbot, session)
+    expected = [finish(read_source(tmp_path / name, encoding="cp437")).data.tobytes() for name in texts]
+    read = {source.name: source for source in session.sources}
+    assert [read[name].data.tobytes() for name in texts] == expected
+    assert {read[name].encoding for name in texts} == {"cp437"}
+    assert len(session.sources) == 3
+    menu.close()
+
+
+def test_pasted_text_has_no_encoding_to_choose(pane, session):
+    session.add_text("pasted")
+    menu = pane.make_menu()
+    assert [action.text() for action in menu.actions() if action.isVisible() and action.text()] == [
+        "Remove",
+        "&clear_corpus",
+    ]
+    menu.close()
+
+
+def test_a_file_that_changed_is_told_and_read_again_by_a_click(qtbot, pane, session, tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text("before")
+    session.open_paths([path])
+    settled(qtbot, session)
+    assert pane.source_list.isColumnHidden(RELOAD)
+    changed_file(path, b"after that")
+    QApplication.sendEvent(pane, QEvent(QEvent.Type.WindowActivate))
+    model = pane.source_list.sources_model
+    qtbot.waitUntil(lambda: model.any_changed, timeout=5000)
+    assert model.index(0, SIZE).data() == "changed"
+    assert "changed on disk" in pane.caption.text()
+    settled(qtbot, session)
+    place = pane.source_list.visualRect(model.index(0, RELOAD)).center()
+    qtbot.mouseClick(pane.source_list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    qtbot.waitUntil(lambda: session.sources[0].bytes == 10, timeout=5000)
+    settled(qtbot, session)
+    assert pane.preview.toPlainText() == "after that"
+    assert not model.any_changed
+    assert pane.source_list.isColumnHidden(RELOAD)
+
+
+def test_a_changed_file_is_read_again_in_the_encoding_that_was_chosen(qtbot, pane, session, tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text("before")
+    session.open_paths([path])
+    settled(qtbot, session)
+    menu = pane.make_menu()
+    encodings = next(action for action in menu.actions() if action.text() == "Encoding").menu()
+    next(action for action in encodings.actions() if action.text() == "cp437").trigger()
+    menu.close()
+    settled(qtbot, session)
+    changed_file(path, b"after \x81")
+    QApplication.sendEvent(pane, QEvent(QEvent.Type.WindowActivate))
+    qtbot.waitUntil(lambda: pane.source_list.sources_model.any_changed, timeout=5000)
+    settled(qtbot, session)
+    again = pane.make_menu()
+    next(action for action in again.actions() if action.text() == "Reload").trigger()
+    again.close()
+    qtbot.waitUntil(lambda: pane.preview.toPlainText() == "after ü", timeout=5000)
+    settled(qtbot, session)
+
+
+def test_a_file_that_cannot_be_read_is_one_sentence_and_the_others_stay(qtbot, pane, session, tmp_path):
+    (tmp_path / "good.txt").write_text("good")
+    (tmp_path / "empty.txt").touch()
+    session.open_paths([tmp_path / "empty.txt", tmp_path / "good.txt", tmp_path / "gone.txt"])
+    settled(qtbot, session)
+    assert names(pane) == ["good.txt"]
+    words = visible_words(pane.problems)
+    assert "empty.txt: the file is empty." in words
+    assert "gone.txt: " in words
+
+
+def test_problems_are_stacked_and_dismissed_one_by_one(qtbot, pane, session):
+    assert not pane.problems.isVisible()
+    for number in range(5):
+        session.corpus_failed.emit(Problem(f"{number}.txt: <i>odd</i>"))
+    session.corpus_failed.emit(Problem("4.txt: <i>odd</i>"))
+    assert visible_words(pane.problems) == "\n".join(
+        ["4.txt: <i>odd</i>", "3.txt: <i>odd</i>", "2.txt: <i>odd</i>", "and 2 more"]
+    )
+    close = next(b for b in pane.problems.findChildren(QToolButton) if b.accessibleName().startswith("Dismiss: 3"))
+    qtbot.mouseClick(close, Qt.MouseButton.LeftButton)
+    assert pane.problems.problems == tuple(f"{number}.txt: <i>odd</i>" for number in (4, 2, 1, 0))
+    every = next(button for button in pane.problems.findChildren(QPushButton) if button.isVisible())
+    qtbot.mouseClick(every, Qt.MouseButton.LeftButton)
+    assert not pane.problems.isVisible()
+
+
+def test_what_was_opened_last_is_selected_and_a_hidden_pane_catches_up(qtbot, pane, session):
+    session.add_text("one", "one")
+    pane.hide()
+    session.add_text("two", "two")
+    assert pane.preview.toPlainText() == "one"
+    pane.show()
+    assert pane.preview.toPlainText() == "two"
+
+
+def test_a_low_pane_scrolls_and_a_narrow_one_is_not_cut_off(qtbot, pane, session):
+    session.add_text(sample_text("scripts"), "A name that is much longer than the column is wide.txt")
+    settled(qtbot, session)
+    pane.window().resize(250, 240)
+    qtbot.waitUntil(lambda: pane.height() <= 240)
+    content = pane.statistics.parentWidget()
+    assert content.width() <= content.parentWidget().width()
+    right = pane.statistics.mapTo(content, QPoint(pane.statistics.width(), 0)).x()
+    assert right <= content.parentWidget().width()
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (999_949, "999.9 kB"),
+        (999_951, "1.0 MB"),
+        (5 * 10**15, "5,000.0 TB"),
+    ],
+)
+def test_sizes_are_written_as_people_say_them(size, text):
+    assert size_text(size) == text
+
+
+def test_encodings_and_scripts_are_written_as_people_write_them():
+    assert [encoding_text(name) for name in ("utf-8", "utf-16-le", "windows-1252", "bytes")] == [
+        "UTF-8",
+        "UTF-16 LE",
+        "windows-1252",
+        "Bytes, not decoded",
+    ]
+    assert scripts_text((("Latin", 0.98), ("Greek", 0.02)))[0] == "Latin\u00a098\u00a0%, Greek\u00a02\u00a0%"
+    assert scripts_text((("Latin", 0.999), ("Greek", 0.001)))[0] == "Latin\u00a0100\u00a0%"
+    assert scripts_text(())[0] == "none"
+
+
+def test_every_cell_answers_every_role(qtbot):
+    model = SourcesModel(Theme("dark"))
+    model.set_sources((Source.from_texts(["a", "b"], "<b>x</b>"),))
+    model.set_changed(set(model.sources))
+    for column in range(3):
+        for role in Qt.ItemDataRole:
+            model.data(model.index(0, column), role)
+    assert model.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole).startswith("&lt;b&gt;x")

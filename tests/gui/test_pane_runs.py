@@ -1,0 +1,198 @@
+"""The Runs pane as a person uses it: choose, rename, delete, and watch a training grow."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QLabel, QLineEdit, QMainWindow, QMenu, QTableView
+
+from tokstudio.gui.models.runs import CORPUS, ENDED, MARK, MERGES, NAME, RATIO, SECONDS
+from tokstudio.gui.panes.runs import RunsPane
+from tokstudio.gui.session import Session, Settings
+from tokstudio.gui.theme import Theme
+
+TEXT = "the cat sat on the mat and the rat sat on the cat. " * 40
+PATIENCE = 60_000  # the first training of a test run compiles
+
+
+@pytest.fixture
+def session(qtbot) -> Iterator[Session]:
+    made = Session()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def pane(qtbot, session) -> Iterator[RunsPane]:
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    # The window's own action for the same key must not win while the table has the focus.
+    rename = QAction("Rename Run…", window)
+    rename.setShortcut("F2")
+    window.addAction(rename)
+    delete = QAction("Delete Run", window)
+    delete.triggered.connect(lambda: session.delete(session.active))
+    theme = Theme("light", window)
+    pane = RunsPane(session, theme, {"rename_run": rename, "delete_run": delete})
+    window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, pane)
+    window.resize(1000, 500)
+    window.show()
+    qtbot.waitExposed(window)
+    window.activateWindow()
+    qtbot.waitActive(window)
+    yield pane
+    session.close()
+    window.close()
+
+
+def trained(qtbot, session: Session, **limits) -> None:
+    if not session.sources:
+        session.add_text(TEXT)
+    session.set_settings(Settings(**limits))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+
+
+def table(pane: RunsPane) -> QTableView:
+    view = pane.findChild(QTableView)
+    assert view is not None
+    return view
+
+
+def text(pane: RunsPane, row: int, column: int) -> str:
+    return table(pane).model().index(row, column).data()
+
+
+def click(qtbot, pane: RunsPane, row: int, column: int, double: bool = False) -> None:
+    view = table(pane)
+    place = view.visualRect(view.model().index(row, column)).center()
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    if double:
+        qtbot.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+
+@pytest.fixture
+def three(qtbot, session, pane) -> RunsPane:
+    for size in (270, 280, 290):
+        trained(qtbot, session, vocabulary_size=size)
+    return pane
+
+
+def test_an_empty_pane_says_what_it_is_for(pane):
+    words = [label.text() for label in pane.findChildren(QLabel) if label.isVisible()]
+    assert "Every training is kept here as a run, to be compared, renamed or deleted." in words
+    assert not table(pane).isVisible()
+
+
+def test_every_training_becomes_a_row_and_the_newest_is_active(three, session):
+    assert table(three).isVisible()
+    assert [text(three, row, NAME) for row in range(3)] == ["Run 1", "Run 2", "Run 3"]
+    assert [text(three, row, MERGES) for row in range(3)] == ["14", "24", "34"]
+    assert text(three, 2, RATIO) == f"{session.active.bytes_per_token(34):.3f}"
+    assert table(three).currentIndex().row() == 2
+
+
+def test_a_click_on_the_mark_makes_a_run_active_and_one_beside_it_does_not(qtbot, three, session):
+    click(qtbot, three, 0, NAME)
+    assert session.active is session.runs[2]
+    click(qtbot, three, 0, MARK)
+    assert session.active is session.runs[0]
+    assert session.playhead == 14
+
+
+def test_a_double_click_and_enter_make_a_run_active(qtbot, three, session):
+    click(qtbot, three, 1, MERGES, double=True)
+    assert session.active is session.runs[1]
+    table(three).setFocus()
+    qtbot.keyClick(table(three), Qt.Key.Key_Up)
+    qtbot.keyClick(table(three), Qt.Key.Key_Return)
+    assert session.active is session.runs[0]
+
+
+def test_f2_renames_in_place(qtbot, three, session):
+    click(qtbot, three, 1, MERGES)
+    qtbot.keyClick(table(three), Qt.Key.Key_F2)
+    editor = table(three).findChild(QLineEdit)
+    assert editor is not None
+    qtbot.keyClicks(editor, "Half size")
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: session.runs[1].name == "Half size")
+    assert text(three, 1, NAME) == "Half size"
+    assert session.active is session.runs[2], "Enter in the field ends the editing and activates nothing"
+
+
+def test_delete_forgets_the_selected_run(qtbot, three, session):
+    first, second, third = session.runs
+    click(qtbot, three, 1, NAME)
+    qtbot.keyClick(table(three), Qt.Key.Key_Delete)
+    assert session.runs == [first, third]
+    assert [text(three, row, NAME) for row in range(2)] == ["Run 1", "Run 3"]
+    assert second not in session.runs
+
+
+def test_the_menu_of_a_row_acts_on_that_row(qtbot, three, session):
+    view = table(three)
+    place = view.visualRect(view.model().index(0, NAME)).center()
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    view.customContextMenuRequested.emit(place)
+    menu = view.findChild(QMenu)
+    assert menu is not None
+    assert [action.text() for action in menu.actions()] == ["Make Active", "Rename", "Delete"]
+    menu.actions()[0].trigger()
+    assert session.active is session.runs[0]
+    menu.close()
+
+
+def test_a_training_grows_on_screen_while_another_run_is_looked_at(qtbot, session, pane):
+    trained(qtbot, session, vocabulary_size=270)
+    session.set_settings(Settings(vocabulary_size=300))
+    session.step()
+    qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: text(pane, 1, ENDED) == "paused")
+    session.activate(session.runs[0])
+    with qtbot.waitSignal(table(pane).model().dataChanged, timeout=2000):
+        session.step()
+    qtbot.waitUntil(lambda: text(pane, 1, MERGES) == "2", timeout=5000)
+    session.resume()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    assert text(pane, 1, MERGES) == f"{len(session.runs[1])}"
+    assert len(session.runs[1]) > 2
+    assert text(pane, 1, ENDED) == session.runs[1].ended
+    assert text(pane, 1, SECONDS) == f"{session.runs[1].run.seconds:.3f}"
+
+
+def test_a_hidden_pane_catches_up_when_it_is_shown(qtbot, session, pane):
+    pane.hide()
+    trained(qtbot, session, vocabulary_size=270)
+    assert table(pane).model().rowCount() == 0
+    pane.show()
+    assert text(pane, 0, NAME) == "Run 1"
+
+
+def test_an_opened_tokenizer_stands_beside_the_runs(qtbot, session, pane):
+    trained(qtbot, session, vocabulary_size=270)
+    session.add_tokenizer(session.active.tokenizer, "gpt2/tokenizer.json")
+    assert text(pane, 1, NAME) == "gpt2/tokenizer.json"
+    assert text(pane, 1, ENDED) == "opened from a file"
+    assert text(pane, 1, CORPUS) == "–"
+
+
+def test_a_narrow_table_cuts_off_nothing(qtbot, three):
+    view = table(three)
+    view.window().resize(420, 400)
+    qtbot.waitUntil(lambda: view.viewport().width() < 420)
+    assert view.horizontalHeader().length() <= view.viewport().width()
+    assert not view.isColumnHidden(NAME)
+    assert not view.isColumnHidden(MERGES)
+    view.window().resize(1400, 400)
+    qtbot.waitUntil(lambda: not view.isColumnHidden(SECONDS))
+
+
+def test_a_context_menu_needs_a_row(three):
+    view = table(three)
+    view.customContextMenuRequested.emit(QPoint(5, view.viewport().height() - 5))
+    assert view.findChild(QMenu) is None

@@ -1,0 +1,360 @@
+"""The Text pane, used as a person would: type, paste, choose, click, move the playhead, decode, drop a file."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QGuiApplication
+
+from tokstudio.core.errors import ConfigError
+from tokstudio.core.progress import Work, finish
+from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.gui import encoded
+from tokstudio.gui.encoded import decode_work, encode_work
+from tokstudio.gui.icons import icon
+from tokstudio.gui.panes.text import TextPane
+from tokstudio.gui.session import Session, Settings
+from tokstudio.gui.theme import Theme
+
+pytestmark = pytest.mark.qt_log_ignore("OpenType support missing", "This plugin does not support", extend=True)
+
+CORPUS = "the cat sat on the mat and the cat ate the rat; that is that. " * 40
+WAIT = 60_000
+
+
+@pytest.fixture
+def session(qtbot) -> Iterator[Session]:
+    session = Session()
+    yield session
+    session.close()
+
+
+@pytest.fixture
+def theme(qapp) -> Theme:
+    return Theme("light")
+
+
+@pytest.fixture
+def actions(theme: Theme) -> dict[str, QAction]:
+    names = {"show_white_space": "whitespace", "show_ids": "ids"}
+    made = {name: QAction(icon(drawing, theme), name) for name, drawing in names.items()}
+    for action in made.values():
+        action.setCheckable(True)
+    return made
+
+
+@pytest.fixture
+def pane(qtbot, session: Session, theme: Theme, actions: dict[str, QAction]) -> TextPane:
+    pane = TextPane(session, theme, actions)
+    qtbot.addWidget(pane)
+    pane.resize(420, 520)
+    pane.show()
+    return pane
+
+
+def train(qtbot, session: Session) -> None:
+    session.add_text(CORPUS)
+    session.set_settings(Settings(300))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=WAIT)
+
+
+def settled(qtbot, pane: TextPane) -> None:
+    qtbot.waitUntil(lambda: not pane.page.latest.busy and pane.page.state[0] != "busy", timeout=WAIT)
+
+
+@pytest.fixture
+def trained(qtbot, session: Session, pane: TextPane) -> TextPane:
+    """The pane with a run and a short text in it."""
+    train(qtbot, session)
+    qtbot.keyClicks(pane.encode.input, "the cat is that")
+    settled(qtbot, pane)
+    return pane
+
+
+def click(qtbot, widget, place: QPoint) -> None:
+    qtbot.mouseClick(widget.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+
+def drop(pane: TextPane, path: Path) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    copy, left, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(QPoint(50, 200), copy, data, left, none)
+    pane.dragEnterEvent(enter)
+    assert enter.isAccepted()
+    pane.dropEvent(QDropEvent(QPointF(50, 200), copy, data, left, none))
+
+
+def test_an_empty_pane_offers_a_sentence(qtbot, session: Session, pane: TextPane):
+    assert pane.encode.empty.isVisible()
+    entry = pane.samples.menu().actions()[2]
+    entry.trigger()
+    assert session.text == entry.data()
+    assert pane.encode.input.toPlainText() == entry.data()
+    assert not pane.encode.empty.isVisible()
+
+
+def test_without_a_tokenizer_the_text_is_measured_and_the_reason_said(qtbot, pane: TextPane):
+    pane.encode.input.insertPlainText("né")
+    assert pane.encode.figures.values() == ("2", "3", "–", "–")
+    assert "Train or open a tokenizer" in pane.encode.view.accessibleDescription()
+
+
+def test_typing_shows_the_tokens_of_the_core(session: Session, trained: TextPane):
+    ids = session.tokenizer.encode(session.text)
+    assert session.text == "the cat is that"
+    assert trained.encode.view.accessibleDescription().startswith(f"{len(ids)} tokens.")
+    assert trained.encode.figures.values() == ("15", "15", str(len(ids)), f"{15 / len(ids):.2f}")
+    assert trained.encode.state == ("good", "round trip")
+
+
+def test_the_playhead_changes_the_tokens(qtbot, session: Session, trained: TextPane):
+    for merges in (0, 1, 7, len(session.active)):
+        session.set_playhead(merges)
+        tokens = len(session.active.tokenizer.at(merges).encode(session.text))
+        assert trained.encode.figures.values()[2] == str(tokens)
+
+
+def test_the_text_follows_a_training_that_is_under_way(qtbot, session: Session, pane: TextPane):
+    session.set_text("the cat")
+    session.add_text(CORPUS)
+    session.set_settings(Settings(300))
+    session.step()
+    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=WAIT)
+    qtbot.waitUntil(lambda: pane.encode.figures.values()[2].isdigit(), timeout=WAIT)
+    assert int(pane.encode.figures.values()[2]) == len(session.tokenizer.encode("the cat"))
+    session.step()
+    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 2, timeout=WAIT)
+    session.resume()
+    qtbot.waitUntil(lambda: session.training is None, timeout=WAIT)
+    settled(qtbot, pane)
+    assert int(pane.encode.figures.values()[2]) == len(session.active.tokenizer.encode("the cat"))
+
+
+def test_a_piece_lights_up_its_id_and_an_id_its_piece(qtbot, session, trained, actions):
+    actions["show_ids"].setChecked(True)
+    view, ids = trained.encode.view, trained.encode.ids
+    click(qtbot, view, view.token_rectangle(2).center().toPoint())
+    assert ids.selection() == (2, 2)
+    expected = session.tokenizer.encode(session.text)
+    assert session.token == expected[2]
+    click(qtbot, ids, ids.place_of(0).center())
+    assert view.selection() == (0, 0)
+    assert session.token == expected[0]
+
+
+def test_ids_are_shown_on_request_only_and_can_be_copied(qtbot, session, trained, actions):
+    assert not trained.encode.ids.isVisible()
+    actions["show_ids"].setChecked(True)
+    assert trained.encode.ids.isVisible()
+    trained.copy_ids()
+    assert QGuiApplication.clipboard().text() == " ".join(map(str, session.tokenizer.encode(session.text)))
+
+
+def test_arrows_go_from_id_to_id(qtbot, trained, actions):
+    actions["show_ids"].setChecked(True)
+    trained.encode.view.select(0, 0)
+    qtbot.keyClick(trained.encode.ids, Qt.Key.Key_Right)
+    assert trained.encode.view.selection() == (1, 1)
+    qtbot.keyClick(trained.encode.ids, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    assert trained.encode.view.selection() == (1, 2)
+
+
+def test_resting_on_a_piece_looks_at_its_token(qtbot, session: Session, trained: TextPane):
+    view = trained.encode.view
+    qtbot.mouseMove(view.viewport(), view.token_rectangle(1).center().toPoint())
+    assert session.token is None
+    qtbot.waitUntil(lambda: session.token == session.tokenizer.encode(session.text)[1])
+
+
+def test_what_is_selected_stays_selected_while_the_playhead_moves_and_the_token_looked_at_as_well(
+    qtbot, session: Session, trained: TextPane
+):
+    view = trained.encode.view
+    click(qtbot, view, view.token_rectangle(0).center().toPoint())
+    before, text = session.token, view.selected_text()
+    session.set_playhead(0)
+    assert view.selected_text() == text
+    assert session.token == before
+
+
+def test_a_fault_in_the_round_trip_is_shown_where_it_is(qtbot, session, trained, monkeypatch):
+    broken = np.array([116, 104, 88], np.uint32)
+
+    def wrong(self: Tokenizer, text: object) -> Work[object]:
+        yield from ()
+        return broken
+
+    monkeypatch.setattr(Tokenizer, "encode_work", wrong)
+    session.set_text("the")
+    assert trained.encode.state == ("bad", "differs at byte 2")
+    assert trained.state_label.text() == "differs at byte 2"
+
+
+def test_text_that_was_set_elsewhere_is_kept_exactly(qtbot, session: Session, trained: TextPane):
+    text = "a\r\nb\u00a0c\u2028d"
+    session.set_text(text)
+    assert session.text == text
+    assert trained.encode.figures.values()[1] == str(len(text.encode()))
+
+
+def test_a_non_breaking_space_that_is_typed_stays_one(qtbot, session: Session, pane: TextPane):
+    pane.encode.input.insertPlainText("a\u00a0b\nc 🌍")
+    assert session.text == "a\u00a0b\nc 🌍"
+    assert pane.encode.figures.values()[:2] == ("7", "11")
+
+
+def test_a_long_text_is_encoded_whole_and_shown_by_its_beginning(qtbot, session: Session, trained: TextPane):
+    data = QMimeData()
+    line = "the cat is that and so on\n"
+    data.setText(line * 50_000)
+    field = trained.encode.input
+    field.selectAll()
+    field.insertFromMimeData(data)
+    assert session.text == line * 50_000
+    settled(qtbot, trained)
+    assert trained.encode.figures.values()[0] == "1,300,000"
+    one = len(session.tokenizer.encode(line * 3)) - len(session.tokenizer.encode(line * 2))
+    assert abs(int(trained.encode.figures.values()[2].replace(",", "")) - 50_000 * one) <= 2
+    assert field.isReadOnly()
+    assert len(field.toPlainText()) == 100_000
+    assert trained.encode.note() == "The first 100,000 of 1,300,000 characters; all are used."
+    trained.encode._clear.click()
+    assert session.text == ""
+    assert not field.isReadOnly()
+
+
+def test_pasting_into_a_long_text_puts_it_where_the_cursor_is(qtbot, session: Session, pane: TextPane):
+    field = pane.encode.input
+    field.insertPlainText("🌍ab")
+    cursor = field.textCursor()
+    cursor.setPosition(3)  # UTF-16 units: after the "a"
+    field.setTextCursor(cursor)
+    data = QMimeData()
+    data.setText("x" * 60_000)
+    field.insertFromMimeData(data)
+    assert session.text == "🌍a" + "x" * 60_000 + "b"
+
+
+def test_the_newest_of_several_long_texts_is_shown(qtbot, session: Session, trained: TextPane):
+    for size in (30_000, 40_000, 50_000):
+        session.set_text("the cat " * (size // 8))
+    settled(qtbot, trained)
+    assert trained.encode.figures.values()[0] == "50,000"
+    assert not trained.encode.input.isReadOnly()
+
+
+def test_a_hidden_pane_waits_and_catches_up(qtbot, session: Session, trained: TextPane):
+    trained.hide()
+    before = trained.encode.figures.values()
+    session.set_playhead(0)
+    assert trained.encode.figures.values() == before
+    trained.show()
+    assert trained.encode.figures.values()[2] == "15"
+
+
+def test_a_dropped_file_becomes_the_text(qtbot, session: Session, trained: TextPane, tmp_path: Path):
+    path = tmp_path / "note.txt"
+    path.write_bytes(b"that\r\ncat")
+    drop(trained, path)
+    qtbot.waitUntil(lambda: session.text == "that\r\ncat")
+    settled(qtbot, trained)
+    assert trained.encode.figures.values()[1] == "9"
+
+
+def test_a_file_that_cannot_be_read_is_named(qtbot, session: Session, trained: TextPane, tmp_path: Path):
+    drop(trained, tmp_path / "gone.txt")
+    qtbot.waitUntil(lambda: "gone.txt:" in trained.encode.note())
+    assert session.text == "the cat is that"
+
+
+def test_a_file_that_is_too_long_is_refused(qtbot, session, trained, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("tokstudio.gui.panes.text.LONGEST", 5)
+    path = tmp_path / "long.txt"
+    path.write_text("more than five")
+    drop(trained, path)
+    qtbot.waitUntil(lambda: "too long" in trained.encode.note())
+    assert session.text == "the cat is that"
+
+
+def test_decode_gives_the_text_back(qtbot, session: Session, trained: TextPane):
+    ids = session.tokenizer.encode(session.text)
+    trained.tabs.setCurrentIndex(1)
+    qtbot.keyClicks(trained.decode.input, str(ids))
+    settled(qtbot, trained)
+    assert trained.decode.output.toPlainText() == "the cat is that"
+    assert trained.decode.figures.values()[:3] == (str(len(ids)), "15", "15")
+    assert not trained.decode.problem.isVisible()
+
+
+def test_decode_names_ids_that_do_not_exist_and_shows_the_rest(qtbot, session: Session, trained: TextPane):
+    trained.tabs.setCurrentIndex(1)
+    qtbot.keyClicks(trained.decode.input, "104, 99999 105")
+    settled(qtbot, trained)
+    assert trained.decode.output.toPlainText() == "hi"
+    assert trained.decode.problem.text() == "Id 99999 is not in the vocabulary."
+
+
+def test_decode_knows_only_what_the_playhead_has_made(qtbot, session: Session, trained: TextPane):
+    trained.tabs.setCurrentIndex(1)
+    qtbot.keyClicks(trained.decode.input, "260")
+    settled(qtbot, trained)
+    assert trained.decode.output.toPlainText() == session.active.tokenizer.decode([260])
+    session.set_playhead(4)
+    assert trained.decode.problem.text() == "Id 260 is not in the vocabulary."
+    session.set_playhead(5)
+    assert not trained.decode.problem.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("1 2", ""),
+        ("300 301", "Ids 300 and 301 are not in the vocabulary."),
+        ("-1 256", "Ids -1 and 256 are not in the vocabulary."),
+        ("400 401 402 403 404 405 406", "Ids 400, 401, 402, 403, 404 and 2 more are not in the vocabulary."),
+        ("1 abc", "“abc” is not an id."),
+        ("x " + "9" * 5000, "“x” and “99999999999999999999…” are not ids."),
+    ],
+)
+def test_every_kind_of_wrong_id_is_named(written: str, problem: str):
+    assert finish(decode_work(Tokenizer(np.zeros((0, 2), np.int32)), written)).problem == problem
+
+
+def test_ids_of_endless_text_are_refused_before_it_is_made(monkeypatch):
+    monkeypatch.setattr(encoded, "LONGEST", 100)
+    chain = Tokenizer(np.array([[97, 97]] + [[256 + k, 256 + k] for k in range(5)], np.int32))
+    with pytest.raises(ConfigError, match="at most"):
+        finish(decode_work(chain, "261 261"))
+
+
+@pytest.mark.parametrize("text", ["", "ab", "a🌍\u0000\r\n", "\ud83d\ude00", "é" * 300_000])
+def test_what_is_encoded_is_proved_by_decoding(text: str):
+    tokenizer = Tokenizer(np.array([[97, 98], [0xC3, 0xA9]], np.int32))
+    result = finish(encode_work(tokenizer, text))
+    assert result.differs is None
+    assert tokenizer.decode_bytes(result.ids) == result.data
+    assert result.ids.tolist() == tokenizer.encode(text)
+    assert (int(result.ends[-1]) if len(result.ends) else 0) == len(result.data)
+
+
+def test_every_control_has_a_name_and_takes_the_focus(trained: TextPane, actions):
+    actions["show_ids"].setChecked(True)
+    page = trained.encode
+    for widget in (trained.tabs, trained.samples, page.input, page.view, page.ids, *trained._toggles):
+        assert widget.accessibleName()
+        assert widget.focusPolicy() & Qt.FocusPolicy.TabFocus
+
+
+def test_a_narrow_pane_keeps_the_mark_and_drops_the_switches(qtbot, trained: TextPane):
+    trained.resize(trained.minimumSizeHint().width(), 300)
+    assert not any(button.isVisible() for button in trained._toggles)
+    assert trained.state_icon.isVisible()
+    trained.resize(640, 500)
+    assert all(button.isVisible() for button in trained._toggles)

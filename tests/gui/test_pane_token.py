@@ -1,0 +1,203 @@
+"""The Token pane, used as a person would: look at tokens, click their parts, move the playhead, copy."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+
+from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.gui.panes.token import TokenPane
+from tokstudio.gui.session import Session, Settings
+from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.token_label import meaning, segments, token_label
+
+pytestmark = pytest.mark.qt_log_ignore("OpenType support missing", "This plugin does not support", extend=True)
+
+CORPUS = "the cat sat on the mat and the cat ate the rat; that is that.\n" * 40 + "太阳" * 30
+WAIT = 60_000
+
+
+@pytest.fixture
+def session(qtbot) -> Iterator[Session]:
+    session = Session()
+    yield session
+    session.close()
+
+
+@pytest.fixture
+def pane(qtbot, session: Session) -> TokenPane:
+    pane = TokenPane(session, Theme("light"), {})
+    qtbot.addWidget(pane)
+    pane.resize(400, 340)
+    pane.show()
+    return pane
+
+
+@pytest.fixture
+def trained(qtbot, session: Session, pane: TokenPane) -> TokenPane:
+    session.add_text(CORPUS)
+    session.set_settings(Settings(330))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=WAIT)
+    return pane
+
+
+def test_an_empty_pane_says_what_it_is_for(pane: TokenPane):
+    assert pane.pages.currentWidget() is pane.empty
+    assert "Point at a token" in pane.empty.label.text()
+    assert not pane.copies.isEnabled()
+
+
+def test_a_token_shows_its_text_id_bytes_and_uses(session: Session, trained: TokenPane):
+    run, token = session.active, 260
+    session.look_at(token)
+    raw = run.tokenizer.tokens[token]
+    assert trained.headline.text() == token_label(raw)
+    assert trained.origin.text() == "id 260 · merge 5"
+    uses = int(run.uses(len(run))[token])
+    expected = f"{uses:,} use{'' if uses == 1 else 's'} in the corpus" if uses else "no longer used in the corpus"
+    assert trained.facts.text() == f"{raw.hex(' ').upper()}  ·  {expected}"
+
+
+def test_uses_of_one_token_are_those_that_the_run_counts_for_all(session: Session, trained: TokenPane):
+    run = session.active
+    for merges in (0, 1, 9, len(run)):
+        counted = run.uses(merges)
+        assert [run.uses_of(token, merges) for token in range(len(counted))] == counted.tolist()
+
+
+def test_a_byte_says_what_it_means(session: Session, trained: TokenPane):
+    session.look_at(0x20)
+    assert trained.facts.text().startswith("byte 20: space  ·  ")
+    assert trained.origin.text() == "id 32 · byte"
+    assert not trained.tree.isVisible()
+    session.look_at(ord("Z"))
+    assert trained.facts.text() == "byte 5A: latin capital letter z  ·  never used in the corpus"
+
+
+def test_what_is_built_from_a_token_is_listed_and_can_be_followed(qtbot, session: Session, trained: TokenPane):
+    session.look_at(ord("t"))
+    tokenizer = session.tokenizer
+    built = [256 + row for row, pair in enumerate(tokenizer.merges.tolist()) if ord("t") in pair]
+    assert [chip.id for chip in trained.chips.chips()] == built[:50]
+    assert trained.built.text().startswith(f"Built from it: {len(built)} token")
+    place = trained.chips.place_of(0).center()
+    qtbot.mouseClick(trained.chips.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert session.token == built[0]
+
+
+def test_boxes_can_be_chosen_by_keys(qtbot, session: Session, trained: TokenPane):
+    session.look_at(ord("t"))
+    second = trained.chips.chips()[1].id
+    qtbot.keyClick(trained.chips, Qt.Key.Key_Right)
+    qtbot.keyClick(trained.chips, Qt.Key.Key_Return)
+    assert session.token == second
+
+
+def test_the_playhead_limits_what_is_built_and_used(session: Session, trained: TokenPane):
+    run = session.active
+    session.look_at(ord("t"))
+    session.set_playhead(3)
+    assert all(chip.id < 259 for chip in trained.chips.chips())
+    session.set_playhead(0)
+    assert not trained.chips.isVisible()
+    assert trained.facts.text().endswith(f"{CORPUS.count('t'):,} uses in the corpus")
+    session.set_playhead(len(run))
+    assert trained.facts.text().endswith("no longer used in the corpus")
+
+
+def test_a_token_above_the_playhead_says_which_merge_makes_it(session: Session, trained: TokenPane):
+    session.look_at(280)
+    session.set_playhead(10)
+    assert trained.facts.text().endswith("Not made yet: merge 25 makes it.")
+    assert not trained.chips.isVisible()
+    session.set_playhead(25)
+    assert "Not made yet" not in trained.facts.text()
+
+
+def test_a_click_in_the_tree_looks_at_that_part(qtbot, session: Session, trained: TokenPane):
+    token = len(session.tokenizer) - 1
+    session.look_at(token)
+    left, _ = session.tokenizer.parts(token)
+    place = trained.tree.place_of(1).center().toPoint()
+    qtbot.mouseClick(trained.tree.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert session.token == left
+
+
+def test_copies_are_of_text_bytes_and_id(session: Session, trained: TokenPane):
+    session.look_at(256)
+    raw = session.tokenizer.tokens[256]
+    found = []
+    for entry in trained.copies.menu().actions():
+        entry.trigger()
+        found.append(QGuiApplication.clipboard().text())
+    assert found == [raw.decode(), raw.hex(" ").upper(), "256"]
+
+
+def test_another_run_without_the_token_empties_the_pane(session: Session, trained: TokenPane):
+    session.look_at(300)
+    session.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "small")
+    assert trained.pages.currentWidget() is trained.empty
+    session.look_at(300)
+    assert trained.pages.currentWidget() is trained.empty
+    session.look_at(256)
+    assert trained.headline.text() == "ab"
+    assert trained.facts.text() == "61 62"
+
+
+def test_a_hidden_pane_waits_and_catches_up(session: Session, trained: TokenPane):
+    session.look_at(97)
+    trained.hide()
+    session.look_at(98)
+    assert trained.headline.text() == "a"
+    trained.show()
+    assert trained.headline.text() == "b"
+
+
+def test_a_token_as_long_as_a_book_is_shown_by_its_beginning(session: Session, pane: TokenPane):
+    # Each merge doubles the one before: a million bytes, and a tree far larger than anyone could see.
+    doubling = np.array([[97, 97]] + [[256 + k, 256 + k] for k in range(19)], np.int32)
+    session.add_tokenizer(Tokenizer(doubling), "long")
+    session.look_at(275)
+    assert pane.facts.text().endswith("… 1,048,576 bytes")
+    assert len(pane.headline.text()) <= 400
+    assert len(pane.tree._boxes) <= 600
+
+
+def test_a_chain_of_thousands_of_merges_is_no_trouble(session: Session, pane: TokenPane):
+    chain = np.array([[97, 97]] + [[256 + k, 97] for k in range(5000)], np.int32)
+    session.add_tokenizer(Tokenizer(chain), "chain")
+    session.look_at(256 + 5000)
+    assert pane.origin.text() == "id 5,256 · merge 5,001"
+    assert any(box.kind == "more" for box in pane.tree._boxes)
+
+
+@pytest.mark.parametrize(
+    ("raw", "label", "means"),
+    [
+        (b" a\n", "·a⏎", ""),
+        (b"\x1b", "ESC", "byte 1B: escape"),
+        (b"a\x00b", "aNULb", ""),
+        (b"\n", "⏎", "byte 0A: line feed"),
+        (b"\x7f", "DEL", "byte 7F: delete"),
+        (b"\xe2", "E2", "byte E2: the first of a 3-byte character"),
+        (b"\x80", "80", "byte 80: inside a character, never its first"),
+        (b"\xff", "FF", "byte FF: never in UTF-8"),
+        (b"\xe2\x80", "E2 80", "not UTF-8 alone: it cuts a character"),
+        ("é".encode(), "é", "U+00E9 latin small letter e with acute"),
+        ("\u200d".encode(), "E2 80 8D", "U+200D zero width joiner"),
+        ("\u00a0".encode(), "␣", "U+00A0 no-break space"),
+    ],
+)
+def test_every_token_can_be_read(raw: bytes, label: str, means: str):
+    assert token_label(raw) == label
+    assert meaning(raw) == means
+
+
+def test_signs_are_told_from_text():
+    assert segments(" · ".encode()) == [("·", True), ("·", False), ("·", True)]

@@ -1,0 +1,79 @@
+"""The command line: opens the window, or drives the core without one.
+
+Every error ends here, as a sentence and an exit code. What can be asked for is left to `arguments`, the commands to
+`training` and `coding`, the window to `gui.app`.
+"""
+
+# SPDX-License-Identifier: MIT
+# Nothing that is slow to import stands up here, so that --help and --version answer at once.
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from collections.abc import Sequence
+
+from tokstudio.cli.arguments import parse
+from tokstudio.cli.signals import Signals
+from tokstudio.cli.terminal import DONE, FAILED, Console, complain, put
+from tokstudio.core.errors import TokStudioError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command.
+
+    Args:
+        argv: The arguments after the program's name; None for those of this process.
+
+    Returns:
+        The exit code: 0 done, 1 a `TokStudioError`, 2 wrong usage, 130 interrupted (143 when asked to terminate).
+    """
+    for stream in (sys.stdout, sys.stderr):
+        # A folder's name need not be text, and the locale's encoding need not hold all text.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    signals = Signals()
+    try:
+        return _run(sys.argv[1:] if argv is None else argv, signals)
+    except BrokenPipeError:  # the reader has seen enough
+        return DONE
+    except KeyboardInterrupt:
+        complain("Interrupted.")
+        return signals.code
+    except MemoryError:
+        complain("This computer has not enough free memory for that.")
+    except (TokStudioError, OSError) as error:
+        complain(str(error))
+    return FAILED
+
+
+def _run(words: Sequence[str], signals: Signals) -> int:
+    try:
+        arguments = parse(words)
+    except SystemExit as end:  # the parser has said why, or shown its help
+        if sys.stdout is not None:
+            put(sys.stdout, "")
+        return int(end.code or DONE)
+    # The window says what happens in its own place, and answers to signals in its own way.
+    if arguments.command is None:
+        return _open_window(arguments)
+    with Console(not arguments.quiet and not getattr(arguments, "json", False)) as console, signals.caught():
+        if arguments.command == "train":
+            from tokstudio.cli.training import train
+
+            return train(arguments, console, signals)
+        from tokstudio.cli.coding import decode, encode
+
+        work = encode if arguments.command == "encode" else decode
+        work(arguments, console)
+        return DONE
+
+
+def _open_window(arguments: argparse.Namespace) -> int:
+    try:
+        from tokstudio.gui.app import run
+    except ImportError as error:
+        if (error.name or "").startswith("tokstudio"):
+            raise  # a fault of ours, not of this computer
+        raise TokStudioError(f"The window cannot open: {error}. Install what is missing.") from error
+    return run(arguments.files, demo=arguments.demo, screenshot=arguments.screenshot)

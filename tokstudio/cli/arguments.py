@@ -1,0 +1,161 @@
+"""What can be asked for on the command line; doing it is left to the commands."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from tokstudio import __version__
+
+# The core's own lists would bring NumPy with them; a test holds these against them.
+_TIE_BREAKS = ("first", "lowest-id", "huggingface", "bytes")
+_EXPORTS = ("huggingface", "classic", "merges-csv", "vocabulary-csv")
+
+_WINDOW_TEXT = """\
+Opens the window, with the given texts in it. Other commands do without one:
+
+  tokstudio train    train a tokenizer on text and export it
+  tokstudio encode   turn text into token ids
+  tokstudio decode   turn token ids into text
+
+Each has its own --help. To open a file that is called like a command, write ./train.
+"""
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """Understands the arguments after the program's name.
+
+    Returns:
+        Its `command` is the first word if that is a command, else None for the window; the rest depends on it.
+
+    Raises:
+        SystemExit: They are wrong, or help was asked for; what there is to say has been said.
+    """
+    command = words[0] if words and words[0] in _COMMANDS else None
+    arguments = _COMMANDS[command](words[1:]) if command else _window(words)
+    arguments.command = command
+    return arguments
+
+
+def _window(words: Sequence[str]) -> argparse.Namespace:
+    parser = _parser("tokstudio", _WINDOW_TEXT)
+    parser.add_argument("files", nargs="*", metavar="FILE", type=Path, help="a text or a folder to open")
+    parser.add_argument("--demo", action="store_true", help="open on a sample corpus and train on it")
+    parser.add_argument(
+        "--screenshot", metavar="PNG", type=Path, help="with --demo: save a picture of the window, and quit"
+    )
+    parser.add_argument("--version", action="version", version=f"tokstudio {__version__}")
+    arguments = parser.parse_args(words)
+    if arguments.screenshot and not arguments.demo:
+        parser.error("--screenshot needs --demo")
+    if arguments.demo and arguments.files:
+        parser.error("--demo brings its own text: give no files with it")
+    return arguments
+
+
+def _train(words: Sequence[str]) -> argparse.Namespace:
+    parser = _parser(
+        "tokstudio train",
+        "Trains a tokenizer on text. Set a vocabulary size, a minimum frequency, or both.\n"
+        "Interrupted, it keeps and exports what it has trained so far.",
+    )
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help="a text, a folder of texts, or - for standard input")
+    add("--vocab-size", type=_whole, metavar="N", help="stop when there are N tokens, the 256 bytes included")
+    add("--min-frequency", type=_whole, metavar="N", help="stop when no pair occurs N times")
+    add("--tie-break", choices=_TIE_BREAKS, default="first", help="which of the most frequent pairs is merged first")
+    add("--max-token-bytes", type=_whole, metavar="N", help="make no token longer than N bytes")
+    add("--documents", choices=("file", "line"), default="file", help="what a document is; merges never cross one")
+    add("--encoding", metavar="NAME", help="how the files are written, such as utf-8 or bytes; detected if not given")
+    add(
+        "--export",
+        action="append",
+        default=[],
+        type=_export_target,
+        metavar="FORMAT=PATH",
+        help="write the tokenizer: classic (a folder), huggingface, merges-csv or vocabulary-csv; may be repeated",
+    )
+    add("--json", action="store_true", help="print how it went as one JSON object")
+    add("--print-merges", action="store_true", help="print each merge as it is made (with --json to standard error)")
+    _add_quiet(parser)
+    arguments = parser.parse_args(words)
+    if arguments.files.count("-") > 1:
+        parser.error("standard input can be read once only")
+    return arguments
+
+
+def _encode(words: Sequence[str]) -> argparse.Namespace:
+    parser = _parser(
+        "tokstudio encode",
+        "Turns text into token ids and prints them as a JSON list. A file is taken byte by byte as it is.",
+    )
+    return _parse_coding(
+        parser,
+        words,
+        file_help="a file to encode; - or nothing: standard input",
+        text_help="encode TEXT",
+        out_help="write the ids there: NAME.npy as a NumPy array (uint16 if the whole vocabulary fits, else uint32), "
+        "any other name as a JSON list",
+    )
+
+
+def _decode(words: Sequence[str]) -> argparse.Namespace:
+    parser = _parser(
+        "tokstudio decode",
+        "Turns token ids into exactly the bytes they stand for. Ids are a JSON list, separated by white space, or\n"
+        "a NumPy array.",
+    )
+    return _parse_coding(
+        parser,
+        words,
+        file_help="a file of ids; - or nothing: standard input",
+        text_help="decode the ids in TEXT",
+        out_help="write the bytes there",
+    )
+
+
+_COMMANDS = {"train": _train, "encode": _encode, "decode": _decode}
+
+
+def _parse_coding(
+    parser: argparse.ArgumentParser, words: Sequence[str], file_help: str, text_help: str, out_help: str
+) -> argparse.Namespace:
+    parser.add_argument("file", nargs="?", metavar="FILE", help=file_help)
+    parser.add_argument("--text", metavar="TEXT", help=text_help)
+    parser.add_argument(
+        "--tokenizer", metavar="PATH", type=Path, required=True, help="the tokenizer's file, or the folder it is in"
+    )
+    parser.add_argument("--out", metavar="FILE", type=Path, help=out_help)
+    _add_quiet(parser)
+    arguments = parser.parse_args(words)
+    if arguments.text is not None and arguments.file is not None:
+        parser.error("give either --text or a file")
+    return arguments
+
+
+def _parser(program: str, text: str) -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(
+        program, description=text, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+
+
+def _add_quiet(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--quiet", "-q", action="store_true", help="say nothing but errors")
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number') from None
+
+
+def _export_target(text: str) -> tuple[str, Path]:
+    name, _, path = text.partition("=")
+    if not name or not path:
+        raise argparse.ArgumentTypeError(f'"{text}" is not FORMAT=PATH, such as huggingface=tokenizer.json')
+    if name not in _EXPORTS:
+        raise argparse.ArgumentTypeError(f'format "{name}" is not known; known: {", ".join(_EXPORTS)}')
+    return name, Path(path)

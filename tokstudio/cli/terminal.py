@@ -1,0 +1,127 @@
+"""The standard streams: bytes in and out as they are, sentences, and a line of progress."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from contextlib import closing, suppress
+from typing import TextIO, TypeVar
+
+from tokstudio.core.errors import CorpusError, TokStudioError
+from tokstudio.core.progress import Progress, Work
+
+T = TypeVar("T")
+
+DONE, FAILED = 0, 1  # exit codes
+
+_REFRESH = 0.1  # seconds between two states of the progress line
+
+
+class Console:
+    """Standard error in a `with` block: sentences, and on a terminal one line of progress that is written over.
+
+    Args:
+        chatty: Whether it says more than errors.
+    """
+
+    def __init__(self, chatty: bool) -> None:
+        self._chatty = chatty
+        self._live = chatty and sys.stderr is not None and sys.stderr.isatty()
+        self._shown = 0
+        self._next = time.monotonic() + _REFRESH
+
+    def __enter__(self) -> Console:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._clear()
+
+    def finish(self, work: Work[T]) -> T:
+        """Drives `work` to its end, shows its progress and gives what it returns."""
+        with closing(work):
+            while True:
+                try:
+                    progress = next(work)
+                except StopIteration as end:
+                    return end.value
+                self.show(progress)
+
+    def show(self, progress: Progress, detail: str = "") -> None:
+        """Shows how far the work is, unless that was done a moment ago."""
+        now = time.monotonic()
+        if not self._live or now < self._next:
+            return
+        self._next = now + _REFRESH
+        share = f" {100 * progress.done // progress.total} %" if progress.total else ""
+        line = f"{progress.phase.capitalize()}{share}{detail}"[: shutil.get_terminal_size().columns - 1]
+        _say("\r" + line.ljust(self._shown), end="")
+        self._shown = len(line)
+
+    def say(self, sentence: str) -> None:
+        """Says something on a line of its own, if sentences are wanted."""
+        if self._chatty:
+            self._clear()
+            _say(sentence)
+
+    def complain(self, sentence: str) -> None:
+        """Says what went wrong, wanted or not."""
+        self._clear()
+        complain(sentence)
+
+    def _clear(self) -> None:
+        """Takes the line of progress away."""
+        if self._shown:
+            _say("\r" + " " * self._shown + "\r", end="")
+            self._shown = 0
+
+
+def complain(sentence: str) -> None:
+    """Says what went wrong, where no `Console` shows progress."""
+    _say(f"tokstudio: {sentence}")
+
+
+def _say(text: str, end: str = "\n") -> None:
+    # Where standard error is gone, nobody is left to tell.
+    with suppress(OSError, ValueError):
+        print(text, end=end, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def standard_input() -> bytes:
+    """All of standard input; raises CorpusError where it cannot be read."""
+    if sys.stdin is None:
+        raise CorpusError("standard input: it is closed.")
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise CorpusError(f"standard input: it cannot be read ({error.strerror or error}).") from error
+
+
+def put(stream: TextIO | None, data: str | bytes) -> None:
+    """Writes all of `data` to a standard stream at once, bytes exactly as they are, after what is still to be written.
+
+    Raises:
+        BrokenPipeError: Nobody reads any longer.
+        TokStudioError: It cannot be written.
+    """
+    if stream is None:
+        raise TokStudioError("standard output: it is closed.")
+    try:
+        stream.flush()
+        stream.buffer.write(data.encode() if isinstance(data, str) else data)
+        stream.buffer.flush()
+    except OSError as error:
+        _abandon(stream)
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise TokStudioError(f"standard output: it cannot be written ({error.strerror or error}).") from error
+
+
+def _abandon(stream: TextIO) -> None:
+    """Sends what is still to be written nowhere, so that Python's last flush does not fail once more."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

@@ -1,0 +1,141 @@
+r"""The merge log and the vocabulary as CSV, for spreadsheets and data frames: UTF-8, one record a line.
+
+Texts stand between quotes, with U+FFFD for what is not UTF-8; a backslash is `\\`, and a control character or a line
+separator is `\n`, `\t`, `\r`, `\x00` or `\u2028`, so that a record stays a line. The column `hex` has the exact bytes.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import codecs
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokstudio.core.errors import FormatError
+from tokstudio.core.formats.base import Format
+
+if TYPE_CHECKING:
+    from tokstudio.core.run import Run
+    from tokstudio.core.tokenizer import Tokenizer
+
+MERGE_COLUMNS = (
+    "number", "id", "left", "right", "left_text", "right_text", "text", "hex",
+    "count", "tokens_after", "bytes_per_token",
+)  # fmt: skip
+VOCABULARY_COLUMNS = ("id", "kind", "text", "hex", "bytes", "left", "right", "merge", "uses")
+
+_PIECE = 1 << 14
+_ESCAPES = {
+    code: {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}.get(
+        chr(code), f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    )
+    for code in range(0x3000)
+    if code == ord("\\") or unicodedata.category(chr(code)) in ("Cc", "Zl", "Zp")
+} | {ord('"'): '""'}
+
+
+class MergesCsv(Format):
+    """The merge log."""
+
+    name = "merges-csv"
+    title = "Merge log (CSV)"
+    description = "a table of all merges in order, with their counts and the compression after each"
+    files = ("merges.csv",)
+    writable = True
+
+    def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
+        """Text and hex of each token, and the texts of its parts."""
+        _run(tokenizer)
+        return 5 * token_bytes + 80 * len(tokenizer)
+
+    def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
+        """The table."""
+        return {self.files[0]: _merge_rows(tokenizer, _run(tokenizer))}
+
+
+class VocabularyCsv(Format):
+    """The vocabulary."""
+
+    name = "vocabulary-csv"
+    title = "Vocabulary (CSV)"
+    description = "a table of all tokens, with their bytes and how often each stands in the corpus"
+    files = ("vocabulary.csv",)
+    writable = True
+
+    def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
+        """Text and hex of each token."""
+        return 4 * token_bytes + 60 * len(tokenizer)
+
+    def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
+        """The table."""
+        return {self.files[0]: _vocabulary_rows(tokenizer)}
+
+
+def _run(tokenizer: Tokenizer) -> Run:
+    if tokenizer.run is None:
+        raise FormatError("this tokenizer was not trained here, so there are no counts to write.")
+    return tokenizer.run
+
+
+def _merge_rows(tokenizer: Tokenizer, run: Run) -> Iterator[bytes]:
+    yield ",".join(MERGE_COLUMNS).encode() + b"\n"
+    tokens, merges, results = tokenizer.tokens, tokenizer.merges, tokenizer.merge_results
+    waiting = bytearray()
+    for row in range(len(merges)):
+        left, right, made = int(merges[row, 0]), int(merges[row, 1]), int(results[row])
+        waiting += b"%d,%d,%d,%d" % (row + 1, made, left, right)
+        token = tokens[made] or b""
+        middle = tokens.length(left)
+        for part in (token[:middle], token[middle:], token):
+            waiting += b',"'
+            yield from _text(part, waiting)
+            waiting += b'"'
+        waiting += b',"'
+        yield from _hex(token, waiting)
+        ratio = round(run.bytes_per_token(row + 1), 6)
+        waiting += f'",{run.counts[row]},{run.tokens_after[row]},{ratio}\n'.encode()
+    yield bytes(waiting)
+
+
+def _vocabulary_rows(tokenizer: Tokenizer) -> Iterator[bytes]:
+    yield ",".join(VOCABULARY_COLUMNS).encode() + b"\n"
+    run, merges = tokenizer.run, tokenizer.merges
+    uses = None if run is None else run.uses(len(merges))
+    merge_of = np.zeros(len(tokenizer.tokens), np.int64)
+    merge_of[tokenizer.merge_results] = np.arange(1, len(merges) + 1)
+    waiting = bytearray()
+    for token, made in enumerate(tokenizer.tokens):
+        if made is None:
+            continue
+        number = int(merge_of[token])
+        waiting += b'%d,"%s","' % (token, b"merge" if number else b"byte")
+        yield from _text(made, waiting)
+        waiting += b'","'
+        yield from _hex(made, waiting)
+        how = b"%d,%d,%d" % (*merges[number - 1].tolist(), number) if number else b",,"
+        waiting += b'",%d,%s,%s\n' % (len(made), how, b"" if uses is None else b"%d" % uses[token])
+    yield bytes(waiting)
+
+
+def _text(token: bytes, waiting: bytearray) -> Iterator[bytes]:
+    """Adds a token as text to what is waiting, and gives that away whenever it is enough."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for start in range(0, len(token), _PIECE):
+        last = start + _PIECE >= len(token)
+        waiting += decoder.decode(token[start : start + _PIECE], final=last).translate(_ESCAPES).encode()
+        yield from _enough(waiting)
+
+
+def _hex(token: bytes, waiting: bytearray) -> Iterator[bytes]:
+    for start in range(0, len(token), _PIECE):
+        waiting += token[start : start + _PIECE].hex().encode()
+        yield from _enough(waiting)
+
+
+def _enough(waiting: bytearray) -> Iterator[bytes]:
+    if len(waiting) > _PIECE:
+        yield bytes(waiting)
+        waiting.clear()

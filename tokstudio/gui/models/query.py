@@ -1,0 +1,50 @@
+"""What a person types into a filter: text, bytes or a number. Going through the rows is the models' work."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import re
+
+_BYTES = re.compile(r"\s*(?:0x[0-9a-f]{2}|[0-9a-f]{2}(?:\s+[0-9a-f]{2})+)\s*", re.IGNORECASE)
+_NUMBER = re.compile(r"\s*#?\s*([0-9][0-9,]{0,14})\s*")
+_WRITTEN = {"\\n": "\n", "\\t": "\t", "\\r": "\r", "⏎": "\n", "⇥": "\t", "␍": "\r"}
+
+HINT = "Text, bytes such as E2 80 or 0xE2, or a number. \\n and \\t are a line end and a tab."
+
+
+class Query:
+    """A filter: a token passes that has the text in it, or the bytes, or is the one of that number.
+
+    Upper and lower case are one. Spaces count, as they do in tokens.
+
+    Attributes:
+        number: The number of a merge or the id of a token, where the text is one.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        number, found = _NUMBER.fullmatch(text), _BYTES.fullmatch(text)
+        self.number = int(number[1].replace(",", "")) if number else None
+        self._bytes = bytes.fromhex(text.lower().replace("0x", "")) if found else None
+        written = text
+        for sign, character in _WRITTEN.items():
+            written = written.replace(sign, character)
+        wanted = [one.lower() for one in dict.fromkeys((text, written))] if text else []
+        self._ascii = [one.encode("ascii") for one in wanted if one.isascii()]
+        self._other = [one for one in wanted if not one.isascii()]
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+    def accepts(self, raw: bytes) -> bool:
+        """Whether a token has the text or the bytes in it."""
+        if self._ascii:
+            small = raw.lower()
+            for wanted in self._ascii:
+                if wanted in small:
+                    return True
+        if self._other:
+            text = raw.decode("utf-8", "replace").lower()
+            if any(wanted in text for wanted in self._other):
+                return True
+        return self._bytes is not None and self._bytes in raw

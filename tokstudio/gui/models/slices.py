@@ -1,0 +1,58 @@
+"""Work of the GUI thread in slices: filtering, sorting and copying many rows without a stall."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from PySide6.QtCore import QObject, QTimer
+
+_SLICE = 0.008  # seconds, half of what a slot may take
+_PAUSE = 4  # milliseconds between two slices, for everything else
+
+
+class Slices(QObject):
+    """Drives one iterator for some milliseconds at a time; what it iterates over is of no interest.
+
+    Steps must be short: it is between two of them that time is looked at.
+    """
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._steps: Iterator[None] | None = None
+        self._done: Callable[[], None] | None = None
+        self._timer = QTimer(self)
+        self._timer.setInterval(_PAUSE)
+        self._timer.timeout.connect(self._advance)
+
+    @property
+    def running(self) -> bool:
+        """Whether there is work left."""
+        return self._steps is not None
+
+    def start(self, steps: Iterator[None], done: Callable[[], None] | None = None) -> None:
+        """Begins the work in place of any other, with a first slice at once; calls `done` after the last."""
+        self._steps, self._done = steps, done
+        self._timer.start()
+        self._advance()
+
+    def stop(self) -> None:
+        """Drops the work."""
+        self._steps = self._done = None
+        self._timer.stop()
+
+    def _advance(self) -> None:
+        steps = self._steps
+        if steps is None:
+            return
+        until = time.perf_counter() + _SLICE
+        for _ in steps:
+            if time.perf_counter() > until:
+                return
+        # The steps may have started others in their place.
+        if steps is self._steps:
+            done = self._done
+            self.stop()
+            if done is not None:
+                done()

@@ -1,0 +1,390 @@
+"""The vocabulary at the playhead as rows: sorted by any column, filtered by text and by kind, in bounded steps."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer
+
+from tokstudio.core.run import BASE_SIZE
+from tokstudio.gui.models.query import Query
+from tokstudio.gui.models.slices import Slices
+from tokstudio.gui.models.table import Cell, Column, Index, TokenTable
+from tokstudio.gui.models.text import copied, figure, hex_head, marked
+from tokstudio.gui.models.tokens import NOT_UTF8, WHITE_SPACE
+from tokstudio.gui.studio_run import StudioRun
+
+KindFilter = Literal["All", "Bytes", "Merges", "White space", "Not UTF-8", "Never used"]
+KINDS: tuple[KindFilter, ...] = get_args(KindFilter)
+
+_ID, _TOKEN, _BYTES, _LENGTH, _PARTS, _MERGE, _USES, _KIND = range(8)
+_HEX_BYTES = 24
+_COPIED_BYTES = 4096
+_LATER = 250  # milliseconds: what costs more than adding rows is done at most this often
+_MOST_AT_ONCE = 200_000  # tokens whose uses are counted at every move of the playhead
+_STEP = 512
+_NO_INDEX = QModelIndex()
+
+
+class VocabularyModel(TokenTable):
+    """The bytes and what the first merges have made, as many of them as the playhead says.
+
+    By id and without a filter a move of the playhead adds or removes rows at the end and counts uses anew. Any other
+    order or selection is worked out again at most four times a second.
+    """
+
+    columns = (
+        Column("Id", "number", "Number of the token in the tokenizer's output"),
+        Column("Token", "token", "The token as text, or as bytes where it is none", 5, 8),
+        Column("Bytes", "bytes", "Its bytes in hexadecimal", 3, 6, yields=4, muted=True),
+        Column("Length", "number", "How many bytes it has", yields=2),
+        Column("Made by", "token", "The two tokens that were merged into it", 4, 8, yields=3, muted=True),
+        Column("Merge", "number", "Number of the merge that made it", yields=5, muted=True),
+        Column("Uses", "number", "How often it stands in the corpus at the playhead"),
+        Column("Kind", "words", "Byte or merge, and what is special about it", 2, 15, yields=1, muted=True),
+    )
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.query = Query("")
+        self.kind: KindFilter = "All"
+        self.playhead = 0
+        self._size = 0  # tokens that exist at the playhead
+        self._column, self._descending = _ID, False
+        self._rows: NDArray[np.int32] | None = None  # slots by row; None: slot and row are one
+        self._places: NDArray[np.int32] | None = None
+        self._uses: NDArray[np.int64] | None = None
+        self._passes = np.zeros(0, np.bool_)
+        self._slices = Slices(self)
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(_LATER)
+        self._later.timeout.connect(self._refresh_when_free)
+
+    # ---- what is shown
+
+    def set_run(self, run: StudioRun | None, playhead: int = 0) -> None:
+        """Shows the vocabulary of a run as it was after so many merges."""
+        with self.changes():
+            self.beginResetModel()
+            self._slices.stop()
+            self._later.stop()
+            self.hold(run)
+            self.playhead = playhead
+            self._size = BASE_SIZE + playhead if run is not None else 0
+            self._passes = np.zeros(0, np.bool_)
+            # Rows in the order of making, until the wanted order is worked out.
+            self._rows = self._places = None
+            self._count_uses()
+            self.endResetModel()
+        self._refresh()
+
+    def set_playhead(self, merges: int) -> None:
+        """Shows the tokens that exist after so many merges, and their uses then."""
+        run = self.run
+        if run is None or (merges == self.playhead and (self._uses is not None or run.base_counts is None)):
+            return
+        self.playhead = merges
+        if self._direct:
+            self._resize(BASE_SIZE + merges)
+        else:
+            if self._rows is None:
+                self._hold_rows(np.arange(self._size, dtype=np.int32))
+            self._size = BASE_SIZE + merges
+            self._schedule()
+        if self._size <= _MOST_AT_ONCE:
+            self._count_uses()
+            self._say_uses()
+        else:
+            self._schedule()
+
+    def set_query(self, query: Query) -> None:
+        """Shows the tokens that pass; an empty query shows all."""
+        self.query = query
+        self._passes = np.zeros(0, np.bool_)
+        self._refresh()
+
+    def set_kind(self, kind: KindFilter) -> None:
+        """Shows the tokens of one kind."""
+        self.kind = kind
+        self._refresh()
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sorts by a column; ties stay in the order of making."""
+        if 0 <= column < len(self.columns):
+            self._column, self._descending = column, order == Qt.SortOrder.DescendingOrder
+            self._refresh()
+
+    @property
+    def searching(self) -> bool:
+        """Whether an order or a filter is still being worked out."""
+        return self._slices.running
+
+    @property
+    def size(self) -> int:
+        """How many tokens there are at the playhead, shown or not."""
+        return self._size
+
+    def slot_at(self, row: int) -> int:
+        """The slot of the token in a row."""
+        return row if self._rows is None else int(self._rows[row])
+
+    def slots_between(self, top: int, bottom: int) -> list[int]:
+        """The slots of some rows."""
+        return list(range(top, bottom + 1)) if self._rows is None else self._rows[top : bottom + 1].tolist()
+
+    def row_of(self, slot: int) -> int:
+        """The row of a token; -1 where it is not shown."""
+        if self._rows is None:
+            return slot if slot < self._size else -1
+        if self._places is None:
+            self._places = np.full(max(self._size, int(self._rows.max(initial=0)) + 1), -1, np.int32)
+            self._places[self._rows] = np.arange(len(self._rows), dtype=np.int32)
+        return int(self._places[slot]) if slot < len(self._places) else -1
+
+    def cell(self, row: int, column: int) -> Cell:
+        """What is drawn there."""
+        slot = self.slot_at(row)
+        assert self.tokens is not None
+        if column == _TOKEN:
+            token = self.shown(slot)
+            return Cell(marked(token), (token,))
+        if column == _PARTS:
+            parts = self.tokens.parts_of(slot)
+            tokens = tuple(self.shown(part) for part in parts) if parts else ()
+            return Cell(" + ".join(marked(token) for token in tokens), tokens)
+        return Cell(self._words(slot, column))
+
+    def copied_slot(self, slot: int) -> str:
+        """The row of a token for the clipboard: numbers without separators, tokens as `copied` writes them."""
+        tokens = self.tokens
+        assert tokens is not None
+        head = tokens.head(slot, _COPIED_BYTES)
+        parts = tokens.parts_of(slot)
+        made_by = " + ".join(copied(tokens.head(part, _COPIED_BYTES)) for part in parts) if parts else ""
+        uses = self._uses_of(slot)
+        merge = str(slot - BASE_SIZE + 1) if parts else ""
+        fields = (tokens.id_of(slot), copied(head), hex_head(head, _COPIED_BYTES), tokens.length(slot), made_by, merge)
+        return "\t".join([*map(str, fields), "" if uses is None else str(uses), self._kind_of(slot)])
+
+    def widest(self, column: int) -> str:
+        """The longest text of a column, or one as long."""
+        if self.run is None or self.tokens is None:
+            return "0,000"
+        if column == _ID:
+            return figure(max(len(self.tokens), int(self.tokens.ids[-1])))
+        if column == _MERGE:
+            return figure(len(self.run))
+        if column == _USES:
+            # No token stands there more often than the most frequent byte at first.
+            return "–" if self.run.base_counts is None else figure(int(self.run.base_counts.max()))
+        return "00,000"
+
+    # ---- Qt's own
+
+    def rowCount(self, parent: Index = _NO_INDEX) -> int:
+        """How many tokens are shown; below a row none."""
+        if parent.isValid() or self.run is None:
+            return 0
+        return self._size if self._rows is None else len(self._rows)
+
+    # ---- cells
+
+    def _words(self, slot: int, column: int) -> str:
+        assert self.tokens is not None
+        if column == _ID:
+            return f"{self.tokens.id_of(slot):,}"
+        if column == _BYTES:
+            return hex_head(self.tokens.head(slot, _HEX_BYTES + 1), _HEX_BYTES)
+        if column == _LENGTH:
+            return f"{self.tokens.length(slot):,}"
+        if column == _MERGE:
+            return figure(slot - BASE_SIZE + 1 if slot >= BASE_SIZE else None)
+        return figure(self._uses_of(slot)) if column == _USES else self._kind_of(slot)
+
+    def _kind_of(self, slot: int) -> str:
+        assert self.tokens is not None
+        flags = self.tokens.flags_of(slot)
+        kind = "byte" if slot < BASE_SIZE else "merge"
+        kind += ", not UTF-8" if flags & NOT_UTF8 else ", white space" if flags & WHITE_SPACE else ""
+        return kind + (", never used" if self._uses_of(slot) == 0 else "")
+
+    def _uses_of(self, slot: int) -> int | None:
+        # A token that is already gone, but whose row is not, has none.
+        return int(self._uses[slot]) if self._uses is not None and slot < len(self._uses) else None
+
+    def _count_uses(self) -> None:
+        run = self.run
+        self._uses = run.uses(self.playhead) if run is not None and run.has_counts else None
+
+    def _say_uses(self) -> None:
+        if rows := self.rowCount():
+            self.dataChanged.emit(self.index(0, _USES), self.index(rows - 1, _KIND))
+
+    # ---- rows
+
+    @property
+    def _direct(self) -> bool:
+        """Whether slot and row are one."""
+        plain = not self.query and self.kind == "All" and not self._descending
+        if not plain or self.tokens is None or self._rows is not None:
+            return False
+        return self._column == _MERGE or (self._column == _ID and self.tokens.ids_ascend)
+
+    def _resize(self, size: int) -> None:
+        before = self._size
+        with self.changes():
+            if size > before:
+                self.beginInsertRows(QModelIndex(), before, size - 1)
+                self._size = size
+                self.endInsertRows()
+            elif size < before:
+                self.beginRemoveRows(QModelIndex(), size, before - 1)
+                self._size = size
+                self.endRemoveRows()
+
+    def _schedule(self) -> None:
+        if not self._later.isActive():
+            self._later.start()
+
+    def _refresh_when_free(self) -> None:
+        # What is being sorted would never come to its end if every merge began it anew.
+        if self._slices.running:
+            self._schedule()
+        else:
+            self._refresh()
+
+    def _refresh(self) -> None:
+        """Works out which rows there are; what takes longer than a moment goes on in slices."""
+        self._slices.stop()
+        if self.run is not None:
+            self._slices.start(self._prepare(), self._settle)
+        self.matches_changed.emit()
+
+    def _prepare(self) -> Iterator[None]:
+        tokens = self.tokens
+        assert tokens is not None
+        by_text = self._column in (_TOKEN, _BYTES)
+        if self.query or by_text or self._column == _KIND or self.kind in ("White space", "Not UTF-8"):
+            yield from tokens.gather()
+        if by_text:
+            yield from tokens.sort()
+        if self.query:
+            yield from self._search()
+
+    def _search(self) -> Iterator[None]:
+        """Looks at the tokens that the filter has not seen yet."""
+        assert self.tokens is not None
+        heads, accepts = self.tokens.heads, self.query.accepts
+        for first in range(len(self._passes), len(heads), _STEP):
+            part = heads[first : first + _STEP]
+            self._passes = np.concatenate([self._passes, np.fromiter(map(accepts, part), np.bool_, len(part))])
+            yield
+        number = self.query.number
+        if number is not None:
+            for slot in (self.tokens.slot_of(number), max(BASE_SIZE + number - 1, BASE_SIZE)):
+                if 0 <= slot < len(self._passes):
+                    self._passes[slot] = True
+
+    def _settle(self) -> None:
+        if self._size > _MOST_AT_ONCE:
+            self._count_uses()
+        order = self._order()
+        chosen = order[self._chosen()[order]]
+        if len(chosen) == self._size and bool((chosen == np.arange(self._size, dtype=np.int32)).all()):
+            self._replace(chosen)
+            self._rows = None
+        else:
+            self._replace(chosen)
+        self._say_uses()
+        self.matches_changed.emit()
+
+    def _order(self) -> NDArray[np.int32]:
+        """All tokens that exist, in the order that was asked for."""
+        tokens = self.tokens
+        assert tokens is not None
+        if self._column in (_TOKEN, _BYTES):
+            order = tokens.order[tokens.order < self._size]
+            # A token that came since is not sorted yet; it comes with the next time.
+            missing = np.arange(len(tokens.order), self._size, dtype=np.int32)
+            order = np.concatenate([order, missing])
+            return order[::-1] if self._descending else order
+        key = self._key()[: self._size].astype(np.int64)
+        return np.argsort(-key if self._descending else key, kind="stable").astype(np.int32)
+
+    def _key(self) -> NDArray:
+        """The whole number that decides the order, by slot."""
+        tokens, n = self.tokens, self._size
+        assert tokens is not None
+        if self._column == _ID:
+            return tokens.ids
+        if self._column == _LENGTH:
+            return tokens.lengths()
+        if self._column == _PARTS:
+            parts = tokens.parts.astype(np.int64)
+            return np.concatenate([np.full(BASE_SIZE, -1), (parts[:, 0] << 32) | parts[:, 1]])
+        if self._column == _USES and self._uses is not None:
+            return _padded(self._uses, n)
+        if self._column == _KIND:
+            unused = _padded(self._uses == 0 if self._uses is not None else np.zeros(0), n).astype(np.int64)
+            flags = _padded(tokens.flags(), n).astype(np.int64)
+            return (np.arange(n) >= BASE_SIZE) * 8 + flags * 2 + unused
+        return np.arange(n)
+
+    def _chosen(self) -> NDArray[np.bool_]:
+        """Which tokens the filter and the kind let pass, by slot."""
+        n = self._size
+        assert self.tokens is not None
+        chosen = _padded(self._passes, n).astype(np.bool_) if self.query else np.ones(n, np.bool_)
+        if self.kind in ("Bytes", "Merges"):
+            chosen &= (np.arange(n) < BASE_SIZE) == (self.kind == "Bytes")
+        elif self.kind in ("White space", "Not UTF-8"):
+            flag = WHITE_SPACE if self.kind == "White space" else NOT_UTF8
+            chosen &= (_padded(self.tokens.flags(), n) & flag) > 0
+        elif self.kind == "Never used":
+            unused = self._uses == 0 if self._uses is not None else np.zeros(n, np.bool_)
+            chosen &= _padded(unused, n).astype(np.bool_)
+        return chosen
+
+    def _replace(self, rows: NDArray[np.int32]) -> None:
+        """Puts other rows in place of these; what is selected stays selected where it still exists."""
+        old = self._rows if self._rows is not None else np.arange(self.rowCount(), dtype=np.int32)
+        if len(old) == len(rows) and bool((old == rows).all()):
+            return
+        size = int(max(old.max(initial=-1), rows.max(initial=-1))) + 1
+        wanted, held = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
+        wanted[rows], held[old] = True, True
+        with self.changes():
+            kept = old[wanted[old]]
+            if len(kept) < len(old):
+                self._permute(np.concatenate([kept, old[~wanted[old]]]))
+                self.beginRemoveRows(QModelIndex(), len(kept), len(old) - 1)
+                self._hold_rows(kept)
+                self.endRemoveRows()
+            if len(kept) < len(rows):
+                self.beginInsertRows(QModelIndex(), len(kept), len(rows) - 1)
+                self._hold_rows(np.concatenate([kept, rows[~held[rows]]]))
+                self.endInsertRows()
+            self._permute(rows)
+
+    def _permute(self, rows: NDArray[np.int32]) -> None:
+        self.reordering.emit()
+        self.layoutAboutToBeChanged.emit()
+        before = self.persistentIndexList()
+        slots = [self.slot_at(index.row()) for index in before]
+        self._hold_rows(rows)
+        after = [self.index(self.row_of(slot), index.column()) for slot, index in zip(slots, before, strict=True)]
+        self.changePersistentIndexList(before, after)
+        self.layoutChanged.emit()
+
+    def _hold_rows(self, rows: NDArray[np.int32]) -> None:
+        self._rows, self._places = rows, None
+
+
+def _padded(values: NDArray, length: int) -> NDArray:
+    """The first `length` values, with zeros where there are fewer."""
+    return np.pad(values[:length], (0, max(length - len(values), 0)))

@@ -1,0 +1,262 @@
+"""The Compression pane: how few tokens the corpus needs, merge after merge, and the playhead that runs along.
+
+Before there is anything to draw it is the place where people are welcomed.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton
+
+from tokstudio.gui.session import Session
+from tokstudio.gui.studio_run import StudioRun
+from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.legend import Entry, Legend
+from tokstudio.gui.widgets.pane import EmptyState, Pane
+from tokstudio.gui.widgets.playhead_bar import PlayheadBar
+from tokstudio.gui.widgets.plot import CurvePlot
+from tokstudio.gui.widgets.welcome import ActionButton, SampleCard, Welcome
+from tokstudio.resources import SAMPLES
+
+_MANY = 100_000  # merges from which on the growing curve is drawn less often
+_SELDOM = 250  # milliseconds
+
+_READY = "Each merge joins the two tokens that stand side by side most often. Press Train and watch."
+_WAITING = "The curve begins with the first merge."
+_OPENED = "Opened from a file: it has merges, but no counts. The playhead works all the same."
+
+
+@dataclass(frozen=True)
+class View:
+    """One way to look at a run: its words on the menu, in the title and on the axis."""
+
+    menu: str
+    title: str
+    axis: str
+
+
+RATIO = View("Bytes per token", "Compression · bytes per token", "bytes per token")
+TOKENS = View("Tokens in corpus", "Compression · tokens in corpus", "tokens")
+COUNT = View("Count of chosen pair", "Compression · count of chosen pair", "times")
+VIEWS = (RATIO, TOKENS, COUNT)
+
+
+class CompressionPane(Pane):
+    """The plot with its playhead; earlier runs stay as thin curves, and a click makes one the active run.
+
+    Args:
+        session: The studio's state.
+        theme: Its looks.
+        actions: The window's actions by id: `open_corpus`, `train` and those that train on a sample.
+    """
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        super().__init__("compression", "Compression")
+        self._session = session
+        self._theme = theme
+        self._seen = False
+        self._view = RATIO
+        self._drawn: dict[int, tuple[object, ...]] = {}
+        self.plot = CurvePlot(theme)
+        self.bar = PlayheadBar(theme)
+        self.legend = Legend(theme)
+        self._make_header()
+        self._make_pages(actions)
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(_SELDOM)
+        self._later.timeout.connect(self._draw)
+
+        self.plot.playheadDragged.connect(session.set_playhead)
+        self.plot.playheadClicked.connect(session.set_playhead)
+        self.plot.curveClicked.connect(self._activate)
+        self.bar.moved.connect(session.set_playhead)
+        self.legend.chosen.connect(self._activate)
+        self.visibilityChanged.connect(self._set_seen)
+        session.merges_added.connect(self._merges_added)
+        session.playhead_changed.connect(self._playhead_changed)
+        for signal in (session.runs_changed, session.training_changed, session.sources_changed):
+            signal.connect(self._changed)
+        self._apply_view()
+        self.catch_up()
+
+    # ---- pictures
+
+    def to_png(self, width: int, height: int, scale: float = 1.0) -> bytes:
+        """The plot as a PNG of `width` by `height`, times `scale`, pixels."""
+        self.catch_up()
+        return self.plot.to_png(width, height, scale)
+
+    def to_svg(self, width: int, height: int) -> bytes:
+        """The plot as an SVG drawing."""
+        self.catch_up()
+        return self.plot.to_svg(width, height)
+
+    # ---- building
+
+    def _make_header(self) -> None:
+        # The legend takes the room that the title leaves.
+        self.header.setStretch(1, 0)
+        self.header.addWidget(self.legend, 1)
+        self.menu = QMenu(self)
+        group = QActionGroup(self.menu)
+        self._choices: dict[QAction, View] = {}
+        for view in VIEWS:
+            action = self.menu.addAction(view.menu)
+            action.setCheckable(True)
+            action.setChecked(view is self._view)
+            group.addAction(action)
+            self._choices[action] = view
+        self.menu.addSeparator()
+        self._log = self.menu.addAction("Log scales")
+        self._log.setCheckable(True)
+        self.menu.triggered.connect(self._choose_view)
+        self.view_button = QToolButton()
+        self.view_button.setText("View")
+        self.view_button.setToolTip("What the curve shows, and on which scales")
+        self.view_button.setAccessibleName("What the curve shows")
+        self.view_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.view_button.setMenu(self.menu)
+        self.view_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.header.addWidget(self.view_button)
+
+    def _make_pages(self, actions: Mapping[str, QAction]) -> None:
+        theme = self._theme
+        cards = [
+            SampleCard(actions[f"sample_train_{sample.key}"], sample.title, sample.description) for sample in SAMPLES
+        ]
+        self.welcome = Welcome(
+            theme,
+            "Watch a tokenizer being made",
+            "Open a text, press Train, and see it fall into fewer and fewer pieces.",
+            ActionButton(actions["open_corpus"], "Open a text…", theme, "open"),
+            "or drop one anywhere. To look at once, train on a sample:",
+            cards,
+        )
+        self.ready = Welcome(theme, "Ready to train", _READY, ActionButton(actions["train"], "Train", theme, "train"))
+        self.waiting, self.opened = EmptyState(_WAITING), EmptyState(_OPENED)
+        self.stack = QStackedWidget()
+        for page in (self.welcome, self.ready, self.waiting, self.opened, self.plot):
+            self.stack.addWidget(page)
+        self.body.addWidget(self.stack, 1)
+        self.body.addWidget(self.bar)
+
+    # ---- keeping up
+
+    def catch_up(self) -> None:
+        """Shows the session as it is now."""
+        self._choose_page()
+        self._draw()
+        self._show_playhead()
+
+    def _set_seen(self, seen: bool) -> None:
+        if seen != self._seen:
+            self._seen = seen
+            if seen:
+                self.catch_up()
+
+    def _changed(self) -> None:
+        if self._seen:
+            self.catch_up()
+
+    def _merges_added(self) -> None:
+        if not self._seen or self._session.active is None:
+            return
+        self._choose_page()
+        if len(self._session.active) < _MANY:
+            self._draw()
+        elif not self._later.isActive():
+            self._later.start()
+        self._show_playhead()
+
+    def _playhead_changed(self) -> None:
+        if self._seen:
+            self._show_playhead()
+
+    def _choose_page(self) -> None:
+        session, run = self._session, self._session.active
+        if run is None:
+            page = self.ready if session.sources else self.welcome
+        elif not run.has_counts:
+            page = self.opened
+        else:
+            page = self.plot if len(run) else self.waiting
+        if page is self.ready:
+            self.ready.sentence.setText(session.obstacle or _READY)
+        if self.stack.currentWidget() is not page:
+            self.stack.setCurrentWidget(page)
+        self.bar.setVisible(run is not None)
+        self.view_button.setVisible(page is self.plot)
+        self.title.setText(self._view.title if page is self.plot else "Compression")
+
+    def _draw(self) -> None:
+        """Draws the curves that are not as they were drawn last."""
+        runs = [run for run in self._session.runs if run.has_counts and len(run)]
+        for key in set(self._drawn) - {run.key for run in runs}:
+            self.plot.remove_curve(key)
+            del self._drawn[key]
+        for run in runs:
+            active = run is self._session.active
+            state = (self._view, len(run), run.ended, run.name, active)
+            if self._drawn.get(run.key) != state:
+                self._drawn[run.key] = state
+                x, y = _curve(run, self._view)
+                self.plot.set_curve(run.key, x, y, run.name, "active" if active else "other")
+        active_first = sorted(runs, key=lambda run: (run is not self._session.active, -run.key))
+        self.legend.set_entries([Entry(run.key, run.name, run is self._session.active) for run in active_first])
+
+    def _show_playhead(self) -> None:
+        run, merges = self._session.active, self._session.playhead
+        length = len(run) if run is not None else 0
+        if self.bar.maximum() != length:
+            self.bar.set_range(length)
+        self.bar.set_value(merges)
+        if run is not None and run.has_counts and length:
+            self.plot.set_playhead(float(merges), _playhead_text(run, merges, self._view))
+        else:
+            self.plot.set_playhead(None, "")
+
+    # ---- what a person does
+
+    def _activate(self, key: object) -> None:
+        for run in self._session.runs:
+            if run.key == key:
+                self._session.activate(run)
+                return
+
+    def _choose_view(self, action: QAction) -> None:
+        self._view = self._choices.get(action, self._view)
+        self._apply_view()
+        self.catch_up()
+
+    def _apply_view(self) -> None:
+        logarithmic = self._log.isChecked()
+        self.plot.set_log(logarithmic, logarithmic)
+        self.plot.set_labels("merges", self._view.axis)
+        self.plot.setAccessibleName(f"Plot: {self._view.menu.lower()} over merges")
+
+
+def _curve(run: StudioRun, view: View) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    if view is RATIO:
+        return run.curve()
+    if view is COUNT:
+        # No pair was chosen before the first merge.
+        return np.arange(1, len(run) + 1, dtype=np.float64), run.count.astype(np.float64)
+    tokens = np.concatenate([[run.tokens_before], run.tokens_after]).astype(np.float64)
+    return np.arange(len(tokens), dtype=np.float64), tokens
+
+
+def _playhead_text(run: StudioRun, merges: int, view: View) -> str:
+    place = f"merge {merges:,}" if merges else "no merges"
+    if view is RATIO:
+        return f"{place}   {run.bytes_per_token(merges):.2f} bytes per token"
+    if view is TOKENS:
+        return f"{place}   {run.tokens_at(merges):,} tokens"
+    return f"{place}   {int(run.count[merges - 1]):,} times" if merges else place

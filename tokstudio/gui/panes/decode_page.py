@@ -1,0 +1,119 @@
+"""The page Decode of the Text pane: ids in, their text out; ids that do not exist are named."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtGui import QAction, QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QSizePolicy
+
+from tokstudio.core.progress import Work
+from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.gui.encoded import Decoded, decode_work
+from tokstudio.gui.panes.text_page import TextPage
+from tokstudio.gui.session import Session
+from tokstudio.gui.theme import Theme
+
+_NAMES = ("tokens", "bytes", "characters", "bytes/token")
+_PLACEHOLDER = "Type or paste ids to see their text: 72 101 108, or [72, 101, 108]."
+_SHOWN = 20_000
+_OUTPUT_HEIGHT = 64
+
+
+class DecodePage(TextPage):
+    """Ids in, text out: as pieces, and as plain text to select and copy."""
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        self._decoded: Decoded | None = None
+        super().__init__(session, theme, actions, _NAMES, _PLACEHOLDER)
+        self.input.setAccessibleName("Ids")
+        self.problem = QLabel()
+        self.problem.setProperty("role", "error")
+        self.problem.setWordWrap(True)
+        self.problem.setMinimumWidth(1)
+        self.problem.hide()
+        self.column.insertWidget(1, self.problem)
+        self.output = QPlainTextEdit()
+        self.output.setReadOnly(True)
+        self.output.setTabChangesFocus(True)
+        self.output.setAccessibleName("Decoded text")
+        self.output.setPlaceholderText("The text appears here.")
+        self.output.setMinimumHeight(30)
+        self.output.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
+        self.column.insertWidget(2, self.output)
+        self._theme = theme
+        theme.changed.connect(self._fit_output)
+        self._fit_output()
+        self._show = actions.get("show_ids")
+        if self._show is not None:
+            self._show.toggled.connect(self.view.set_show_ids)
+            self.view.set_show_ids(self._show.isChecked())
+        self.view.selectionChanged.connect(self.look_at_selected)
+        self.input.edited.connect(self.refresh)
+        self.display_nothing("")
+
+    def make(self, tokenizer: Tokenizer, text: str) -> Work[Decoded]:
+        """Decodes what was written."""
+        return decode_work(tokenizer, text)
+
+    def display(self, result: object) -> None:
+        """Shows the text of the ids that exist, and names those that do not."""
+        assert isinstance(result, Decoded)
+        self._decoded = result
+        self.view.set_tokens(result.data, result.ends, result.ids)
+        self._set_output(result.text)
+        self._set_problem(result.problem)
+        self.set_state("", "")
+        count, size = len(result.ids), len(result.data)
+        ratio = f"{size / count:.2f}" if count else "–"
+        self.figures.set_values((f"{count:,}", f"{size:,}", f"{len(result.text):,}", ratio))
+
+    def display_nothing(self, text: str) -> None:
+        """Shows no text."""
+        self._decoded = None
+        self.view.clear()
+        self._set_output("")
+        self._set_problem("Train or open a tokenizer to decode these ids." if text and not self.session.active else "")
+        self.view.set_placeholder("")
+        self.figures.set_values(("0", "0", "0", "–"))
+
+    def token_at(self, index: int) -> int:
+        """Gives the id of the token with this number."""
+        assert self._decoded is not None
+        return int(self._decoded.ids[index])
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keeps the words of a problem whole."""
+        super().resizeEvent(event)
+        self._fit_problem()
+
+    def copy_ids(self) -> None:
+        """Copies the ids of the selected tokens, or of all."""
+        if self._decoded is not None:
+            self.view.copy_ids()
+
+    def copy(self) -> None:
+        """Copies the selected tokens' text, or where none is selected the whole text."""
+        if self.view.selection() is not None:
+            self.view.copy()
+        elif self._decoded is not None:
+            QGuiApplication.clipboard().setText(self._decoded.text)
+
+    def _fit_output(self) -> None:
+        self.output.setMaximumHeight(self._theme.scaled(_OUTPUT_HEIGHT))
+
+    def _set_output(self, text: str) -> None:
+        # The pieces below show all of it; a field that holds megabytes would stall.
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        if shown != self.output.toPlainText():
+            self.output.setPlainText(shown)
+
+    def _set_problem(self, text: str) -> None:
+        self.problem.setText(text)
+        self.problem.setVisible(bool(text))
+        self._fit_problem()
+
+    def _fit_problem(self) -> None:
+        # A splitter does not ask how high a text of two lines is.
+        self.problem.setMinimumHeight(max(self.problem.heightForWidth(self.width()), 0))

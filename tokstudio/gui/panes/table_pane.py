@@ -1,0 +1,152 @@
+"""What the panes with a table of tokens share: filter, notice, empty state, and the token that is looked at."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QLabel, QStackedWidget
+
+from tokstudio.gui.models.query import HINT, Query
+from tokstudio.gui.models.table import TokenTable
+from tokstudio.gui.session import Session
+from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.filter_edit import FilterEdit
+from tokstudio.gui.widgets.follow_table import FollowTable
+from tokstudio.gui.widgets.pane import EmptyState, Pane
+
+_BUSY_AFTER = 150  # milliseconds before a search says that it goes on
+_NOTICE_STAYS = 6000
+
+
+class TablePane(Pane):
+    """A pane with a table. What it lists, and what moves it, the panes themselves know.
+
+    Args:
+        key: Its name in the saved layout.
+        title: What people call it.
+        session: The studio's state.
+        theme: Its looks.
+        model: The rows.
+        empty: What to say while there are none.
+    """
+
+    def __init__(self, key: str, title: str, session: Session, theme: Theme, model: TokenTable, empty: str) -> None:
+        super().__init__(key, title)
+        self._session = session
+        self._seen = False
+        self.model = model
+        self.table = FollowTable(model, theme, title)
+        self.note = QLabel()
+        self.note.setProperty("role", "muted")
+        self.filter = FilterEdit(theme, f"Filter {title.lower()}", HINT)
+        self.header.addWidget(self.note)
+        self.header.addWidget(self.filter)
+        self._nothing = EmptyState("Nothing passes this filter.")
+        self.stack = QStackedWidget()
+        for page in (EmptyState(empty), self.table, self._nothing):
+            self.stack.addWidget(page)
+        self.body.addWidget(self.stack)
+        self.body.setContentsMargins(4, 0, 4, 4)
+        self._notice = QTimer(self)
+        self._notice.setSingleShot(True)
+        self._notice.timeout.connect(self._count_matches)
+        self._busy = QTimer(self)
+        self._busy.setSingleShot(True)
+        self._busy.setInterval(_BUSY_AFTER)
+        self._busy.timeout.connect(self._say_busy)
+
+        self.filter.textChanged.connect(self._set_filter)
+        self.filter.left.connect(self._go_to_table)
+        self.table.rowChosen.connect(self._choose)
+        self.table.copied.connect(self._say_copied)
+        self.visibilityChanged.connect(self._set_seen)
+        session.token_changed.connect(self._token_changed)
+
+    def focus_filter(self) -> None:
+        """Puts the keyboard into the filter."""
+        self.filter.setFocus()
+        self.filter.selectAll()
+
+    # ---- for the panes
+
+    @property
+    def seen(self) -> bool:
+        """Whether the pane is on screen; hidden ones do no work."""
+        return self._seen
+
+    def catch_up(self) -> None:
+        """Shows the session as it is now."""
+        raise NotImplementedError
+
+    def filtered(self) -> bool:
+        """Whether not all rows are shown."""
+        return bool(self.filter.text())
+
+    def total(self) -> int:
+        """How many rows there would be without a filter."""
+        raise NotImplementedError
+
+    def apply_filter(self, query: Query) -> None:
+        """Hands the filter to the model."""
+        raise NotImplementedError
+
+    def show_matches(self) -> None:
+        """Says how many rows pass, and keeps the looked-at token selected."""
+        self._show_token(scroll=False)
+        self._count_matches()
+
+    def choose_page(self) -> None:
+        """Shows the table, or why there is none."""
+        page = 0 if not self.total() else 1
+        if page and self.filtered() and not self.model.rowCount() and not self.model.searching:
+            page = 2
+        if self.stack.currentIndex() != page:
+            self.stack.setCurrentIndex(page)
+
+    # ---- private
+
+    def _set_seen(self, seen: bool) -> None:
+        if seen != self._seen:
+            self._seen = seen
+            if seen:
+                self.catch_up()
+
+    def _set_filter(self, text: str) -> None:
+        self.apply_filter(Query(text))
+        self.table.verticalScrollBar().setValue(0)
+        self._show_token(scroll=True)
+
+    def _go_to_table(self) -> None:
+        self.table.setFocus()
+        if self.table.current_row < 0 and self.model.rowCount():
+            self.table.setCurrentIndex(self.model.index(0, 0))
+
+    def _choose(self, row: int) -> None:
+        self._session.look_at(self.model.token_at(row))
+
+    def _token_changed(self) -> None:
+        if self._seen:
+            self._show_token(scroll=True)
+
+    def _show_token(self, scroll: bool) -> None:
+        self.table.show_row(self.model.row_of_token(self._session.token), scroll=scroll)
+
+    def _count_matches(self) -> None:
+        self._notice.stop()
+        if self.model.searching:
+            # What is found at once needs no words.
+            if not self._busy.isActive():
+                self._busy.start()
+        else:
+            self._busy.stop()
+            self.note.setText(f"{self.model.rowCount():,} of {self.total():,}" if self.filtered() else "")
+        self.choose_page()
+
+    def _say_busy(self) -> None:
+        if self.model.searching:
+            self.note.setText("Working…")
+
+    def _say_copied(self, rows: int, selected: int) -> None:
+        if rows < selected:
+            self.note.setText(f"Copied the first {rows:,} of {selected:,} rows.")
+            self._notice.start(_NOTICE_STAYS)

@@ -1,0 +1,231 @@
+"""The Text pane: a text in tokens and ids in text, at the playhead, with the switch between the two.
+
+What each page shows is `encode_page.py` and `decode_page.py`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, QSize, Qt
+from PySide6.QtGui import QAction, QDragEnterEvent, QDragMoveEvent, QDropEvent, QResizeEvent
+from PySide6.QtWidgets import QLabel, QMenu, QStackedWidget, QTabBar, QToolButton, QWidget
+
+from tokstudio.core.errors import CorpusError
+from tokstudio.core.progress import Work
+from tokstudio.core.readers import read_source
+from tokstudio.gui.encoded import LONGEST, text_work
+from tokstudio.gui.icons import icon
+from tokstudio.gui.latest import Latest
+from tokstudio.gui.panes.decode_page import DecodePage
+from tokstudio.gui.panes.encode_page import EncodePage
+from tokstudio.gui.panes.text_page import TextPage
+from tokstudio.gui.session import Session
+from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.pane import Pane
+from tokstudio.resources import DEMO_SENTENCES
+
+_ICON = 16
+_ROLES = {"": "muted", "busy": "muted", "good": "good", "bad": "error"}
+_ICONS = {"good": "check", "bad": "cross"}
+# The room of the header is dear: smaller than the tabs of a page.
+_TABS = "QTabBar::tab { padding: 2px 7px 3px 7px; }"
+
+
+class TextPane(Pane):
+    """Encode and Decode.
+
+    Args:
+        session: The state of the studio.
+        theme: Colours and fonts.
+        actions: The window's actions, by id; `show_white_space` and `show_ids` are used.
+    """
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        super().__init__("text", "Text")
+        self._session = session
+        self._theme = theme
+        self.encode = EncodePage(session, theme, actions)
+        self.decode = DecodePage(session, theme, actions)
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.encode)
+        self.pages.addWidget(self.decode)
+        self.body.addWidget(self.pages)
+        self._files = Latest(session, self)
+        self._files.done.connect(self._take_file)
+        self._files.failed.connect(self._file_failed)
+        self._target: TextPage = self.encode
+        self.setAcceptDrops(True)
+        self._build_header(actions)
+        for page in (self.encode, self.decode):
+            page.state_changed.connect(self._show_state)
+        theme.changed.connect(self._show_state)
+        self._show_state()
+
+    @property
+    def page(self) -> EncodePage | DecodePage:
+        """The page that is shown."""
+        return self.decode if self.pages.currentWidget() is self.decode else self.encode
+
+    def copy(self) -> None:
+        """Copies the text of the selected tokens, or all of it."""
+        self.page.copy()
+
+    def copy_ids(self) -> None:
+        """Copies the ids of the selected tokens, or of all."""
+        self.page.copy_ids()
+
+    def sizeHint(self) -> QSize:
+        """Gives room for a few rows of tokens."""
+        return QSize(380, 460)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leaves out of the header what has no room."""
+        super().resizeEvent(event)
+        self._fit_header()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Takes one file: its text."""
+        if _file_in(event.mimeData()) is not None:
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        """Takes it anywhere."""
+        if _file_in(event.mimeData()) is not None:
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Reads the file in the background and shows its text."""
+        path = _file_in(event.mimeData())
+        if path is not None:
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+            self.open_file(path)
+
+    def open_file(self, path: Path) -> None:
+        """Reads a file in the background; its text becomes that of the page that is shown now."""
+        self._target = self.page
+        self._target.tell(f"Reading {path.name}…")
+        self._files.run(lambda: _read_work(path))
+
+    def _build_header(self, actions: Mapping[str, QAction]) -> None:
+        self.tabs = QTabBar()
+        self.tabs.setStyleSheet(_TABS)
+        self.tabs.setExpanding(False)
+        self.tabs.setAccessibleName("Encode or decode")
+        self.tabs.addTab("Encode")
+        self.tabs.addTab("Decode")
+        self.tabs.setTabToolTip(0, "A text in tokens")
+        self.tabs.setTabToolTip(1, "Ids as a text")
+        self.tabs.currentChanged.connect(self._turn_to)
+        self.header.insertWidget(1, self.tabs)
+        self.state_icon, self.state_label = QLabel(), QLabel()
+        self.header.addWidget(self.state_icon)
+        self.header.addWidget(self.state_label)
+        self._toggles = [self._toggle(actions[name]) for name in ("show_white_space", "show_ids") if name in actions]
+        self.samples = QToolButton()
+        self.samples.setIcon(icon("text", self._theme, "muted"))
+        self.samples.setToolTip("Samples: a sentence in another language")
+        self.samples.setAccessibleName("Samples")
+        self.samples.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self.samples)
+        for name, sentence in DEMO_SENTENCES:
+            entry = menu.addAction(name)
+            entry.setData(sentence)
+        menu.triggered.connect(self._take_sample)
+        self.samples.setMenu(menu)
+        self.header.addWidget(self.samples)
+        for button in (*self._toggles, self.samples):
+            button.setIconSize(QSize(_ICON, _ICON))
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        for widget in (self.state_label, *self._toggles):
+            widget.setMinimumWidth(1)  # else what is shown now would keep the pane from becoming narrower
+        self.header.setSpacing(4)
+        order: list[QWidget] = [self.tabs, *self._toggles, self.samples]
+        order += [self.encode.input, self.encode.view, self.encode.ids]
+        order += [self.decode.input, self.decode.output, self.decode.view]
+        for one, other in pairwise(order):
+            QWidget.setTabOrder(one, other)
+
+    def _toggle(self, action: QAction) -> QToolButton:
+        button = QToolButton()
+        button.setDefaultAction(action)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
+        button.setAccessibleName(action.text().replace("&", ""))
+        self.header.addWidget(button)
+        return button
+
+    def _turn_to(self, index: int) -> None:
+        self.pages.setCurrentIndex(index)
+        self._show_state()
+
+    def _take_sample(self, entry: QAction) -> None:
+        self.tabs.setCurrentIndex(0)
+        self.encode.take_text(str(entry.data()))
+
+    def _show_state(self) -> None:
+        kind, words = self.page.state
+        self.state_label.setText(words)
+        role = _ROLES[kind]
+        if self.state_label.property("role") != role:
+            self.state_label.setProperty("role", role)
+            self.state_label.style().unpolish(self.state_label)
+            self.state_label.style().polish(self.state_label)
+        drawn = _ICONS.get(kind)
+        side = self._theme.scaled(13)
+        if drawn is not None:
+            self.state_icon.setPixmap(icon(drawn, self._theme, role).pixmap(QSize(side, side), self.devicePixelRatio()))
+            said = "Round trip: decoding the ids gives the text back." if kind == "good" else f"Round trip {words}."
+            self.state_icon.setToolTip(said)
+            self.state_label.setToolTip(said)
+            self.state_icon.setAccessibleName(said)
+        self.state_icon.setVisible(drawn is not None)
+        self._fit_header()
+
+    def _fit_header(self) -> None:
+        """Shows the switches and the words of the mark where there is room; both are elsewhere as well."""
+        toggles = sum(button.sizeHint().width() + 4 for button in self._toggles)
+        words = self.state_label.sizeHint().width() + 4 if self.state_label.text() else 0
+        mark = self._theme.scaled(13) + 4
+        fixed = (self.title, self.tabs, self.samples)
+        room = self.width() - 24 - 16 - mark - sum(widget.sizeHint().width() + 4 for widget in fixed)
+        self.state_label.setVisible(bool(words) and (words <= room or self.page.state[0] == "busy"))
+        shown = words + toggles <= room
+        for button in self._toggles:
+            button.setVisible(shown)
+
+    def _take_file(self, read: tuple[str, bool, str]) -> None:
+        text, lossless, name = read
+        self._target.tell_shortened()
+        self._target.take_text(text)
+        if not lossless:
+            self._target.tell(f"{name}: what is not UTF-8 is shown as U+FFFD.", "warning")
+
+    def _file_failed(self, error: Exception) -> None:
+        self._target.tell(str(error), "error")
+
+
+def _file_in(data: QMimeData) -> Path | None:
+    """The file that is dragged, if it is one on this machine."""
+    urls = data.urls() if data.hasUrls() else []
+    return Path(urls[0].toLocalFile()) if len(urls) == 1 and urls[0].isLocalFile() else None
+
+
+def _read_work(path: Path) -> Work[tuple[str, bool, str]]:
+    """Reads a text; CorpusError where that cannot be."""
+    try:
+        size = path.stat().st_size
+    except OSError:
+        size = 0  # what is wrong with it, reading says best
+    if size > LONGEST:
+        raise CorpusError(
+            f"{path.name}: too long to be shown in tokens: {size / 1e6:,.0f} MB, and at most {LONGEST // 1_000_000} MB."
+        )
+    source = yield from read_source(path)
+    text, lossless = yield from text_work(source.data)
+    return text, lossless, path.name

@@ -1,0 +1,84 @@
+"""A row of large numbers, each over what it counts; two rows where the room is narrow."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+
+_GAP = 12
+
+
+class Figures(QWidget):
+    """Numbers side by side.
+
+    Args:
+        names: What each number counts, in the plural.
+        parent: The owner.
+    """
+
+    def __init__(self, names: Sequence[str], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._names = tuple(names)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(_GAP)
+        self._grid.setVerticalSpacing(4)
+        self._cells: list[QWidget] = []
+        self._numbers: list[QLabel] = []
+        for name in self._names:
+            self._add(name)
+        self._columns = 0
+        self._arrange()
+
+    def set_values(self, values: Sequence[str]) -> None:
+        """Shows one text a name."""
+        for label, name, value in zip(self._numbers, self._names, values, strict=True):
+            if label.text() != value:
+                label.setText(value)
+                label.setAccessibleName(f"{name}: {value}")
+        self._arrange()
+
+    def values(self) -> tuple[str, ...]:
+        """Gives what is shown."""
+        return tuple(label.text() for label in self._numbers)
+
+    def minimumSizeHint(self) -> QSize:
+        """Gives the width of two columns: what is narrower than one row becomes two."""
+        widest = max(cell.minimumSizeHint().width() for cell in self._cells)
+        return QSize(2 * widest + _GAP, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Puts the numbers into as many rows as they need."""
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _add(self, name: str) -> None:
+        cell = QWidget()
+        column = QVBoxLayout(cell)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        number, caption = QLabel("–"), QLabel(name)
+        number.setProperty("role", "figure")
+        caption.setProperty("role", "muted")
+        column.addWidget(number)
+        column.addWidget(caption)
+        self._cells.append(cell)
+        self._numbers.append(number)
+
+    def _arrange(self) -> None:
+        # Equal columns: the widest cell says whether one row is enough.
+        widest = max(cell.sizeHint().width() for cell in self._cells)
+        count = len(self._cells)
+        columns = count if count * widest + (count - 1) * _GAP <= self.width() else (count + 1) // 2
+        if columns == self._columns:
+            return
+        self._columns = columns
+        for index, cell in enumerate(self._cells):
+            self._grid.addWidget(cell, index // columns, index % columns)
+        for column in range(count):
+            self._grid.setColumnStretch(column, 1 if column < columns else 0)

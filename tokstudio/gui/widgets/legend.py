@@ -1,0 +1,136 @@
+"""The names of curves in one line; what does not fit is in a menu."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QAction, QColor, QFontMetrics, QPainter, QPen, QPixmap, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
+
+if TYPE_CHECKING:
+    from tokstudio.gui.theme import Theme
+
+_LONGEST_NAME = 110
+_SWATCH = QSize(14, 14)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One curve: what `chosen` calls it, its name, and whether it is the active one."""
+
+    key: Hashable
+    name: str
+    active: bool = False
+
+
+class Legend(QWidget):
+    """Names of curves to click; `chosen` carries the key of one that is not active."""
+
+    chosen = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._entries: tuple[Entry, ...] = ()
+        self._buttons: list[QToolButton] = []
+        self._menu = QMenu(self)
+        self._menu.triggered.connect(self._choose_action)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(0)
+        self._more = QToolButton()
+        self._more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._more.setMenu(self._menu)
+        self._more.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._row.addStretch(1)
+        self._row.addWidget(self._more)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.setMinimumWidth(0)
+        self.setAccessibleName("Curves")
+        theme.changed.connect(self._rebuild)
+        self._rebuild()
+
+    def set_entries(self, entries: Sequence[Entry]) -> None:
+        """Shows these names, the first ones first where there is little room."""
+        if tuple(entries) != self._entries:
+            self._entries = tuple(entries)
+            self._rebuild()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Shows as many names as fit."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def minimumSizeHint(self) -> QSize:
+        """Room for the menu."""
+        return QSize(self._more.sizeHint().width() if len(self._entries) > 1 else 0, self._more.sizeHint().height())
+
+    def _rebuild(self) -> None:
+        for button in self._buttons:
+            self._row.removeWidget(button)
+            button.hide()
+            button.deleteLater()
+        self._menu.clear()
+        # One curve alone needs no name.
+        shown = self._entries if len(self._entries) > 1 else ()
+        self._buttons = [self._button(entry) for entry in shown]
+        for place, button in enumerate(self._buttons):
+            self._row.insertWidget(place + 1, button)
+        for entry in shown:
+            action = self._menu.addAction(self._swatch(entry.active), entry.name.replace("&", "&&"))
+            action.setData(entry.key)
+        self.updateGeometry()
+        self._fit()
+
+    def _button(self, entry: Entry) -> QToolButton:
+        button = QToolButton()
+        metrics = QFontMetrics(self.font())
+        name = metrics.elidedText(entry.name, Qt.TextElideMode.ElideRight, _LONGEST_NAME)
+        button.setText(name.replace("&", "&&"))
+        button.setIcon(self._swatch(entry.active))
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.setToolTip(f"{entry.name}: the active run" if entry.active else f"Show {entry.name}")
+        button.setAccessibleName(button.toolTip())
+        button.setProperty("key", entry.key)
+        button.clicked.connect(self._choose_button)
+        return button
+
+    def _fit(self) -> None:
+        room = self.width()
+        widths = [button.sizeHint().width() for button in self._buttons]
+        fitting = len(widths)
+        if sum(widths) > room:
+            room -= self._more.sizeHint().width()
+            fitting = 0
+            while fitting < len(widths) and sum(widths[: fitting + 1]) <= room:
+                fitting += 1
+        hidden = len(widths) - fitting
+        self._more.setVisible(hidden > 0)
+        self._more.setText(f"{hidden} more" if fitting else f"{hidden} runs")
+        for place, (button, action) in enumerate(zip(self._buttons, self._menu.actions(), strict=True)):
+            button.setVisible(place < fitting)
+            action.setVisible(place >= fitting)
+
+    def _swatch(self, active: bool) -> QPixmap:
+        palette, ratio = self._theme.palette, self.devicePixelRatioF()
+        picture = QPixmap(_SWATCH * ratio)
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(Qt.GlobalColor.transparent)
+        with QPainter(picture) as painter:
+            colour = QColor(palette.accent if active else palette.muted)
+            painter.setPen(QPen(colour, 2.4 if active else 1.2))
+            painter.drawLine(1, _SWATCH.height() // 2, _SWATCH.width() - 2, _SWATCH.height() // 2)
+        return picture
+
+    def _choose_button(self) -> None:
+        button = self.sender()
+        if isinstance(button, QToolButton):
+            self.chosen.emit(button.property("key"))
+
+    def _choose_action(self, action: QAction) -> None:
+        self.chosen.emit(action.data())

@@ -1,0 +1,147 @@
+"""A field for a text of any length: one that is too long to be edited without a stall is shown by its beginning.
+
+The field keeps the whole text; what is done with it is its owner's matter.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from PySide6.QtCore import QMimeData, QSize, Signal
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QTextCursor
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
+
+_LONGEST_EDITED = 1_000_000
+_LONGEST_LINE = 50_000  # a line is laid out anew at every key: some 10 ms
+_SHOWN = 100_000
+_SHOWN_OF_LONG_LINE = 10_000
+_PARAGRAPH = "\u2029"
+
+
+class TextInput(QPlainTextEdit):
+    """A text to type, paste or drop. Files that are dropped on it go to its owner.
+
+    Args:
+        parent: The owner.
+    """
+
+    #: The person has changed the text.
+    edited = Signal()
+    #: Whether all of the text is shown has changed.
+    shortened_changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._text = ""
+        self._shortened = False
+        self._setting = False
+        self.setTabChangesFocus(True)
+        self.textChanged.connect(self._take)
+
+    @property
+    def shortened(self) -> bool:
+        """Whether only the beginning is shown, and cannot be edited."""
+        return self._shortened
+
+    @property
+    def shown(self) -> int:
+        """How many characters are shown."""
+        return len(_beginning(self._text)) if self._shortened else len(self._text)
+
+    def text(self) -> str:
+        """Gives the whole text, exactly as it was set until the person edits it."""
+        return self._text
+
+    def set_text(self, text: str) -> None:
+        """Replaces the text, as one step that can be undone where it is short."""
+        if text == self._text:
+            return
+        self._text = text
+        shortened = _too_long(text)
+        self._setting = True
+        try:
+            if shortened or self._shortened:
+                self.setPlainText(_beginning(text) if shortened else text)
+            else:
+                self._replace_all(text)
+        finally:
+            self._setting = False
+        if shortened != self._shortened:
+            self._shortened = shortened
+            self.setReadOnly(shortened)
+            self.shortened_changed.emit()
+
+    def sizeHint(self) -> QSize:
+        """Gives room for some four lines."""
+        return QSize(240, self.fontMetrics().lineSpacing() * 4 + 20)
+
+    def minimumSizeHint(self) -> QSize:
+        """Gives room for one line."""
+        return QSize(80, self.fontMetrics().lineSpacing() + 20)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        """Inserts plain text; one that is too long is kept beside the field rather than in it."""
+        pasted = source.text()
+        if len(pasted) < _LONGEST_LINE and len(self._text) + len(pasted) <= _LONGEST_EDITED:
+            self.textCursor().insertText(pasted)
+            self.ensureCursorVisible()
+            return
+        cursor, text = self.textCursor(), self._raw()
+        begin, end = (_characters(text, place) for place in (cursor.selectionStart(), cursor.selectionEnd()))
+        self.set_text(text[:begin] + pasted + text[end:])
+        self.edited.emit()
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        """Takes text alone: files are for the owner."""
+        return source.hasText() and not source.hasUrls()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Leaves files to the owner."""
+        if event.mimeData().hasUrls():
+            event.ignore()
+        else:
+            super().dragEnterEvent(event)
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        """Leaves files to the owner."""
+        if event.mimeData().hasUrls():
+            event.ignore()
+        else:
+            super().dragMoveEvent(event)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Leaves files to the owner."""
+        if event.mimeData().hasUrls():
+            event.ignore()
+        else:
+            super().dropEvent(event)
+
+    def _replace_all(self, text: str) -> None:
+        cursor = QTextCursor(self.document())
+        cursor.select(QTextCursor.SelectionType.Document)
+        cursor.insertText(text)
+        self.moveCursor(QTextCursor.MoveOperation.Start)
+
+    def _take(self) -> None:
+        if not self._setting:
+            self._text = self._raw()
+            self.edited.emit()
+
+    def _raw(self) -> str:
+        # `toPlainText` would turn every non-breaking space into a space.
+        return self.document().toRawText().replace(_PARAGRAPH, "\n")
+
+
+def _too_long(text: str) -> bool:
+    if len(text) > _LONGEST_EDITED:
+        return True
+    return len(text) > _LONGEST_LINE and max(map(len, text.split("\n"))) > _LONGEST_LINE
+
+
+def _beginning(text: str) -> str:
+    shown = text[:_SHOWN]
+    return shown[:_SHOWN_OF_LONG_LINE] if max(map(len, shown.split("\n"))) > _SHOWN_OF_LONG_LINE else shown
+
+
+def _characters(text: str, units: int) -> int:
+    """Gives how many characters of `text` its first `units` UTF-16 units are, in which Qt counts."""
+    return len(text.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "surrogatepass"))

@@ -1,0 +1,190 @@
+"""Tokens as words on one line: white space marked, control characters named, what is no text as its bytes.
+
+`token_view.py` draws whole texts; this is for a single token among other words.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+from PySide6.QtCore import QPointF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QTextCharFormat, QTextLayout
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.pieces import describe, hexadecimal
+
+# As tables write them.
+_MARKS = {" ": "·", "\n": "⏎", "\r": "␍", "\t": "⇥"}
+_OTHER_SPACE = "␣"
+_SHORT_NAMES = (
+    *("NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "TAB", "LF", "VT", "FF", "CR", "SO", "SI"),
+    *("DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC", "FS", "GS", "RS", "US"),
+)
+_LONG_NAMES = (
+    *("null", "start of heading", "start of text", "end of text", "end of transmission", "enquiry", "acknowledge"),
+    *("bell", "backspace", "tab", "line feed", "vertical tab", "form feed", "carriage return", "shift out"),
+    *("shift in", "data link escape", "device control one", "device control two", "device control three"),
+    *("device control four", "negative acknowledge", "synchronous idle", "end of transmission block", "cancel"),
+    *("end of medium", "substitute", "escape", "file separator", "group separator", "record separator"),
+    "unit separator",
+)
+_ELLIPSIS = "…"
+
+
+def segments(raw: bytes) -> list[tuple[str, bool]]:
+    r"""Gives a token as stretches to be shown, and whether each is a sign for something rather than text.
+
+    `b" a\n"` -> `[("·", True), ("a", False), ("⏎", True)]`; `b"\x1b"` -> `[("ESC", True)]`; `b"\xe2\x80"` ->
+    `[("E2 80", False)]`.
+    """
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return [(hexadecimal(raw), False)]
+    signs = [_sign(character) for character in text]
+    if not any(signs) and describe(raw)[1] == "bytes":
+        return [(hexadecimal(raw), False)]  # nothing in it could be seen
+    result: list[tuple[str, bool]] = []
+    for character, sign in zip(text, signs, strict=True):
+        if result and result[-1][1] == bool(sign):
+            result[-1] = (result[-1][0] + (sign or character), bool(sign))
+        else:
+            result.append((sign or character, bool(sign)))
+    return result
+
+
+def token_label(raw: bytes, longest: int | None = None) -> str:
+    r"""Gives a token as one plain line: `b" a\n"` -> `"·a⏎"`. Longer ones than `longest` end in "…"."""
+    text = "".join(part for part, _ in segments(raw))
+    return text if longest is None or len(text) <= longest else text[: longest - 1] + _ELLIPSIS
+
+
+def meaning(raw: bytes) -> str:
+    r"""Says what a token of one byte or one character is; "" for others.
+
+    `b" "` -> `"byte 20: space"`, `b"\xe2"` -> `"byte E2: the first of a 3-byte character"`, `b"\xe2\x80"` ->
+    `"not UTF-8 alone: it cuts a character"`.
+    """
+    if len(raw) == 1:
+        return f"byte {raw.hex().upper()}: {_meaning_of_byte(raw[0])}"
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return "not UTF-8 alone: it cuts a character"
+    return f"U+{ord(text):04X} {unicodedata.name(text, '').lower()}".strip() if len(text) == 1 else ""
+
+
+def _meaning_of_byte(byte: int) -> str:
+    if byte < 0x20:
+        return _LONG_NAMES[byte]
+    if byte < 0x80:
+        return unicodedata.name(chr(byte), "delete").lower()
+    if byte < 0xC0:
+        return "inside a character, never its first"
+    for first, after, size in ((0xC2, 0xE0, 2), (0xE0, 0xF0, 3), (0xF0, 0xF5, 4)):
+        if first <= byte < after:
+            return f"the first of a {size}-byte character"
+    return "never in UTF-8"
+
+
+def _sign(character: str) -> str:
+    if character in _MARKS:
+        return _MARKS[character]
+    if ord(character) < 0x20:
+        return _SHORT_NAMES[ord(character)]
+    if 0x7F <= ord(character) < 0xA0:
+        return "DEL" if character == "\x7f" else f"{ord(character):02X}"
+    return _OTHER_SPACE if character.isspace() else ""
+
+
+class TokenLabel(QWidget):
+    """One token in large type, its signs muted, cut with "…" where the room ends.
+
+    Args:
+        theme: Its colours and font; followed while it changes.
+        size: Of the type, in pixels beside body text of 13.
+        parent: The owner.
+    """
+
+    def __init__(self, theme: Theme, size: int, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._size = size
+        self._segments: list[tuple[str, bool]] = []
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        theme.changed.connect(self._follow_theme)
+
+    def set_token(self, raw: bytes) -> None:
+        """Shows a token."""
+        self._segments = segments(raw)
+        self.setAccessibleName(self.text())
+        self.setToolTip("")
+        self.updateGeometry()
+        self.update()
+
+    def text(self) -> str:
+        """Gives what is shown, uncut."""
+        return "".join(part for part, _ in self._segments)
+
+    def sizeHint(self) -> QSize:
+        """Gives the room of the whole token."""
+        metrics = QFontMetricsF(self._font())
+        return QSize(round(metrics.horizontalAdvance(self.text())) + 2, round(metrics.height()))
+
+    def minimumSizeHint(self) -> QSize:
+        """Gives room for a few characters."""
+        return QSize(60, self.sizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draws the token; an error goes to the hook, never into Qt."""
+        try:
+            with QPainter(self) as painter:
+                painter.setPen(QColor(self._theme.palette.text))
+                layout = self._layout()
+                height = layout.boundingRect().height()
+                layout.draw(painter, QPointF(0, (self.height() - height) / 2))
+        except Exception as error:  # an exception that leaves an override ends Qt's event loop
+            sys.excepthook(type(error), error, error.__traceback__)
+
+    def _layout(self) -> QTextLayout:
+        font, text = self._font(), self.text()
+        shown = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, self.width())
+        layout = QTextLayout(shown, font)
+        layout.setFormats(self._signs(_units(shown)))
+        layout.beginLayout()
+        line = layout.createLine()
+        if line.isValid():
+            line.setLineWidth(100_000)
+        layout.endLayout()
+        return layout
+
+    def _signs(self, limit: int) -> list[QTextLayout.FormatRange]:
+        muted = QTextCharFormat()
+        muted.setForeground(QColor(self._theme.palette.muted))
+        ranges: list[QTextLayout.FormatRange] = []
+        place = 0
+        for part, is_sign in self._segments:
+            size = _units(part)
+            if is_sign and place < limit:
+                one = QTextLayout.FormatRange()
+                one.start, one.length, one.format = place, min(size, limit - place), muted
+                ranges.append(one)
+            place += size
+        return ranges
+
+    def _font(self) -> QFont:
+        font = self._theme.monospace_font(self._size)
+        font.setWeight(QFont.Weight.DemiBold)
+        return font
+
+    def _follow_theme(self) -> None:
+        self.updateGeometry()
+        self.update()
+
+
+def _units(text: str) -> int:
+    """Gives the length in UTF-16 units, in which Qt counts."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
