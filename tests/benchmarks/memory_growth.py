@@ -60,7 +60,7 @@ def main() -> None:
     rows = []
     with texts(chosen, "mixed_10mb.txt", "mixed_100mb.txt") as (small, large):
         if chosen.bytes:
-            small.write_bytes(small.read_bytes()[: chosen.bytes // 10])
+            small.write_bytes(small.read_bytes()[: chosen.bytes // 10].decode(errors="ignore").encode())
         for name, limits in {
             f"size {size:,}": {"vocabulary_size": size},
             f"size {size:,}, frequency 2": {"vocabulary_size": size, "min_frequency": 2},

@@ -13,7 +13,7 @@ from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.gui.panes.compression import CompressionPane
 from tokstudio.gui.session import Session, Settings
 from tokstudio.gui.theme import Theme
-from tokstudio.gui.widgets.legend import Entry
+from tokstudio.gui.widgets.legend import Entry, Legend
 from tokstudio.resources import SAMPLES, sample_text
 
 PATIENCE = 60_000  # the first training of a test run compiles
@@ -195,6 +195,20 @@ def test_a_legend_without_room_puts_names_into_a_menu(qtbot, pane):
     with qtbot.waitSignal(legend.chosen) as chosen:
         listed[-1].trigger()
     assert chosen.args == [39]
+
+
+@pytest.mark.parametrize("width", [120, 260, 420])
+def test_a_legend_shows_each_name_once_however_it_is_resized(qtbot, width):
+    legend = Legend(Theme("light"))
+    qtbot.addWidget(legend)
+    legend.set_entries([Entry(key, f"Run {key}", key == 1) for key in range(1, 5)])
+    legend.show()
+    for step in (500, width, 90, width):
+        legend.resize(step, 40)
+        shown = [one.text() for one in legend._buttons if one.isVisible()]
+        listed = [action.text() for action in legend._menu.actions() if action.isVisible()]
+        assert shown + listed == ["Run 1", "Run 2", "Run 3", "Run 4"]
+        assert legend._more.isVisible() == bool(listed)
 
 
 def test_a_tokenizer_from_a_file_has_a_playhead_but_no_curve(pane, trained):

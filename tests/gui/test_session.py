@@ -66,7 +66,9 @@ def test_stepping_pausing_and_resuming_change_no_merge(qtbot, session):
     session.set_settings(Settings(vocabulary_size=300))
     for steps in range(1, 4):
         session.step()
-        qtbot.waitUntil(lambda steps=steps: session.active is not None and len(session.active) == steps, timeout=PATIENCE)
+        qtbot.waitUntil(
+            lambda steps=steps: session.active is not None and len(session.active) == steps, timeout=PATIENCE
+        )
         qtbot.waitUntil(lambda: session.state == "paused")
     session.resume()
     session.pause()

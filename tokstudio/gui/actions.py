@@ -104,7 +104,9 @@ class Spec:
 SPECS: tuple[Spec, ...] = (
     Spec("open_corpus", "&Open Corpus…", "Add text files to the corpus.", (_Key.Open,), "open"),
     Spec("open_folder", "Open &Folder…", "Add all text files of a folder to the corpus.", ("Ctrl+Alt+O",), "folder"),
-    Spec("paste_corpus", "&Paste as Corpus", "Add the text on the clipboard to the corpus.", ("Ctrl+Shift+V",), "paste"),
+    Spec(
+        "paste_corpus", "&Paste as Corpus", "Add the text on the clipboard to the corpus.", ("Ctrl+Shift+V",), "paste"
+    ),
     Spec("sample_article", "&How Tokenizers Work", "Add an English article of 30 kB to the corpus.", icon="text"),
     Spec("sample_scripts", "One Story in &Eight Scripts", "Add a small text in eight scripts.", icon="text"),
     Spec("sample_python", "A &Python Program", "Add a short Python program.", icon="text"),

@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 from types import TracebackType
 
-from PySide6.QtCore import QLoggingCategory, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QLoggingCategory, QObject, Qt, QTemporaryDir, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
 from tokstudio import __version__
@@ -41,8 +41,13 @@ class CrashHook(QObject):
 
     def install(self) -> None:
         """Takes over the hooks of Python and of its threads."""
+        self._before = sys.excepthook, threading.excepthook
         sys.excepthook = self._hook
         threading.excepthook = self._thread_hook
+
+    def remove(self) -> None:
+        """Gives the hooks back."""
+        sys.excepthook, threading.excepthook = self._before
 
     def _hook(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if not isinstance(error, Exception):
@@ -82,14 +87,21 @@ class Studio(QObject):
         """Shows the window, and loads the compiled loops behind it."""
         self.window.show()
         # Two turns of the event loop: the first paints.
-        QTimer.singleShot(0, self, self._shown)
+        QTimer.singleShot(0, self.window, self._shown)
+
+    def close(self) -> None:
+        """Takes everything down, once the window is closed."""
+        self.session.close()
+        self.window.deleteLater()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
     def _shown(self) -> None:
-        QTimer.singleShot(0, self, self._answers)
+        QTimer.singleShot(0, self.window, self._answers)
 
     def _answers(self) -> None:
-        _log.info("The window answers.")
-        self.session.start_job(prepare_work)
+        if self.window.isVisible():
+            _log.info("The window answers.")
+            self.session.start_job(prepare_work)
 
 
 class Demo(QObject):
@@ -157,16 +169,16 @@ def run(files: list[Path], *, demo: bool = False, screenshot: Path | None = None
     hook = CrashHook()
     hook.install()
     # A picture is to look the same everywhere: it neither reads nor changes what the person has set.
-    preferences = Preferences(Path(os.devnull)) if screenshot is not None else None
-    studio = Studio(application, preferences)
+    passing = QTemporaryDir() if screenshot is not None else None
+    studio = Studio(application, Preferences(Path(passing.path()) / "settings.ini") if passing is not None else None)
     hook.caught.connect(studio.session.report, Qt.ConnectionType.QueuedConnection)
     studio.show()
     shown = Demo(studio, sample, screenshot) if demo else None
     if files:
         studio.window.commands.open_paths(files)
     code = application.exec()
-    studio.session.close()
-    studio.window.deleteLater()
+    hook.remove()
+    studio.close()
     return shown.code if shown is not None and shown.code else code
 
 

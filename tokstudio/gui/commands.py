@@ -33,20 +33,45 @@ _PLOT_SIZE = (1600, 900)
 class PlotPicture(Protocol):
     """Whoever can draw the plot for a file."""
 
-    def to_png(self, width: int, height: int, scale: float) -> bytes: ...
-    def to_svg(self, width: int, height: int) -> bytes: ...
+    def to_png(self, width: int, height: int, scale: float) -> bytes:
+        """A picture of so many pixels, times `scale`."""
+        ...
+
+    def to_svg(self, width: int, height: int) -> bytes:
+        """A drawing that scales."""
+        ...
 
 
 class Views(Protocol):
     """What the actions need of the window."""
 
-    def plot(self) -> PlotPicture: ...
-    def focus_filter(self) -> None: ...
-    def copy_ids(self) -> None: ...
-    def reset_layout(self) -> None: ...
-    def show_shortcuts(self) -> None: ...
-    def show_about(self) -> None: ...
-    def close(self) -> bool: ...
+    def plot(self) -> PlotPicture:
+        """Who draws the plot for a file."""
+        ...
+
+    def focus_filter(self) -> None:
+        """Puts the keyboard into the filter of the table that is shown."""
+        ...
+
+    def copy_ids(self) -> None:
+        """Copies the ids of the selected tokens of the text."""
+        ...
+
+    def reset_layout(self) -> None:
+        """Puts every pane back where it belongs."""
+        ...
+
+    def show_shortcuts(self) -> None:
+        """Lists every key."""
+        ...
+
+    def show_about(self) -> None:
+        """Says version and licence."""
+        ...
+
+    def close(self) -> bool:
+        """Closes the window, unless the person would rather not."""
+        ...
 
 
 class Commands(QObject):
@@ -55,7 +80,13 @@ class Commands(QObject):
     done = Signal(str)
 
     def __init__(
-        self, session: Session, theme: Theme, preferences: Preferences, choosers: Choosers, views: Views, parent: QObject
+        self,
+        session: Session,
+        theme: Theme,
+        preferences: Preferences,
+        choosers: Choosers,
+        views: Views,
+        parent: QObject,
     ) -> None:
         super().__init__(parent)
         self._session = session
@@ -215,7 +246,9 @@ class Commands(QObject):
 
     def export_classic(self) -> None:
         """Writes the classic pair."""
-        self._export("classic", self._choosers.open_folder("Export vocabulary.json and merges.json into", self._folder()))
+        self._export(
+            "classic", self._choosers.open_folder("Export vocabulary.json and merges.json into", self._folder())
+        )
 
     def export_huggingface(self) -> None:
         """Writes tokenizer.json."""
@@ -347,9 +380,7 @@ class Commands(QObject):
         sample = run.corpus.sample(_SAMPLE_OF_CORPUS) if run.corpus is not None else None
         self._start_export(run, tokenizer, path, name, sample)
 
-    def _start_export(
-        self, run: StudioRun, tokenizer: Tokenizer, path: Path, name: str, sample: bytes | None
-    ) -> None:
+    def _start_export(self, run: StudioRun, tokenizer: Tokenizer, path: Path, name: str, sample: bytes | None) -> None:
         self._exporting = run
         self._session.start_job(lambda: save_work(tokenizer, path, name, sample=sample), self._exported)
 
@@ -375,5 +406,3 @@ class Commands(QObject):
 def _write_one(path: Path, content: bytes) -> Work[Path]:
     yield from write_files({path: [content]})
     return path
-
-

@@ -301,6 +301,7 @@ class MainWindow(QMainWindow):
     # ---- Qt's own
 
     def closeEvent(self, event: QCloseEvent) -> None:
+        """Asks once where something would be lost, remembers the layout, and ends every job."""
         if not self._may_close():
             event.ignore()
             return
@@ -320,10 +321,12 @@ class MainWindow(QMainWindow):
         return self._choosers.confirm("Quit TokStudio", question, "Quit")
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Takes files, folders and text, anywhere on the window."""
         if _has_text(event.mimeData()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
+        """Adds what is dropped to the corpus."""
         data = event.mimeData()
         if data.hasUrls():
             self.commands.open_paths([Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()])

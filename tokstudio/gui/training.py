@@ -87,10 +87,8 @@ class Training(QObject):
         assert config is not None
         assert corpus is not None
         yield from corpus.sha256_work()
-        if self._earlier is None:
-            trainer = Trainer(corpus, config)
-        else:
-            trainer = Trainer.resume(corpus, self._earlier, config)
+        earlier = self._earlier
+        trainer = Trainer(corpus, config) if earlier is None else Trainer.resume(corpus, earlier, config)
         self._trainer = trainer
         while trainer.ended is None:
             if self._stop.is_set():

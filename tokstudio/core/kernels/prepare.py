@@ -1,6 +1,6 @@
 """Compiles the loops once an installation, in a process of its own, so that no window ever waits for a compiler.
 
-`python -m tokstudio.core.kernels.prepare` fills Numba's cache; afterwards loading the loops takes a fraction of a second.
+`python -m tokstudio.core.kernels.prepare` fills Numba's cache; afterwards the loops load in a fraction of a second.
 """
 
 # SPDX-License-Identifier: MIT

@@ -19,8 +19,8 @@ from PySide6.QtWidgets import (
 )
 
 from tokstudio import __version__
-from tokstudio.gui.theme import Theme
 from tokstudio.gui.icons import icon
+from tokstudio.gui.theme import Theme
 
 _MORE_KEYS = (
     ("Merges, Vocabulary: move the playhead to the row", "Enter"),

@@ -158,6 +158,8 @@ class TokenTable(QAbstractTableModel):
             return self.cell(index.row(), index.column()).text
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return self._alignment(index.column())
+        if role == Qt.ItemDataRole.ToolTipRole and self.columns[index.column()].kind == "words":
+            return self.cell(index.row(), index.column()).text
         if role == Qt.ItemDataRole.ToolTipRole and self.columns[index.column()].kind in ("token", "bytes"):
             slot = self.slot_at(index.row())
             return f"{marked(shown(self.tokens.head(slot, 404), 400))}\nid {self.tokens.id_of(slot):,}"

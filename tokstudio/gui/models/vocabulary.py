@@ -40,12 +40,12 @@ class VocabularyModel(TokenTable):
     columns = (
         Column("Id", "number", "Number of the token in the tokenizer's output"),
         Column("Token", "token", "The token as text, or as bytes where it is none", 5, 8),
-        Column("Bytes", "bytes", "Its bytes in hexadecimal", 3, 6, yields=4, muted=True),
+        Column("Bytes", "bytes", "Its bytes in hexadecimal", 4, 8, yields=4, muted=True),
         Column("Length", "number", "How many bytes it has", yields=2),
         Column("Made by", "token", "The two tokens that were merged into it", 4, 8, yields=3, muted=True),
         Column("Merge", "number", "Number of the merge that made it", yields=5, muted=True),
         Column("Uses", "number", "How often it stands in the corpus at the playhead"),
-        Column("Kind", "words", "Byte or merge, and what is special about it", 2, 15, yields=1, muted=True),
+        Column("Kind", "words", "Byte or merge, and what is special about it", 1, 15, yields=1, muted=True),
     )
 
     def __init__(self, parent: QObject | None = None) -> None:

@@ -35,7 +35,7 @@ class EncodePage(TextPage):
         sample = QPushButton("Try a sentence")
         sample.setProperty("link", True)
         sample.clicked.connect(self._take_sample)
-        self.empty = EmptyState("Its tokens appear here, in colour, as the playhead moves.", sample)
+        self.empty = EmptyState("Its tokens appear here, in colour.", sample)
         self.empty.setMinimumWidth(1)
         self.column.insertWidget(1, self.empty, 1)
         self.ids = IdGrid(theme)

@@ -229,7 +229,7 @@ class TextPage(QWidget):
         self._note_row.hide()
 
         self.view = TokenView(theme)
-        self.view.setMinimumHeight(34)
+        self.view.setMinimumHeight(46)
         self.view.tokenHovered.connect(self._wait_on_hovered)
         self.figures = Figures(names)
         lower = QWidget()

@@ -100,7 +100,7 @@ class TokenPane(Pane):
         self.tree = MergeTree(self._theme)
         self.tree.setMinimumHeight(56)
         self.tree.nodeClicked.connect(self._session.look_at)
-        self.built = _muted()
+        self.built = _muted(wraps=True)
         self.chips = TokenChips(self._theme)
         self.chips.setAccessibleName("Built from it")
         self.chips.clicked.connect(self._session.look_at)

@@ -46,9 +46,7 @@ class VocabularyPane(TablePane):
         export.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         export.setAccessibleName("Export the vocabulary as CSV")
         self.header.addWidget(export)
-        self.table.setSortingEnabled(True)
-        self.table.horizontalHeader().setSectionsClickable(True)
-        self.table.sortByColumn(0, Qt.SortOrder.AscendingOrder)
+        self.table.sort_by_columns()
 
         self.table.horizontalHeader().sortIndicatorChanged.connect(self._sorted)
         self.kinds.currentIndexChanged.connect(self._set_kind)

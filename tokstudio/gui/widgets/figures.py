@@ -9,7 +9,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
-_GAP = 12
+_GAP = 8
 
 
 class Figures(QWidget):
@@ -71,10 +71,9 @@ class Figures(QWidget):
         self._numbers.append(number)
 
     def _arrange(self) -> None:
-        # Equal columns: the widest cell says whether one row is enough.
-        widest = max(cell.sizeHint().width() for cell in self._cells)
         count = len(self._cells)
-        columns = count if count * widest + (count - 1) * _GAP <= self.width() else (count + 1) // 2
+        needed = sum(cell.sizeHint().width() for cell in self._cells) + (count - 1) * _GAP
+        columns = count if needed <= self.width() else (count + 1) // 2
         if columns == self._columns:
             return
         self._columns = columns

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from tokstudio.gui.models.slices import Slices
 from tokstudio.gui.models.table import Column, TokenTable
 from tokstudio.gui.widgets.token_cells import TokenCells
+from tokstudio.gui.widgets.token_header import TokenHeader
 
 if TYPE_CHECKING:
     from tokstudio.gui.theme import Theme
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 MOST_COPIED = 100_000
 _COPY_STEP = 64
 _MOST_MOVED = 1000  # selected rows that are kept when the order changes: Qt asks for the place of each
-_ARROW = 14  # pixels that the arrow of a sorted column needs
 
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -50,6 +50,8 @@ class FollowTable(QTableView):
         self._slices = Slices(self)
         self._cells = TokenCells(theme, self)
         self.setItemDelegate(self._cells)
+        self._header = TokenHeader(theme, self)
+        self.setHorizontalHeader(self._header)
         self.setModel(model)
         self.setAccessibleName(name)
         self._set_up()
@@ -67,16 +69,18 @@ class FollowTable(QTableView):
         self.setWordWrap(False)
         self.setTabKeyNavigation(False)
         self.setCornerButtonEnabled(False)
-        rows, columns = self.verticalHeader(), self.horizontalHeader()
+        rows, columns = self.verticalHeader(), self._header
         rows.hide()
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        columns.setSectionsClickable(False)
-        columns.setHighlightSections(False)
-        columns.setMinimumSectionSize(32)
-        columns.setTextElideMode(Qt.TextElideMode.ElideRight)
         columns.sectionResized.connect(self._keep_width)
         # With the table's own selection a header asks for every selected row, a million of them, at every repaint.
         columns.setSelectionModel(QItemSelectionModel(self._model, self))
+
+    def sort_by_columns(self) -> None:
+        """Lets a click on a title sort, by the first column at first."""
+        self._header.setSectionsClickable(True)
+        self.setSortingEnabled(True)
+        self.sortByColumn(0, Qt.SortOrder.AscendingOrder)
 
     # ---- rows
 
@@ -164,16 +168,9 @@ class FollowTable(QTableView):
     def _least_width(self, index: int, column: Column) -> int:
         if index in self._chosen_widths:
             return self._chosen_widths[index]
-        # The room for the arrow is kept in every column, so that nothing moves when another one is sorted by.
-        title = self.horizontalHeader().sectionSizeHint(index) + (_ARROW if self.isSortingEnabled() else 0)
+        title = self._header.width_of(column.title)
         text = "0" * column.least if column.share else self._model.widest(index)
         return max(title, self._cells.width_of(text, column))
-
-    def _title_metrics(self) -> QFontMetrics:
-        font = QFont(self.font())
-        font.setPixelSize(self._theme.scaled(11))
-        font.setWeight(QFont.Weight.DemiBold)
-        return QFontMetrics(font)
 
     def _keep_width(self, column: int, before: int, after: int) -> None:
         if not self._fitting and after > 0:
@@ -187,7 +184,7 @@ class FollowTable(QTableView):
     def _dress(self) -> None:
         self._cells.dress()
         self.verticalHeader().setDefaultSectionSize(self._cells.row_height)
-        self.horizontalHeader().setFixedHeight(self._title_metrics().height() + 14)
+        self._header.dress()
         self._fitted = ()
         self.refit()
         self.viewport().update()

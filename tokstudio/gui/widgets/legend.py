@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _LONGEST_NAME = 110
 _SWATCH = QSize(14, 14)
+_TRIES = 4
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Legend(QWidget):
         self._theme = theme
         self._entries: tuple[Entry, ...] = ()
         self._buttons: list[QToolButton] = []
+        self._fitting = self._outdated = False
         self._menu = QMenu(self)
         self._menu.triggered.connect(self._choose_action)
         self._row = QHBoxLayout(self)
@@ -101,8 +103,23 @@ class Legend(QWidget):
         return button
 
     def _fit(self) -> None:
+        # Showing and hiding may bring another width at once: that is not to be dealt with halfway through this one.
+        self._outdated = True
+        if self._fitting:
+            return
+        self._fitting = True
+        try:
+            for _ in range(_TRIES):
+                if not self._outdated:
+                    break
+                self._outdated = False
+                self._show_what_fits(self._buttons)
+        finally:
+            self._fitting = False
+
+    def _show_what_fits(self, buttons: list[QToolButton]) -> None:
         room = self.width()
-        widths = [button.sizeHint().width() for button in self._buttons]
+        widths = [button.sizeHint().width() for button in buttons]
         fitting = len(widths)
         if sum(widths) > room:
             room -= self._more.sizeHint().width()
@@ -110,11 +127,13 @@ class Legend(QWidget):
             while fitting < len(widths) and sum(widths[: fitting + 1]) <= room:
                 fitting += 1
         hidden = len(widths) - fitting
-        self._more.setVisible(hidden > 0)
         self._more.setText(f"{hidden} more" if fitting else f"{hidden} runs")
-        for place, (button, action) in enumerate(zip(self._buttons, self._menu.actions(), strict=True)):
-            button.setVisible(place < fitting)
+        self._more.setVisible(hidden > 0)
+        for place, (button, action) in enumerate(zip(buttons, self._menu.actions(), strict=True)):
             action.setVisible(place >= fitting)
+            button.setVisible(place < fitting)
+            if buttons is not self._buttons:
+                return
 
     def _swatch(self, active: bool) -> QPixmap:
         palette, ratio = self._theme.palette, self.devicePixelRatioF()

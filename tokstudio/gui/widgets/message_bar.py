@@ -7,7 +7,16 @@ import traceback
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from tokstudio.gui.icons import icon
 from tokstudio.gui.theme import Theme
@@ -74,6 +83,7 @@ class MessageBar(QFrame):
         self.raise_()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Stays in its place when the window's size changes."""
         if event.type() == QEvent.Type.Resize:
             self._place()
         return False

@@ -11,7 +11,7 @@ _NARROWEST = 260
 
 
 class _Header(QFrame):
-    """The title's row. A pane that leaves things out of it where there is no room must be able to become that narrow."""
+    """The title's row; a pane may leave things out of it, so it must be able to become narrow."""
 
     def minimumSizeHint(self) -> QSize:
         hint = super().minimumSizeHint()

@@ -1,0 +1,74 @@
+"""A person at the window: starts the program as the command line does, acts, and closes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+
+from tokstudio.cli import main
+from tokstudio.gui.main_window import MainWindow
+
+PATIENCE = 60_000  # milliseconds; the first training of a test run compiles
+
+
+class Answers:
+    """Stands in for the dialogs: gives the answers it was told, and remembers what was asked."""
+
+    def __init__(self) -> None:
+        self.files: list[Path] = []
+        self.folder: Path | None = None
+        self.target: Path | None = None
+        self.line: str | None = None
+        self.yes = True
+        self.asked: list[str] = []
+
+    def open_files(self, title: str, folder: Path, filters: str = "") -> list[Path]:
+        self.asked.append(title)
+        return self.files
+
+    def open_folder(self, title: str, folder: Path) -> Path | None:
+        self.asked.append(title)
+        return self.folder
+
+    def save_file(self, title: str, suggestion: Path, filters: str) -> Path | None:
+        self.asked.append(title)
+        return self.target
+
+    def text(self, title: str, label: str, value: str) -> str | None:
+        self.asked.append(title)
+        return self.line
+
+    def confirm(self, title: str, text: str, verb: str) -> bool:
+        self.asked.append(text)
+        return self.yes
+
+
+def at_the_window(
+    monkeypatch: pytest.MonkeyPatch,
+    act: Callable[[MainWindow, Answers], None],
+    arguments: list[str] | None = None,
+) -> int:
+    """Runs `tokstudio ARGUMENTS`, lets `act` do things, closes the window, and gives the exit code."""
+    answers = Answers()
+    monkeypatch.setattr("tokstudio.gui.main_window.Choosers", lambda window: answers)
+    failures: list[BaseException] = []
+
+    def go() -> None:
+        window = next(widget for widget in QApplication.topLevelWidgets() if isinstance(widget, MainWindow))
+        try:
+            act(window, answers)
+        except BaseException as failure:  # carried to the test, which is not on this stack
+            failures.append(failure)
+        finally:
+            answers.yes = True
+            window.close()
+
+    QTimer.singleShot(0, go)
+    code = main(arguments or [])
+    if failures:
+        raise failures[0]
+    return code

@@ -1,0 +1,360 @@
+"""The whole window, from `main()` to the files a person takes home."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent, QGuiApplication, QImage
+from PySide6.QtWidgets import QAbstractButton, QApplication, QDockWidget, QTableView
+from tokenizers import Tokenizer as HuggingFaceTokenizer
+
+from tests.gui.person import PATIENCE, at_the_window
+from tokstudio import Corpus, TrainingConfig, load, train
+from tokstudio.cli import main
+from tokstudio.gui.actions import SPECS
+from tokstudio.resources import sample_text
+
+TEXT = "".join(f"the cat number {n} sat on the mat of the rat, {n * n} times.\n" for n in range(300))
+SENTENCE = "the cat sat on 北京 🌍 and the mat\n"
+
+
+@pytest.fixture
+def book(tmp_path):
+    path = tmp_path / "книга one.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def trained(qtbot, window, answers, book, size="400"):
+    """Opens a file by the menu, types a vocabulary size and presses Train."""
+    answers.files = [book]
+    window.actions_by_id["open_corpus"].trigger()
+    qtbot.waitUntil(lambda: len(window._session.sources) == 1)
+    field = window.configure.size_field.number
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, size)
+    qtbot.keyClick(field, Qt.Key.Key_Tab)
+    qtbot.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: window._session.active is not None and window._session.training is None, timeout=PATIENCE)
+
+
+def test_open_train_look_and_take_the_files_home(qtbot, monkeypatch, tmp_path, book):
+    expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=400))
+
+    def act(window, answers):
+        session = window._session
+        trained(qtbot, window, answers, book)
+        run = session.active
+        assert np.array_equal(run.merges, expected.merges)
+        assert run.ended == "reached vocabulary size"
+
+        # Their own sentence, typed.
+        field = window.text.encode.input
+        field.setFocus()
+        qtbot.keyClicks(field, "the cat sat")
+        assert session.text == "the cat sat"
+        qtbot.waitUntil(lambda: window.text.page.state[0] == "good")
+
+        # The playhead by keys: the text falls apart with it.
+        window.corpus.setFocus()
+        qtbot.keyClick(window, Qt.Key.Key_Home, Qt.KeyboardModifier.AltModifier)
+        assert session.playhead == 0
+        qtbot.keyClick(window, Qt.Key.Key_BracketRight)
+        qtbot.keyClick(window, Qt.Key.Key_BracketRight)
+        assert session.playhead == 2
+        assert session.tokenizer.encode("the cat sat") == expected.at(2).encode("the cat sat")
+        qtbot.keyClick(window, Qt.Key.Key_End, Qt.KeyboardModifier.AltModifier)
+        assert session.playhead == 144
+
+        # The files.
+        folder = tmp_path / "out"
+        folder.mkdir()
+        answers.folder = folder
+        window.actions_by_id["export_classic"].trigger()
+        qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+        merges = [[pair, 256 + k] for k, pair in enumerate(expected.merges.tolist())]
+        assert json.loads((folder / "merges.json").read_text()) == {"merges": merges}
+        vocabulary = json.loads((folder / "vocabulary.json").read_text())
+        assert [bytes(token["bytes"]) for token in vocabulary.values()] == list(expected.tokens)
+
+        answers.target = folder / "tokenizer.json"
+        window.actions_by_id["export_huggingface"].trigger()
+        qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+        assert HuggingFaceTokenizer.from_file(str(answers.target)).encode(SENTENCE).ids == expected.encode(SENTENCE)
+
+        for name, action in (("merges.csv", "export_merges_csv"), ("vocabulary.csv", "export_vocabulary_csv")):
+            answers.target = folder / name
+            window.actions_by_id[action].trigger()
+            qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+        assert (folder / "merges.csv").read_text(encoding="utf-8").count("\n") == 145
+        assert (folder / "vocabulary.csv").read_text(encoding="utf-8").count("\n") == 401
+
+        answers.target = folder / "plot.png"
+        window.actions_by_id["export_plot_png"].trigger()
+        qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+        assert QImage(str(answers.target)).width() == 1600
+        answers.target = folder / "plot.svg"
+        window.actions_by_id["export_plot_svg"].trigger()
+        qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+        assert b"<svg" in answers.target.read_bytes()
+
+        # And open them again.
+        answers.files = [folder / "merges.json"]
+        window.actions_by_id["open_tokenizer"].trigger()
+        qtbot.waitUntil(lambda: len(session.runs) == 2, timeout=PATIENCE)
+        assert session.active.tokenizer.encode(SENTENCE) == expected.encode(SENTENCE)
+        assert not any(path.name.startswith(".") for path in folder.iterdir())
+
+    assert at_the_window(monkeypatch, act) == 0
+    assert load(tmp_path / "out").encode(SENTENCE) == expected.encode(SENTENCE)
+
+
+def test_step_pause_resume_and_stop_by_keys(qtbot, monkeypatch, book):
+    def act(window, answers):
+        session = window._session
+        qtbot.waitUntil(lambda: len(session.sources) == 1)
+        for made in (1, 2, 3):
+            qtbot.keyClick(window, Qt.Key.Key_F10)
+            qtbot.waitUntil(
+                lambda made=made: session.active is not None and len(session.active) == made, timeout=PATIENCE
+            )
+            qtbot.waitUntil(lambda: session.state == "paused")
+        assert window._pause_button.defaultAction() is window.actions_by_id["resume"]
+        qtbot.keyClick(window, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
+        qtbot.waitUntil(lambda: session.training is None)
+        assert session.active.ended == "stopped"
+        assert len(session.active) == 3
+        qtbot.keyClick(window, Qt.Key.Key_F10)
+        qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
+        qtbot.keyClick(window, Qt.Key.Key_F6)
+        qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+        assert session.active.ended == "reached vocabulary size"
+        assert np.array_equal(session.active.merges[:3], session.runs[0].merges)
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_one_click_on_a_sample_of_the_welcome_trains_it(qtbot, monkeypatch):
+    def act(window, answers):
+        cards = [
+            button
+            for button in window.compression.findChildren(QAbstractButton)
+            if button.isVisible() and "Python program" in button.accessibleName() + button.text()
+        ]
+        qtbot.mouseClick(cards[0], Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(
+            lambda: window._session.active is not None and window._session.training is None, timeout=PATIENCE
+        )
+        expected = train(Corpus.from_text(sample_text("python")), TrainingConfig(vocabulary_size=1000))
+        assert np.array_equal(window._session.active.merges, expected.merges)
+        assert window._session.text
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_dropped_file_and_a_pasted_text_become_the_corpus(qtbot, monkeypatch, book):
+    def act(window, answers):
+        data = QMimeData()
+        data.setUrls([QUrl.fromLocalFile(str(book))])
+        everything = Qt.DropAction.CopyAction
+        window.dropEvent(
+            QDropEvent(QPointF(5, 5), everything, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+        )
+        qtbot.waitUntil(lambda: len(window._session.sources) == 1)
+        assert window._session.sources[0].bytes == len(TEXT)
+        QGuiApplication.clipboard().setText("pasted text")
+        window.actions_by_id["paste_corpus"].trigger()
+        assert window._session.corpus.bytes == len(TEXT) + 11
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_closing_while_training_asks_once_and_no_keeps_everything(qtbot, monkeypatch, book):
+    def act(window, answers):
+        qtbot.waitUntil(lambda: len(window._session.sources) == 1)
+        window.actions_by_id["step"].trigger()
+        qtbot.waitUntil(lambda: window._session.state == "paused", timeout=PATIENCE)
+        answers.yes = False
+        assert not window.close()
+        assert len(answers.asked) == 1
+        assert "under way" in answers.asked[0]
+        assert window._session.state == "paused"
+        answers.yes = True
+        assert window.close()
+        assert len(answers.asked) == 2
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_a_run_that_was_exported_is_not_asked_about(qtbot, monkeypatch, tmp_path, book):
+    def act(window, answers):
+        trained(qtbot, window, answers, book)
+        answers.target = tmp_path / "t.json"
+        window.actions_by_id["export_huggingface"].trigger()
+        qtbot.waitUntil(lambda: not window._session.jobs, timeout=PATIENCE)
+        answers.asked.clear()
+        assert window.close()
+        assert answers.asked == []
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_damaged_tokenizer_is_one_sentence_and_changes_nothing(qtbot, monkeypatch, tmp_path):
+    damaged = tmp_path / "tokenizer.json"
+    damaged.write_text('{"model": {"type": "BPE", "vocab": {')
+
+    def act(window, answers):
+        answers.files = [damaged]
+        window.actions_by_id["open_tokenizer"].trigger()
+        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
+        assert window.messages.text.text().startswith("tokenizer.json: ")
+        assert "\n" not in window.messages.text.text()
+        assert window._session.runs == []
+        window.messages.copy_button.click()
+        assert QGuiApplication.clipboard().text().startswith("tokenizer.json: ")
+        window.messages.close_button.click()
+        assert not window.messages.isVisible()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is read-only to an administrator")
+def test_a_read_only_folder_is_one_sentence(qtbot, monkeypatch, tmp_path, book):
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    folder.chmod(0o500)
+
+    def act(window, answers):
+        trained(qtbot, window, answers, book)
+        answers.target = folder / "tokenizer.json"
+        window.actions_by_id["export_huggingface"].trigger()
+        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
+        assert list(folder.iterdir()) == []
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_every_pane_can_be_closed_shown_again_and_put_back(qtbot, monkeypatch):
+    def act(window, answers):
+        for pane in window.panes:
+            pane.close()
+        assert not any(pane.isVisible() for pane in window.panes)
+        window.actions_by_id["reset_layout"].trigger()
+        qtbot.waitUntil(lambda: all(not pane.isHidden() for pane in window.panes))
+        assert len(window.tabifiedDockWidgets(window.merges)) == 2
+        assert window.text.x() > window.compression.x() > window.corpus.x()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_window_remembers_what_was_changed(qtbot, monkeypatch):
+    def change(window, answers):
+        window.token.close()
+        window.actions_by_id["theme_dark"].trigger()
+        window.actions_by_id["show_ids"].trigger()
+        window._session.set_settings(type(window._session.settings)(5000, 3))
+
+    def look(window, answers):
+        assert window.token.isHidden()
+        assert window._theme.palette.dark
+        assert window.actions_by_id["theme_dark"].isChecked()
+        assert window.actions_by_id["show_ids"].isChecked()
+        assert window._session.settings.vocabulary_size == 5000
+        assert window._session.settings.min_frequency == 3
+
+    assert at_the_window(monkeypatch, change) == 0
+    assert at_the_window(monkeypatch, look) == 0
+
+
+def test_every_action_is_in_a_menu_and_says_what_it_does(qtbot, monkeypatch):
+    def act(window, answers):
+        listed = set()
+        waiting = [action.menu() for action in window.menuBar().actions()]
+        while waiting:
+            menu = waiting.pop()
+            if menu.objectName() != "recent":
+                menu.aboutToShow.emit()
+            for action in menu.actions():
+                listed.add(action.objectName())
+                if action.menu() is not None:
+                    waiting.append(action.menu())
+        assert {spec.id for spec in SPECS} <= listed
+        for spec in SPECS:
+            action = window.actions_by_id[spec.id]
+            assert action.statusTip().endswith(".")
+            assert action.toolTip()
+            assert callable(getattr(window.commands, spec.id))
+        keys = [key.toString() for action in window.actions_by_id.values() for key in action.shortcuts()]
+        assert sorted(key for key in set(keys) if keys.count(key) > 1) == ["F6"]  # pause and resume: never both
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_everything_that_takes_the_keyboard_has_a_name(qtbot, monkeypatch, book):
+    def act(window, answers):
+        trained(qtbot, window, answers, book)
+        nameless = []
+        for pane in window.findChildren(QDockWidget):
+            for widget in pane.findChildren(QTableView) + pane.findChildren(QAbstractButton):
+                text = getattr(widget, "text", lambda: "")()
+                internal = (
+                    widget.isHidden()
+                    or widget.objectName().startswith("qt_")
+                    or widget.focusPolicy() == Qt.FocusPolicy.NoFocus
+                )
+                if not internal and not (text or widget.accessibleName()):
+                    nameless.append((pane.objectName(), widget))
+        assert nameless == []
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_window_fits_a_small_screen(qtbot, monkeypatch, book):
+    def act(window, answers):
+        trained(qtbot, window, answers, book)
+        window.resize(1024, 640)
+        qtbot.waitUntil(lambda: (window.width(), window.height()) == (1024, 640))
+        assert window.minimumSizeHint().width() <= 1024
+        assert window.minimumSizeHint().height() <= 640
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_demo_writes_a_picture_and_ends_with_zero(qtbot, tmp_path):
+    picture = tmp_path / "demo.png"
+    assert main(["--demo", "--screenshot", str(picture)]) == 0
+    image = QImage(str(picture))
+    assert (image.width(), image.height()) == (1440, 900)
+    colours = {image.pixel(QPoint(x, y)) for x in range(0, 1440, 7) for y in range(0, 900, 7)}
+    assert len(colours) > 20
+
+
+def test_a_picture_that_cannot_be_written_is_an_error(qtbot, tmp_path, capsys):
+    assert main(["--demo", "--screenshot", str(tmp_path / "missing" / "demo.png")]) == 1
+    assert "could not be written" in capsys.readouterr().err or "missing" in capsys.readouterr().err
+
+
+def test_an_error_nobody_caught_reaches_the_person(qtbot, monkeypatch):
+    def act(window, answers):
+        def fail() -> None:
+            raise RuntimeError("planted")
+
+        window.actions_by_id["about"].triggered.disconnect()
+        window.actions_by_id["about"].triggered.connect(fail)
+        monkeypatch.setattr(window.commands, "about", fail)
+        import sys
+
+        try:
+            fail()
+        except RuntimeError as error:
+            sys.excepthook(type(error), error, error.__traceback__)
+        qtbot.waitUntil(window.messages.isVisible)
+        assert "planted" in window.messages.text.text()
+
+    assert at_the_window(monkeypatch, act) == 0
+    assert QApplication.instance() is not None
