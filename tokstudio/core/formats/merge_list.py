@@ -44,8 +44,8 @@ class MergeList:
     def __init__(self, byte_ids: Sequence[int]) -> None:
         self._byte_ids = byte_ids
         self._rows = array("i")
-        # By id, bytes of each token, and 0 where there is none. The system gives such zeros only where they are used.
-        self._lengths = np.zeros(LARGEST_ID + 1, np.int64).data
+        # By id, bytes of each token, and 0 where there is none.
+        self._lengths = array("q", bytes(8 * (max(byte_ids) + 1)))
         for token in byte_ids:
             self._lengths[token] = 1
 
@@ -54,20 +54,20 @@ class MergeList:
 
     def has(self, token: int) -> bool:
         """Whether a byte or a merge so far has this id."""
-        return self._lengths[token] > 0
+        return token < len(self._lengths) and self._lengths[token] > 0
 
     def add(self, left: int, right: int, result: int) -> str | None:
         """Adds a merge of valid ids; gives what is wrong with it instead, if anything is."""
         lengths = self._lengths
-        length = lengths[left] + lengths[right]
-        if not lengths[left] or not lengths[right]:
-            return (
-                f"merge {len(self) + 1:,} joins token {right if lengths[left] else left}, which does not exist by then"
-            )
-        if lengths[result]:
+        for part in (left, right):
+            if not self.has(part):
+                return f"merge {len(self) + 1:,} joins token {part}, which does not exist by then"
+        if self.has(result):
             return f"merge {len(self) + 1:,} makes token {result}, which exists already"
-        if length > _LONGEST_TOKEN:
+        if (length := lengths[left] + lengths[right]) > _LONGEST_TOKEN:
             return f"merge {len(self) + 1:,} makes a token of {length:,} bytes: at most {_LONGEST_TOKEN:,} are possible"
+        if result >= len(lengths):
+            lengths.frombytes(bytes(8 * (result + 1 - len(lengths))))
         lengths[result] = length
         self._rows.extend((left, right, result))
         return None

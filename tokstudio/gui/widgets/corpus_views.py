@@ -72,8 +72,9 @@ class SourceList(QTableView):
     def selected_rows(self) -> list[int]:
         """Gives the selected rows, ascending."""
         # By ranges: thousands of rows are mostly one range.
-        ranges = ((part.top(), part.bottom() + 1) for part in self.selectionModel().selection())
-        return sorted({row for top, bottom in ranges for row in range(top, bottom)})
+        selection = self.selectionModel().selection()
+        parts = (selection.at(number) for number in range(selection.count()))
+        return sorted({row for part in parts for row in range(part.top(), part.bottom() + 1)})
 
     def select_rows(self, rows: list[int]) -> None:
         """Selects just these rows; the first of them is the current one."""
