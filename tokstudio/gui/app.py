@@ -32,6 +32,7 @@ _log = logging.getLogger(__name__)
 
 _DEMO_PATIENCE = 180_000  # milliseconds; the first start compiles
 _PICTURE_SETTLES = 400
+_DEMO_TEXT = "A tokenizer turns text into numbers,\nand the numbers into text again.\nOne 🌍 is four bytes, 太阳 is six.\n"
 
 
 class CrashHook(QObject):
@@ -113,6 +114,7 @@ class Demo(QObject):
         self._screenshot = screenshot
         self.code = 0
         commands: Commands = studio.window.commands
+        studio.session.set_text(_DEMO_TEXT)
         commands.train_sample(sample)
         if screenshot is not None:
             # So that the picture is the same on every machine, whatever was set there before.

@@ -69,6 +69,9 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("TokStudio")
         self.setWindowIcon(icon("tokstudio", theme))
         self.setAcceptDrops(True)
+        # The window itself has the keyboard at first: no control looks chosen before anyone chose it.
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setFocus()
         # Not animated: what is restored while docks still move leaves bars of tabs behind.
         self.setDockOptions(QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)

@@ -19,6 +19,7 @@ from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
 
 _TICK = 100
+_POINTER_AFTER = 0.5
 _BAR_AFTER = 2.0
 _TIME_LEFT_AFTER = 5.0
 _SHOWN_FOR = 15_000  # milliseconds a sentence about something done stays
@@ -82,7 +83,6 @@ class StatusLine(QStatusBar):
         self._timer = QTimer(self)
         self._timer.setInterval(_TICK)
         self._timer.timeout.connect(self._refresh)
-        self._pointer = QTimer(self)
         for signal in (session.busy_changed, session.training_changed):
             signal.connect(self._jobs_changed)
         for signal in (session.playhead_changed, session.runs_changed):
@@ -121,6 +121,7 @@ class StatusLine(QStatusBar):
     def _refresh(self) -> None:
         job = self._job
         if job is None:
+            _set_busy_pointer(False)
             self.bar.hide()
             self.cancel.hide()
             self.left_over.setText("")
@@ -136,6 +137,7 @@ class StatusLine(QStatusBar):
         self.bar.setRange(0, 1000 if progress.total else 0)
         if progress.total:
             self.bar.setValue(1000 * progress.done // progress.total)
+        _set_busy_pointer(training is None and elapsed > _POINTER_AFTER)
         self.cancel.setVisible(training is None and elapsed > _BAR_AFTER)
         self.left_over.setText(" · ".join(filter(None, (self._speed(), _time_left(progress, elapsed)))))
 
@@ -176,7 +178,7 @@ class StatusLine(QStatusBar):
             self._job.cancel()
 
 
-def set_busy_pointer(busy: bool) -> None:
+def _set_busy_pointer(busy: bool) -> None:
     """Shows the pointer that says "working, go on"; calls are not nested."""
     shown = QGuiApplication.overrideCursor() is not None
     if busy and not shown:
@@ -193,6 +195,8 @@ def _time_left(progress: Progress, elapsed: float) -> str:
 
 
 def _seconds(seconds: float) -> str:
+    if seconds < 0.01:
+        return "under 0.01 s"
     if seconds < 0.095:
         return f"{seconds:.2f} s"
     if seconds < 9.95:
