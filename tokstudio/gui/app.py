@@ -32,7 +32,9 @@ _log = logging.getLogger(__name__)
 
 _DEMO_PATIENCE = 180_000  # milliseconds; the first start compiles
 _PICTURE_SETTLES = 400
-_DEMO_TEXT = "A tokenizer turns text into numbers,\nand the numbers into text again.\nOne 🌍 is four bytes, 太阳 is six.\n"
+_DEMO_TEXT = (
+    "A tokenizer turns text into numbers,\nand the numbers into text again.\nOne 🌍 is four bytes, 太阳 is six.\n"
+)
 
 
 class CrashHook(QObject):
