@@ -171,9 +171,9 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
             left, right, token = lefts[pair], rights[pair], state[VOCABULARY]
             spans[token] = spans[left] + spans[right]
             sizes[token] = sizes[left] + sizes[right]
-            token_units[token] = token_units[left] + token_units[right]
             order[token] = token
-            if t.origin.size > 0:
+            if by_bytes:
+                token_units[token] = token_units[left] + token_units[right]
                 prefixes[token] = prefix_of(state, prefixes[left], token_units[left], prefixes[right])
                 starts[pair] = first_place(pairs_at, pool, starts[pair], pair)
                 token_place[token] = t.origin[pool[starts[pair]]]
