@@ -22,7 +22,8 @@ from tokstudio.core.kernels.tables import Tables
 TieBreak = Literal["first", "lowest-id", "huggingface", "bytes"]
 
 # A round's floor as a share of the highest count that can stand in it. Each round costs a pass over what is left of the
-# corpus and makes it denser; the lower the floor, the more pairs are stored that are never merged. 8 is best for 100 MB; for 10 MB 8 to 64 are the same.
+# corpus and makes it denser; the lower the floor, the more pairs are stored that are never merged. 8 is best for
+# 100 MB; for 10 MB 8 to 64 are the same.
 _FLOOR_STEP = 8
 _FIRST_FLOOR_SHARE = 512
 _BUDGET = 400_000  # visits of places a call: 10 to 40 ms
