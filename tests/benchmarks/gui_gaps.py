@@ -19,8 +19,8 @@ from PySide6.QtCore import QObject, Qt, QTimer
 from tokstudio.core.kernels.prepare import prepare_work
 from tokstudio.core.progress import finish
 from tokstudio.gui.app import Studio, make_application
-from tokstudio.gui.session import Settings
 from tokstudio.gui.settings import Preferences
+from tokstudio.gui.training import Settings
 
 _TICK = 16
 _BAR = 50

@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.gui.panes.compression import CompressionPane
-from tokstudio.gui.session import Session, Settings
+from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.training import Settings
 from tokstudio.gui.widgets.legend import Entry, Legend
 from tokstudio.resources import SAMPLES, sample_text
 

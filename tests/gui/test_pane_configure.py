@@ -13,8 +13,9 @@ from PySide6.QtWidgets import QApplication, QMainWindow
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.run import TrainingConfig
 from tokstudio.gui.panes.configure import ConfigurePane
-from tokstudio.gui.session import Session, Settings
+from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.training import Settings
 
 TEXT = "the cat sat on the mat and the rat sat on the cat. " * 40
 PATIENCE = 60_000  # the first training of a test run compiles

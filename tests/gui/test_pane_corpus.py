@@ -19,7 +19,8 @@ from tokstudio.core.readers import read_source
 from tokstudio.core.statistics import statistics_work
 from tokstudio.gui.models.sources import NAME, RELOAD, SIZE, SourcesModel, encoding_text, size_text
 from tokstudio.gui.panes.corpus import CorpusPane
-from tokstudio.gui.session import Problem, Session
+from tokstudio.gui.problems import Problem
+from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.corpus_views import beginning, scripts_text
 from tokstudio.resources import sample_text

@@ -12,8 +12,9 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QMainWindow, QMenu, QTableView
 
 from tokstudio.gui.models.runs import CORPUS, ENDED, MARK, MERGES, NAME, RATIO, SECONDS
 from tokstudio.gui.panes.runs import RunsPane
-from tokstudio.gui.session import Session, Settings
+from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.training import Settings
 
 TEXT = "the cat sat on the mat and the rat sat on the cat. " * 40
 PATIENCE = 60_000  # the first training of a test run compiles

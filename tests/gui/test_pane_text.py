@@ -18,8 +18,9 @@ from tokstudio.gui import encoded
 from tokstudio.gui.encoded import decode_work, encode_work
 from tokstudio.gui.icons import icon
 from tokstudio.gui.panes.text import TextPane
-from tokstudio.gui.session import Session, Settings
+from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.training import Settings
 
 pytestmark = pytest.mark.qt_log_ignore("OpenType support missing", "This plugin does not support", extend=True)
 

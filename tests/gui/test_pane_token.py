@@ -12,8 +12,9 @@ from PySide6.QtGui import QGuiApplication
 
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.panes.token import TokenPane
-from tokstudio.gui.session import Session, Settings
+from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.training import Settings
 from tokstudio.gui.widgets.token_label import meaning, segments, token_label
 
 pytestmark = pytest.mark.qt_log_ignore("OpenType support missing", "This plugin does not support", extend=True)

@@ -9,8 +9,9 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QToolButton, QWidget
 
 from tokstudio.gui.panes.vocabulary import VocabularyPane
-from tokstudio.gui.session import Session, Settings
+from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.training import Settings
 from tokstudio.resources import sample_text
 
 PATIENCE = 60_000  # the first training of a test run compiles

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tokstudio import Corpus, TrainingConfig, train
-from tokstudio.gui.session import Session, Settings
+from tokstudio.gui.session import Session
+from tokstudio.gui.training import Settings
 from tokstudio.resources import sample_text
 
 TEXT = "the cat sat on the mat and the rat sat on the cat. " * 40

@@ -22,10 +22,12 @@ from tokstudio.gui.panes.runs import RunsPane
 from tokstudio.gui.panes.text import TextPane
 from tokstudio.gui.panes.token import TokenPane
 from tokstudio.gui.panes.vocabulary import VocabularyPane
-from tokstudio.gui.session import Problem, Session, Settings
+from tokstudio.gui.problems import Problem
+from tokstudio.gui.session import Session
 from tokstudio.gui.settings import Preferences
 from tokstudio.gui.status_line import StatusLine
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.training import Settings
 from tokstudio.gui.widgets.message_bar import MessageBar
 
 _LAYOUT_VERSION = 1

@@ -7,7 +7,6 @@ Panes change it through its methods and listen to its signals; they never talk t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,37 +14,18 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.errors import TokStudioError
-from tokstudio.core.progress import Progress, Work
-from tokstudio.core.readers import expand_work, read_source
-from tokstudio.core.run import STOPPED, Run, TrainingConfig
+from tokstudio.core.progress import Work
+from tokstudio.core.run import Run
 from tokstudio.core.statistics import Statistics, statistics_work
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.jobs import Job
+from tokstudio.gui.problems import problem_of
+from tokstudio.gui.reading import read_all, reread
 from tokstudio.gui.studio_run import StudioRun
-from tokstudio.gui.training import Training
+from tokstudio.gui.training import Settings, Training
 
 _TICK = 50  # milliseconds between two looks at the training
 _UNTITLED_RUN = "Run {}"
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the person has set for the next training; None for a limit that is switched off."""
-
-    vocabulary_size: int | None = 1000
-    min_frequency: int | None = None
-
-    def config(self) -> TrainingConfig:
-        """The configuration; ConfigError where it cannot work."""
-        return TrainingConfig(vocabulary_size=self.vocabulary_size, min_frequency=self.min_frequency)
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something that went wrong, for the person to read: one sentence, and the error behind it if there is one."""
-
-    text: str
-    error: Exception | None = None
 
 
 class Session(QObject):
@@ -108,7 +88,7 @@ class Session(QObject):
 
     def open_paths(self, paths: list[Path], encoding: str | None = None) -> None:
         """Reads files and folders in the background and adds them to the corpus, one by one."""
-        self.start_job(lambda: _read(paths, encoding), self._add_sources, self._reading_failed)
+        self.start_job(lambda: read_all(paths, encoding), self._add_sources, self._reading_failed)
 
     def add_text(self, text: str, name: str = "Pasted text") -> None:
         """Adds a text at hand to the corpus."""
@@ -138,7 +118,7 @@ class Session(QObject):
         old = self.sources[index]
         if old.path is None:
             return
-        self.start_job(lambda: _reread(old, encoding), self._replace_source, self._reading_failed)
+        self.start_job(lambda: reread(old, encoding), self._replace_source, self._reading_failed)
 
     # ---- settings and training
 
@@ -182,15 +162,7 @@ class Session(QObject):
 
     def can_continue(self, run: StudioRun | None) -> bool:
         """Whether training would go on where `run` ended: same corpus and settings, but a larger limit."""
-        if run is None or run.run is None or self.obstacle is not None or run.corpus is None:
-            return False
-        config, made = self.settings.config(), run.run
-        limits = {"vocabulary_size": config.vocabulary_size, "min_frequency": config.min_frequency}
-        same = replace(made.config, **limits) == config and _same(run.corpus.sources, self.sources)
-        more = config.max_merges is None or config.max_merges > len(run)
-        rarer = config.min_frequency is None or (len(run) > 0 and int(run.count[-1]) >= config.min_frequency)
-        # A limit that held the run is gone or larger; what ended for want of pairs has nowhere to go.
-        return same and more and rarer and (config != made.config or made.ended == STOPPED)
+        return run is not None and self.obstacle is None and run.may_continue(self.settings.config(), self.sources)
 
     def continue_run(self, run: StudioRun) -> None:
         """Goes on where `run` ended, as a run of its own; the earlier one stays."""
@@ -314,7 +286,7 @@ class Session(QObject):
         job = Job(work, self)
         if done is not None:
             job.finished.connect(done)
-        job.failed.connect(failed or self._job_failed)
+        job.failed.connect(failed or self.report)
         job.ended.connect(self._job_ended)
         self.jobs.append(job)
         job.start()
@@ -332,7 +304,7 @@ class Session(QObject):
 
     def report(self, error: Exception) -> None:
         """Tells the person what went wrong; anything that is not ours is named as what it is."""
-        self.failed.emit(_problem(error))
+        self.failed.emit(problem_of(error))
 
     # ---- private
 
@@ -398,7 +370,7 @@ class Session(QObject):
         if read:
             self.set_sources((*self.sources, *read))
         for error in problems:
-            self.corpus_failed.emit(_problem(error))
+            self.corpus_failed.emit(problem_of(error))
 
     def _replace_source(self, sources: tuple[Source, Source]) -> None:
         old, new = sources
@@ -406,15 +378,12 @@ class Session(QObject):
             self.set_sources(tuple(new if source is old else source for source in self.sources))
 
     def _reading_failed(self, error: Exception) -> None:
-        self.corpus_failed.emit(_problem(error))
+        self.corpus_failed.emit(problem_of(error))
 
     def _set_statistics(self, statistics: Statistics) -> None:
         if statistics.bytes == self.corpus.bytes:
             self.statistics = statistics
             self.statistics_changed.emit()
-
-    def _job_failed(self, error: Exception) -> None:
-        self.report(error)
 
     def _job_ended(self) -> None:
         over = [job for job in self.jobs if not job.running]
@@ -422,38 +391,3 @@ class Session(QObject):
         for job in over:
             job.deleteLater()
         self.busy_changed.emit()
-
-
-def _read(paths: list[Path], encoding: str | None) -> Work[tuple[list[Source], list[Exception]]]:
-    """Reads what can be read: one bad file does not keep the others out."""
-    read: list[Source] = []
-    problems: list[Exception] = []
-    for path in paths:
-        try:
-            for file in (yield from expand_work([path])):
-                try:
-                    read.append((yield from read_source(file, encoding=encoding)))
-                except TokStudioError as error:
-                    problems.append(error)
-        except TokStudioError as error:
-            problems.append(error)
-        yield Progress("reading")
-    return read, problems
-
-
-def _reread(old: Source, encoding: str | None) -> Work[tuple[Source, Source]]:
-    """Gives a source and what its file holds now: several may be read again at once."""
-    assert old.path is not None
-    return old, (yield from read_source(old.path, encoding=encoding))
-
-
-def _same(one: tuple[Source, ...], other: tuple[Source, ...]) -> bool:
-    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
-
-
-def _problem(error: Exception) -> Problem:
-    if isinstance(error, TokStudioError):
-        return Problem(str(error), error)
-    if isinstance(error, MemoryError):
-        return Problem("There is not enough memory for this. Nothing was lost.", error)
-    return Problem(f"Something went wrong inside TokStudio: {type(error).__name__}: {error}", error)

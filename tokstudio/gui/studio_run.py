@@ -6,11 +6,13 @@ Lives in the GUI thread. Its arrays are read by every pane; only `append` and `c
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.run import BASE_SIZE, MergeBatch, Run, TrainingConfig, merged, uses
+from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.run import BASE_SIZE, NOTHING_LEFT, STOPPED, MergeBatch, Run, TrainingConfig, merged, uses
 from tokstudio.core.tokenizer import Tokenizer
 
 
@@ -106,6 +108,20 @@ class StudioRun:
         self._merges, self._count, self._tokens_after = earlier.merges, earlier.counts, earlier.tokens_after
         self._length = len(earlier)
         self.base_counts = earlier.base_counts
+
+    def may_continue(self, config: TrainingConfig, sources: tuple[Source, ...]) -> bool:
+        """Whether training would go on where it ended: the same sources and settings, but a larger limit."""
+        made = self.run
+        if made is None or self.corpus is None or sources != self.corpus.sources:
+            return False
+        limits = {"vocabulary_size": config.vocabulary_size, "min_frequency": config.min_frequency}
+        if replace(made.config, **limits) != config:
+            return False
+        more = config.max_merges is None or config.max_merges > len(self)
+        rarer = config.min_frequency is None or (len(self) > 0 and int(self.count[-1]) >= config.min_frequency)
+        # A limit that held the run is gone or larger; what ended for want of pairs has nowhere to go.
+        held = config != made.config or made.ended == STOPPED
+        return more and rarer and held and made.ended != NOTHING_LEFT
 
     def complete(self, run: Run) -> None:
         """Takes over the run as it ended."""

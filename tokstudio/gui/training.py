@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from dataclasses import dataclass
 
 from PySide6.QtCore import QObject
 
@@ -23,6 +24,18 @@ from tokstudio.gui.studio_run import StudioRun
 _MOST_UNREAD = 40
 # At most as long as the window's timer waits, so that the log streams and a pause takes hold at once.
 _LONGEST_BATCH = 2000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the person has set for the next training; None for a limit that is switched off."""
+
+    vocabulary_size: int | None = 1000
+    min_frequency: int | None = None
+
+    def config(self) -> TrainingConfig:
+        """The configuration; ConfigError where it cannot work."""
+        return TrainingConfig(vocabulary_size=self.vocabulary_size, min_frequency=self.min_frequency)
 
 
 class Training(QObject):

@@ -26,8 +26,9 @@ from PySide6.QtWidgets import (
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.run import BASE_SIZE
 from tokstudio.gui.icons import icon
-from tokstudio.gui.session import Session, Settings
+from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme, pad_spin_box
+from tokstudio.gui.training import Settings
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.widgets.tall_body import TallBody
 

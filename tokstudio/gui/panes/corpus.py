@@ -19,7 +19,8 @@ from tokstudio.core.readers import ENCODINGS
 from tokstudio.gui.icons import icon
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.models.sources import RELOAD, encoding_text
-from tokstudio.gui.session import Problem, Session
+from tokstudio.gui.problems import Problem
+from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.corpus_views import TEXT_INSET, Preview, SourceList, StatisticsTable
 from tokstudio.gui.widgets.pane import EmptyState, Pane

@@ -1,0 +1,25 @@
+"""What went wrong, in a sentence for the person to read."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tokstudio.core.errors import TokStudioError
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that went wrong, for the person to read: one sentence, and the error behind it if there is one."""
+
+    text: str
+    error: Exception | None = None
+
+
+def problem_of(error: Exception) -> Problem:
+    """Puts an error into words; one that is not ours is named as what it is."""
+    if isinstance(error, TokStudioError):
+        return Problem(str(error), error)
+    if isinstance(error, MemoryError):
+        return Problem("There is not enough memory for this. Nothing was lost.", error)
+    return Problem(f"Something went wrong inside TokStudio: {type(error).__name__}: {error}", error)
