@@ -111,6 +111,21 @@ def test_a_finished_run_goes_on_only_to_a_larger_limit_on_the_same_corpus(qtbot,
     assert not session.can_continue(run)
 
 
+def test_stopping_before_a_continued_run_is_back_where_it_was_loses_no_merge(qtbot, session):
+    trained(qtbot, session, sample_text("article"), vocabulary_size=2000)
+    earlier = session.active
+    session.set_settings(Settings(vocabulary_size=3000))
+    session.continue_run(earlier)
+    session.set_playhead(7)
+    session.stop()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    assert session.active is not earlier
+    assert session.active.ended == "stopped"
+    assert np.array_equal(session.active.merges[:1744], earlier.merges)
+    assert len(session.active) >= 1744
+    assert session.playhead == 7
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

@@ -204,6 +204,50 @@ def test_a_run_that_was_exported_is_not_asked_about(qtbot, monkeypatch, tmp_path
     assert at_the_window(monkeypatch, act) == 0
 
 
+def test_a_part_of_a_run_does_not_count_as_exported(qtbot, monkeypatch, tmp_path, book):
+    def act(window, answers):
+        trained(qtbot, window, answers, book)
+        window._session.set_playhead(10)
+        window.actions_by_id["export_at_playhead"].trigger()
+        answers.target = tmp_path / "part.json"
+        window.actions_by_id["export_huggingface"].trigger()
+        qtbot.waitUntil(lambda: not window._session.jobs, timeout=PATIENCE)
+        assert len(load(answers.target)) == 266
+        assert window._session.active.unsaved
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_classic_pair_is_replaced_only_after_asking(qtbot, monkeypatch, tmp_path, book):
+    (tmp_path / "merges.json").write_text("mine")
+
+    def act(window, answers):
+        trained(qtbot, window, answers, book)
+        answers.folder = tmp_path
+        answers.yes = False
+        window.actions_by_id["export_classic"].trigger()
+        assert "merges.json will be replaced" in answers.asked[-1]
+        assert not window._session.jobs
+        assert (tmp_path / "merges.json").read_text() == "mine"
+        answers.yes = True
+        window.actions_by_id["export_classic"].trigger()
+        qtbot.waitUntil(lambda: not window._session.jobs, timeout=PATIENCE)
+        assert len(load(tmp_path)) == 400
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_sample_takes_the_place_of_a_person_s_corpus_only_after_asking(qtbot, monkeypatch, book):
+    def act(window, answers):
+        qtbot.waitUntil(lambda: len(window._session.sources) == 1)
+        answers.yes = False
+        window.actions_by_id["sample_train_python"].trigger()
+        assert window._session.sources[0].name == book.name
+        assert window._session.training is None
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
 def test_a_damaged_tokenizer_is_one_sentence_and_changes_nothing(qtbot, monkeypatch, tmp_path):
     damaged = tmp_path / "tokenizer.json"
     damaged.write_text('{"model": {"type": "BPE", "vocab": {')

@@ -151,7 +151,7 @@ def _export(trainer: Trainer, exports: Sequence[tuple[str, Path]], console: Cons
     if not exports:
         return reports
     tokenizer = trainer.tokenizer()
-    sample = trainer.corpus.sources[0].data[:_SAMPLE].tobytes()
+    sample = trainer.corpus.sample(_SAMPLE)
     for name, path in exports:
         try:
             report = console.finish(save_work(tokenizer, path, name, sample=sample))

@@ -29,6 +29,10 @@ def _no_corpus(session: Session) -> str | None:
     return None if session.sources else "The corpus is empty."
 
 
+def _cannot_train_a_sample(session: Session) -> str | None:
+    return "A training is under way." if session.training is not None else session.settings.problem
+
+
 def _not_running(session: Session) -> str | None:
     return None if session.state == "running" else "No training is under way."
 
@@ -163,9 +167,25 @@ SPECS: tuple[Spec, ...] = (
     Spec("resume", "&Resume", "Go on with the training.", ("F6",), "train", _not_paused),
     Spec("step", "&Step", "Make one merge, then pause.", ("F10",), "step", _cannot_step),
     Spec("stop", "St&op", "End the training here and keep the run.", ("Shift+F5",), "stop", _no_training),
-    Spec("sample_train_article", "&How Tokenizers Work", "Train on the English article.", (), "train"),
-    Spec("sample_train_scripts", "One Story in &Eight Scripts", "Train on the text in eight scripts.", (), "train"),
-    Spec("sample_train_python", "A &Python Program", "Train on the Python program.", (), "train"),
+    Spec(
+        "sample_train_article",
+        "&How Tokenizers Work",
+        "Train on the English article.",
+        (),
+        "train",
+        _cannot_train_a_sample,
+    ),
+    Spec(
+        "sample_train_scripts",
+        "One Story in &Eight Scripts",
+        "Train on the text in eight scripts.",
+        (),
+        "train",
+        _cannot_train_a_sample,
+    ),
+    Spec(
+        "sample_train_python", "A &Python Program", "Train on the Python program.", (), "train", _cannot_train_a_sample
+    ),
     Spec("first", "To the &Start", "Move the playhead before the first merge.", ("Alt+Home",), "first", _at_start),
     Spec("previous", "One Merge &Back", "Move the playhead back by one merge.", ("[",), "previous", _at_start),
     Spec("next", "One Merge &Forward", "Move the playhead on by one merge.", ("]",), "next", _at_end),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent
@@ -16,7 +17,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.core.formats import Loaded, load_work
 from tokstudio.gui.dialogs.choosers import Choosers
-from tokstudio.gui.exports import ExportCommands, Views
+from tokstudio.gui.exports import ExportCommands, Plots
 from tokstudio.gui.problems import Problem
 from tokstudio.gui.session import Session
 from tokstudio.gui.settings import Preferences
@@ -25,6 +26,34 @@ from tokstudio.resources import DEMO_SENTENCES, SAMPLES, sample_text
 
 _SAMPLE_OF_CORPUS = 1 << 20  # bytes of the corpus that a written tokenizer is proved on
 _PLOT_SIZE = (1600, 900)
+
+
+class Views(Plots, Protocol):
+    """What the actions need of the window."""
+
+    def focus_filter(self) -> None:
+        """Puts the keyboard into the filter of the table that is shown."""
+        ...
+
+    def copy_ids(self) -> None:
+        """Copies the ids of the selected tokens of the text."""
+        ...
+
+    def reset_layout(self) -> None:
+        """Puts every pane back where it belongs."""
+        ...
+
+    def show_shortcuts(self) -> None:
+        """Lists every key."""
+        ...
+
+    def show_about(self) -> None:
+        """Says version and licence."""
+        ...
+
+    def close(self) -> bool:
+        """Closes the window, unless the person would rather not."""
+        ...
 
 
 class Commands(ExportCommands):
@@ -41,6 +70,7 @@ class Commands(ExportCommands):
     ) -> None:
         super().__init__(session, preferences, choosers, views, parent)
         self._theme = theme
+        self._views = views
 
     # ---- corpus
 
@@ -101,9 +131,12 @@ class Commands(ExportCommands):
 
     def train_sample(self, key: str) -> None:
         """Makes a sample the corpus and trains on it; an empty Text pane gets a sentence to look at."""
-        if self._session.training is not None:
+        session = self._session
+        question = f"The corpus ({len(session.sources)} sources) is replaced by the sample."
+        own = any(source.name not in {sample.title for sample in SAMPLES} for source in session.sources)
+        if own and not self._choosers.confirm("Train on a Sample", question, "Replace Corpus"):
             return
-        self._session.set_sources(())
+        session.set_sources(())
         self._add_sample(key)
         if not self._session.text:
             self._session.set_text(DEMO_SENTENCES[0][1])

@@ -37,35 +37,11 @@ class PlotPicture(Protocol):
         ...
 
 
-class Views(Protocol):
-    """What the actions need of the window."""
+class Plots(Protocol):
+    """Whoever knows who draws the plot."""
 
     def plot(self) -> PlotPicture:
         """Who draws the plot for a file."""
-        ...
-
-    def focus_filter(self) -> None:
-        """Puts the keyboard into the filter of the table that is shown."""
-        ...
-
-    def copy_ids(self) -> None:
-        """Copies the ids of the selected tokens of the text."""
-        ...
-
-    def reset_layout(self) -> None:
-        """Puts every pane back where it belongs."""
-        ...
-
-    def show_shortcuts(self) -> None:
-        """Lists every key."""
-        ...
-
-    def show_about(self) -> None:
-        """Says version and licence."""
-        ...
-
-    def close(self) -> bool:
-        """Closes the window, unless the person would rather not."""
         ...
 
 
@@ -79,20 +55,25 @@ class ExportCommands(QObject):
     done = Signal(str)
 
     def __init__(
-        self, session: Session, preferences: Preferences, choosers: Choosers, views: Views, parent: QObject
+        self, session: Session, preferences: Preferences, choosers: Choosers, views: Plots, parent: QObject
     ) -> None:
         super().__init__(parent)
         self._session = session
         self._preferences = preferences
         self._choosers = choosers
-        self._views = views
+        self._plots = views
         self._only_to_playhead = False
 
     def export_classic(self) -> None:
         """Writes the classic pair."""
-        self._export(
-            "classic", self._choosers.open_folder("Export vocabulary.json and merges.json into", self._folder())
-        )
+        folder = self._choosers.open_folder("Export vocabulary.json and merges.json into", self._folder())
+        if folder is None:
+            return
+        self._preferences.set("folder", str(folder))
+        there = [name for name in ("vocabulary.json", "merges.json") if (folder / name).exists()]
+        question = f"{' and '.join(there)} will be replaced in {folder}."
+        if not there or self._choosers.confirm("Export", question, "Replace"):
+            self._export("classic", folder)
 
     def export_huggingface(self) -> None:
         """Writes tokenizer.json."""
@@ -110,13 +91,13 @@ class ExportCommands(QObject):
         """Saves the plot as a picture."""
         path = self._ask_target("compression.png", "Picture (*.png)")
         if path is not None:
-            self._write(path, self._views.plot().to_png(*_PLOT_SIZE, 1.0))
+            self._write(path, self._plots.plot().to_png(*_PLOT_SIZE, 1.0))
 
     def export_plot_svg(self) -> None:
         """Saves the plot as a drawing."""
         path = self._ask_target("compression.svg", "Drawing (*.svg)")
         if path is not None:
-            self._write(path, self._views.plot().to_svg(*_PLOT_SIZE))
+            self._write(path, self._plots.plot().to_svg(*_PLOT_SIZE))
 
     def export_at_playhead(self, only: bool) -> None:
         """Switches between exporting the whole run and only its merges up to the playhead."""
@@ -145,14 +126,14 @@ class ExportCommands(QObject):
         if self._only_to_playhead:
             tokenizer = tokenizer.at(self._session.playhead)
         sample = run.corpus.sample(_SAMPLE_OF_CORPUS) if run.corpus is not None else None
-        self._session.start_job(partial(_save_run, run, tokenizer, path, name, sample), self._exported)
+        self._session.start_job(partial(_save_run, run, tokenizer, path, name, sample), self._exported, writes=True)
 
     def _write(self, path: Path, content: bytes) -> None:
-        self._session.start_job(partial(_write_one, path, content), self._written)
+        self._session.start_job(partial(_write_one, path, content), self._written, writes=True)
 
-    def _exported(self, saved: tuple[StudioRun, str, ExportReport]) -> None:
-        run, name, report = saved
-        if FORMATS[name].readable and run in self._session.runs:
+    def _exported(self, saved: tuple[StudioRun, bool, ExportReport]) -> None:
+        run, whole, report = saved
+        if whole and run in self._session.runs:
             self._session.run_exported(run)
         names = " and ".join(path.name for path in report.files)
         proof = f" Read back: {report.proof}." if report.proof else ""
@@ -164,8 +145,10 @@ class ExportCommands(QObject):
 
 def _save_run(
     run: StudioRun, tokenizer: Tokenizer, path: Path, name: str, sample: bytes | None
-) -> Work[tuple[StudioRun, str, ExportReport]]:
-    return run, name, (yield from save_work(tokenizer, path, name, sample=sample))
+) -> Work[tuple[StudioRun, bool, ExportReport]]:
+    """Gives the run, whether all of it can be had back from what was written, and the report."""
+    whole = FORMATS[name].readable and len(tokenizer.merges) == len(run)
+    return run, whole, (yield from save_work(tokenizer, path, name, sample=sample))
 
 
 def _write_one(path: Path, content: bytes) -> Work[Path]:

@@ -69,6 +69,10 @@ class Job(QObject):
     Args:
         work: Makes the generator; it is called in the worker's thread.
         parent: The owner.
+
+    Attributes:
+        quiet: Whether it is too slight to be shown as something that goes on.
+        writes: Whether a file that the person asked for is being written.
     """
 
     finished = Signal(object)
@@ -81,6 +85,8 @@ class Job(QObject):
         self._thread = _Thread(work)
         self._thread.outcome.connect(self._settle)
         self._over = False
+        self.quiet = False
+        self.writes = False
 
     @property
     def progress(self) -> Progress:
@@ -109,6 +115,8 @@ class Job(QObject):
     def pause(self) -> None:
         """Waits before the next piece. May be called from any thread, the worker's own included."""
         self._thread.go.clear()
+        if self.is_cancelled:
+            self._thread.go.set()
 
     def resume(self) -> None:
         """Goes on after a pause."""

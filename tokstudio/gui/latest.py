@@ -9,6 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
+from tokstudio.core.errors import TokStudioError
 from tokstudio.core.progress import Work
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.session import Session
@@ -50,6 +51,7 @@ class Latest(QObject):
         self.cancel()
         ticket = self._ticket
         self._job = self._session.start_job(lambda: _answer(ticket, work), self._take)
+        self._job.cancelled.connect(self._cancelled)
 
     def cancel(self) -> None:
         """Lets go of what is under way."""
@@ -57,6 +59,12 @@ class Latest(QObject):
         if self._job is not None:
             self._job.cancel()
             self._job = None
+
+    def _cancelled(self) -> None:
+        """Somebody else has ended the work: the person, in the status line."""
+        if self._job is not None and self._job is self.sender():
+            self._job = None
+            self.failed.emit(TokStudioError("Cancelled."))
 
     def _take(self, answer: object) -> None:
         assert isinstance(answer, _Answer)

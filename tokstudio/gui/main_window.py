@@ -318,6 +318,8 @@ class MainWindow(QMainWindow):
         unsaved = [run.name for run in self._session.runs if run.unsaved]
         if self._session.training is not None:
             question = "A training is under way. What it has made so far was not exported and will be gone."
+        elif any(job.writes for job in self._session.jobs):
+            question = "A file is being written. It would not be there, and the old one would stay as it is."
         elif unsaved:
             listed = ", ".join(unsaved[:3]) + (f" and {len(unsaved) - 3} more" if len(unsaved) > 3 else "")
             question = f"Not exported, and gone when TokStudio closes: {listed}."

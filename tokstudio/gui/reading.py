@@ -5,10 +5,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tokstudio.core.corpus import Source
+import numpy as np
+
+from tokstudio.core.corpus import Source, to_utf8
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.readers import expand_work, read_source
+
+_PIECE = 1 << 18  # characters
 
 
 def read_all(paths: list[Path], encoding: str | None) -> Work[tuple[list[Source], list[Exception]]]:
@@ -26,6 +30,16 @@ def read_all(paths: list[Path], encoding: str | None) -> Work[tuple[list[Source]
             problems.append(error)
         yield Progress("reading")
     return read, problems
+
+
+def read_text(text: str, name: str) -> Work[tuple[list[Source], list[Exception]]]:
+    """Makes a source of a long text at hand, in pieces."""
+    pieces: list[bytes] = []
+    for start in range(0, len(text), _PIECE):
+        pieces.append(to_utf8(text[start : start + _PIECE]))
+        yield Progress("reading", start, len(text))
+    data = np.frombuffer(b"".join(pieces), np.uint8)
+    return [Source(name, None, "utf-8", "", data, np.array([len(data)], np.int64))], []
 
 
 def reread(old: Source, encoding: str | None) -> Work[tuple[Source, Source]]:

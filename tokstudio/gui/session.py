@@ -13,18 +13,18 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from tokstudio.core.corpus import Corpus, Source
-from tokstudio.core.errors import TokStudioError
 from tokstudio.core.progress import Work
 from tokstudio.core.run import Run
 from tokstudio.core.statistics import Statistics, statistics_work
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.problems import problem_of
-from tokstudio.gui.reading import read_all, reread
+from tokstudio.gui.reading import read_all, read_text, reread
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.training import Settings, Training
 
 _TICK = 50  # milliseconds between two looks at the training
+_LONG_TEXT = 1 << 20  # characters; longer texts are turned into bytes by a job
 _UNTITLED_RUN = "Run {}"
 
 
@@ -87,12 +87,15 @@ class Session(QObject):
         return Corpus(self.sources)
 
     def open_paths(self, paths: list[Path], encoding: str | None = None) -> None:
-        """Reads files and folders in the background and adds them to the corpus, one by one."""
+        """Reads files and folders in the background and adds what could be read to the corpus."""
         self.start_job(lambda: read_all(paths, encoding), self._add_sources, self._reading_failed)
 
     def add_text(self, text: str, name: str = "Pasted text") -> None:
         """Adds a text at hand to the corpus."""
-        self.set_sources((*self.sources, Source.from_texts([text], name)))
+        if len(text) > _LONG_TEXT:
+            self.start_job(lambda: read_text(text, name), self._add_sources)
+        else:
+            self.set_sources((*self.sources, Source.from_texts([text], name)))
 
     def set_sources(self, sources: tuple[Source, ...]) -> None:
         """Replaces the sources, and counts anew what they hold."""
@@ -103,7 +106,7 @@ class Session(QObject):
             self._counting = None
         if sources:
             corpus = self.corpus
-            self._counting = self.start_job(lambda: statistics_work(corpus), self._set_statistics)
+            self._counting = self.start_job(lambda: statistics_work(corpus), self._set_statistics, quiet=True)
         self.sources_changed.emit()
         self.statistics_changed.emit()
         self.training_changed.emit()
@@ -138,11 +141,7 @@ class Session(QObject):
             return "Open a text first."
         if self.corpus.bytes == 0:
             return "The corpus holds no text."
-        try:
-            self.settings.config()
-        except TokStudioError as error:
-            return str(error)
-        return None
+        return self.settings.problem
 
     @property
     def state(self) -> str:
@@ -281,9 +280,13 @@ class Session(QObject):
         work: Callable[[], Work],
         done: Callable[[Any], None] | None = None,
         failed: Callable[[Exception], None] | None = None,
+        *,
+        quiet: bool = False,
+        writes: bool = False,
     ) -> Job:
         """Runs work in the background. `done` and `failed` must be bound methods of QObjects."""
         job = Job(work, self)
+        job.quiet, job.writes = quiet, writes
         if done is not None:
             job.finished.connect(done)
         job.failed.connect(failed or self.report)
@@ -333,11 +336,10 @@ class Session(QObject):
 
     def _merges_added(self) -> None:
         assert self.active is not None
-        follow = self._following
-        if follow:
-            self.playhead = len(self.active)
+        before = self.playhead
+        self.playhead = len(self.active) if self._following else min(before, len(self.active))
         self.merges_added.emit()
-        if follow:
+        if self._following or self.playhead != before:
             self.playhead_changed.emit()
 
     def _training_finished(self, run: Run) -> None:
@@ -381,7 +383,8 @@ class Session(QObject):
         self.corpus_failed.emit(problem_of(error))
 
     def _set_statistics(self, statistics: Statistics) -> None:
-        if statistics.bytes == self.corpus.bytes:
+        # What was counted of sources that have been replaced since may still arrive.
+        if self.sender() is self._counting:
             self.statistics = statistics
             self.statistics_changed.emit()
 

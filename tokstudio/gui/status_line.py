@@ -103,7 +103,7 @@ class StatusLine(QStatusBar):
     def _current(self) -> Job | None:
         if self._session.training is not None:
             return self._session.training.job
-        return self._session.jobs[0] if self._session.jobs else None
+        return next((job for job in self._session.jobs if not job.quiet), None)
 
     def _jobs_changed(self) -> None:
         job = self._current()

@@ -10,13 +10,15 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from PySide6.QtCore import QObject
 
+from tokstudio.core.errors import ConfigError
 from tokstudio.core.kernels.prepare import prepare_work
 from tokstudio.core.progress import Progress, Work
-from tokstudio.core.run import MergeBatch, Run, TrainingConfig
+from tokstudio.core.run import STOPPED, MergeBatch, Run, TrainingConfig
 from tokstudio.core.trainer import Trainer
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.studio_run import StudioRun
@@ -36,6 +38,15 @@ class Settings:
     def config(self) -> TrainingConfig:
         """The configuration; ConfigError where it cannot work."""
         return TrainingConfig(vocabulary_size=self.vocabulary_size, min_frequency=self.min_frequency)
+
+    @property
+    def problem(self) -> str | None:
+        """Why they cannot work, in the core's words; None if they can."""
+        try:
+            self.config()
+        except ConfigError as error:
+            return str(error)
+        return None
 
 
 class Training(QObject):
@@ -59,7 +70,6 @@ class Training(QObject):
         self._unread: deque[MergeBatch] = deque()
         self._trainer: Trainer | None = None
         self.job = Job(self._work, self)
-        self.started = time.monotonic()
 
     @property
     def progress(self) -> Progress:
@@ -94,12 +104,12 @@ class Training(QObject):
 
     def _work(self) -> Work[Run]:
         """Runs in the worker's thread."""
-        yield from prepare_work()
         config: TrainingConfig | None = self.run.config
         corpus = self.run.corpus
         assert config is not None
         assert corpus is not None
-        yield from corpus.sha256_work()
+        for beginning in (prepare_work(), corpus.sha256_work()):
+            yield from self._until_stopped(beginning)
         earlier = self._earlier
         trainer = Trainer(corpus, config) if earlier is None else Trainer.resume(corpus, earlier, config)
         self._trainer = trainer
@@ -107,13 +117,34 @@ class Training(QObject):
             if self._stop.is_set():
                 trainer.stop()
                 break
-            batch = trainer.advance(1 if self._single.is_set() else _LONGEST_BATCH)
+            single = self._single.is_set()
+            batch = trainer.advance(1 if single else _LONGEST_BATCH)
             if len(batch):
                 self._unread.append(batch)
-                if self._single.is_set() and trainer.ended is None:
-                    self.job.pause()
+                if single and trainer.ended is None:
+                    self._hold()
             yield trainer.progress
             while len(self._unread) > _MOST_UNREAD and not self._stop.is_set() and not self.job.is_cancelled:
                 time.sleep(0.002)
         self._trainer = None
-        return trainer.run
+        made = trainer.run
+        if earlier is not None and len(made) < len(earlier):
+            # Stopped while the earlier run's merges were being made again: they are there all the same.
+            return replace(earlier, config=config, ended=STOPPED)
+        return made
+
+    def _until_stopped(self, work: Work[Any]) -> Work[None]:
+        """Drives work that may be left undone."""
+        try:
+            for progress in work:
+                yield progress
+                if self._stop.is_set():
+                    return
+        finally:
+            work.close()
+
+    def _hold(self) -> None:
+        """Pauses after a single merge, unless the person has asked for something else in this very moment."""
+        self.job.pause()
+        if self._stop.is_set() or not self._single.is_set():
+            self.job.resume()

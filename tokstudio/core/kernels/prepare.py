@@ -20,6 +20,7 @@ import platformdirs
 from tokstudio.core.progress import Progress, Work
 
 _lock = threading.Lock()
+_ready = threading.Event()  # the loops are loaded in this process
 
 
 def prepare_work() -> Work[None]:
@@ -27,16 +28,19 @@ def prepare_work() -> Work[None]:
 
     Safe to be driven in several threads at once: one does the work, the others wait.
     """
+    if _ready.is_set():
+        return
     while not _lock.acquire(blocking=False):
         yield Progress("loading")
         time.sleep(0.01)
     try:
-        marker = _marker()
-        if not marker.exists():
-            yield Progress("compiling")
-            yield from _compile()
-        yield Progress("loading")
-        exercise()
+        if not _ready.is_set():
+            if not _marker().exists():
+                yield Progress("compiling")
+                yield from _compile()
+            yield Progress("loading")
+            exercise()
+            _ready.set()
     finally:
         _lock.release()
 

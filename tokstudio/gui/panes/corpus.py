@@ -272,7 +272,7 @@ class CorpusPane(Pane):
         sources = [source for source in self._session.sources if source.path is not None]
         if self._checking is None and self.isVisible() and sources:
             # A disk in a network may take its time to answer, so it is asked in the background.
-            self._checking = self._session.start_job(lambda: _changed_work(sources), self._files_checked)
+            self._checking = self._session.start_job(lambda: _changed_work(sources), self._files_checked, quiet=True)
             self._checking.ended.connect(self._check_ended)
 
     def _files_checked(self, changed: frozenset[Source]) -> None:

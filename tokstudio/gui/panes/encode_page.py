@@ -20,6 +20,7 @@ from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.resources import DEMO_SENTENCES
 
 _NAMES = ("characters", "bytes", "tokens", "bytes/token")
+_COUNTED_AT_ONCE = 1_000_000  # characters
 _ROOM_FOR_IDS = 290  # pixels of height, below which the ids beneath the pieces have to do
 _PLACEHOLDER = "Type or paste a text to see it in tokens."
 
@@ -83,7 +84,7 @@ class EncodePage(TextPage):
         self.view.clear()
         self.ids.set_ids(np.zeros(0, np.uint32))
         self._show_ids()
-        size = f"{len(text.encode('utf-8', 'replace')):,}" if len(text) <= LONGEST else "–"
+        size = f"{len(text.encode('utf-8', 'replace')):,}" if len(text) <= _COUNTED_AT_ONCE else "–"
         self.figures.set_values((f"{len(text):,}", size, "–" if text else "0", "–"))
 
     def token_at(self, index: int) -> int:
