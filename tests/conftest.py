@@ -42,7 +42,7 @@ def one_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def nothing_left_behind() -> Iterator[None]:
-    """Fails a test that leaves a thread or a process behind."""
+    """Fails a test that leaves a thread or a worker process behind."""
     before = set(threading.enumerate())
     yield
     gc.collect()

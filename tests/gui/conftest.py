@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 @pytest.fixture(autouse=True)
 def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fails a test that leaves a top-level widget or a running QThread behind."""
+    """Fails a test that leaves a window or a running QThread behind."""
     if "qtbot" in request.fixturenames:
         request.getfixturevalue("qtbot")
     yield
@@ -25,3 +25,5 @@ def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     gc.collect()
     running = [thing for thing in gc.get_objects() if isinstance(thing, QThread) and thing.isRunning()]
     assert not running, f"threads left behind: {running}"
+    windows = [widget for widget in application.topLevelWidgets() if widget.isVisible()]
+    assert not windows, f"windows left behind: {windows}"

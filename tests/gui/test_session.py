@@ -62,6 +62,19 @@ def test_the_playhead_follows_the_newest_merge_until_it_is_dragged_away(qtbot, s
     qtbot.waitUntil(lambda: session.playhead == 4)
 
 
+def test_a_step_that_is_over_at_once_is_told_as_a_pause(qtbot, session):
+    session.add_text(TEXT)
+    session.set_settings(Settings(vocabulary_size=2000))
+    session.step()
+    qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
+    session.set_playhead(0)
+    told = []
+    session.training_changed.connect(lambda: told.append(session.state))
+    session.step()
+    qtbot.waitUntil(lambda: len(session.active) == 2)
+    qtbot.waitUntil(lambda: told[-1:] == ["paused"])
+
+
 def test_stepping_pausing_and_resuming_change_no_merge(qtbot, session):
     session.add_text(TEXT)
     session.set_settings(Settings(vocabulary_size=300))

@@ -383,6 +383,18 @@ def test_a_picture_that_cannot_be_written_is_an_error(qtbot, tmp_path, capsys):
     assert "could not be written" in capsys.readouterr().err or "missing" in capsys.readouterr().err
 
 
+def test_without_a_display_a_window_is_refused_and_a_picture_drawn(monkeypatch, capsys):
+    from tokstudio.gui.app import _require_display
+
+    monkeypatch.setattr("sys.platform", "linux")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.setenv(name, "")
+    assert main([]) == 1
+    assert capsys.readouterr().err.startswith("tokstudio: There is no display")
+    _require_display(True)
+    assert os.environ["QT_QPA_PLATFORM"] == "offscreen"
+
+
 def test_an_error_nobody_caught_reaches_the_person(qtbot, monkeypatch):
     def act(window, answers):
         def fail() -> None:

@@ -8,6 +8,7 @@ it; so long ones are not kept.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from operator import eq
 from typing import cast, overload
 
@@ -34,7 +35,7 @@ class TokenParts:
         # Backwards, so that of several merges with one result the first counts.
         self.left[results[::-1]], self.right[results[::-1]] = merges[::-1, 0], merges[::-1, 1]
         self._known: dict[int, bytes] = dict(base)
-        self.lengths = self._measure(base, merges, results)
+        self._base, self._merges, self._results = base, merges, results
 
     def __getitem__(self, token: int) -> bytes:
         return self.prefix(token, None)
@@ -59,15 +60,15 @@ class TokenParts:
             self._known[token] = made
         return made if limit is None else made[:limit]
 
-    def _measure(
-        self, base: dict[int, bytes], merges: NDArray[np.int32], results: NDArray[np.int32]
-    ) -> NDArray[np.int64]:
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """Measured when first asked for: a window may show tokens before the compiled loops are loaded."""
         from tokstudio.core.kernels.layout import measure_tokens
 
         lengths = np.full(self.size, -1, np.int64)
-        for token, made in base.items():
+        for token, made in self._base.items():
             lengths[token] = len(made)
-        measure_tokens(merges, results, lengths)
+        measure_tokens(self._merges, self._results, lengths)
         lengths.setflags(write=False)
         return lengths
 

@@ -143,6 +143,8 @@ class Trainer:
     @property
     def progress(self) -> Progress:
         """What is being done, and how far it is: "reading", "counting", "repeating" or "merging"."""
+        if self.ended is not None:
+            return Progress("merging", 1000, 1000)
         if self._engine is None:
             return Progress("reading", self._layout.done, self.corpus.bytes)
         if self._made == 0 and (share := self._engine.founding) is not None:

@@ -115,6 +115,8 @@ SPECS: tuple[Spec, ...] = (
     Spec("sample_scripts", "One Story in &Eight Scripts", "Add a small text in eight scripts.", icon="text"),
     Spec("sample_python", "A &Python Program", "Add a short Python program.", icon="text"),
     Spec("clear_recent", "&Clear This List", "Forget the files that were opened lately."),
+    Spec("remove_source", "&Remove Selected", "Take the chosen sources out of the corpus.", (), "remove", _no_corpus),
+    Spec("reload_source", "Re&load Selected", "Read the chosen files again.", (), "reload", _no_corpus),
     Spec("clear_corpus", "&Clear Corpus", "Take all sources out of the corpus.", (), "remove", _no_corpus),
     Spec("open_tokenizer", "Open &Tokenizer…", "Open a tokenizer's files.", ("Ctrl+Shift+O",), "tokenizer"),
     Spec(

@@ -18,6 +18,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QLoggingCategory, QObject, 
 from PySide6.QtWidgets import QApplication
 
 from tokstudio import __version__
+from tokstudio.core.errors import TokStudioError
 from tokstudio.core.kernels.prepare import prepare_work
 from tokstudio.core.run import BASE_SIZE
 from tokstudio.gui.commands import Commands
@@ -169,6 +170,7 @@ def run(files: list[Path], *, demo: bool = False, screenshot: Path | None = None
     Returns:
         The exit code.
     """
+    _require_display(screenshot is not None)
     application = make_application()
     hook = CrashHook()
     hook.install()
@@ -190,6 +192,18 @@ def _longest_token(run: StudioRun, merges: int) -> int:
     """A token worth looking at: the longest of those merged so far, of several the newest."""
     lengths = [run.tokenizer.tokens.length(BASE_SIZE + k) for k in range(merges)]
     return BASE_SIZE + max(range(merges), key=lambda k: (lengths[k], k)) if merges else 0
+
+
+def _require_display(only_a_picture: bool) -> None:
+    """Without a display a picture is drawn offscreen, and a window is refused: Qt itself would abort the process."""
+    known = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    if not sys.platform.startswith("linux") or any(os.environ.get(name) for name in known):
+        return
+    if not only_a_picture:
+        raise TokStudioError(
+            "There is no display to open a window on. With --demo --screenshot PNG it draws a picture."
+        )
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 
 def make_application() -> QApplication:

@@ -24,9 +24,6 @@ from tokstudio.gui.settings import Preferences
 from tokstudio.gui.theme import BODY_PIXELS, Mode, Theme
 from tokstudio.resources import DEMO_SENTENCES, SAMPLES, sample_text
 
-_SAMPLE_OF_CORPUS = 1 << 20  # bytes of the corpus that a written tokenizer is proved on
-_PLOT_SIZE = (1600, 900)
-
 
 class Views(Plots, Protocol):
     """What the actions need of the window."""
@@ -37,6 +34,14 @@ class Views(Plots, Protocol):
 
     def copy_ids(self) -> None:
         """Copies the ids of the selected tokens of the text."""
+        ...
+
+    def remove_sources(self) -> None:
+        """Takes the chosen sources out of the corpus."""
+        ...
+
+    def reload_sources(self) -> None:
+        """Reads the chosen sources' files again."""
         ...
 
     def reset_layout(self) -> None:
@@ -132,7 +137,7 @@ class Commands(ExportCommands):
     def train_sample(self, key: str) -> None:
         """Makes a sample the corpus and trains on it; an empty Text pane gets a sentence to look at."""
         session = self._session
-        question = f"The corpus ({len(session.sources)} sources) is replaced by the sample."
+        question = f"The corpus ({', '.join(source.name for source in session.sources[:3])}) is replaced by the sample."
         own = any(source.name not in {sample.title for sample in SAMPLES} for source in session.sources)
         if own and not self._choosers.confirm("Train on a Sample", question, "Replace Corpus"):
             return
@@ -141,6 +146,14 @@ class Commands(ExportCommands):
         if not self._session.text:
             self._session.set_text(DEMO_SENTENCES[0][1])
         self._session.train()
+
+    def remove_source(self) -> None:
+        """Takes the chosen sources out."""
+        self._views.remove_sources()
+
+    def reload_source(self) -> None:
+        """Reads the chosen files again."""
+        self._views.reload_sources()
 
     def clear_corpus(self) -> None:
         """Takes all sources away; runs stay."""

@@ -36,8 +36,9 @@ _SIZE = QSize(1440, 900)
 # "-" is a line, "> Title" opens a submenu that "<" ends.
 _MENUS: dict[str, str] = {
     "&File": "open_corpus open_folder paste_corpus >&Samples sample_article sample_scripts sample_python < "
-    ">&Recent < clear_corpus - open_tokenizer >&Export export_classic export_huggingface export_merges_csv "
-    "export_vocabulary_csv - export_plot_png export_plot_svg - export_at_playhead < - quit",
+    ">&Recent < - remove_source reload_source >Enc&oding < clear_corpus - open_tokenizer "
+    ">&Export export_classic export_huggingface export_merges_csv export_vocabulary_csv - "
+    "export_plot_png export_plot_svg - export_at_playhead < - quit",
     "&Edit": "copy copy_ids - filter",
     "&Train": "train continue_run pause resume step stop - >Train&_on_a_Sample sample_train_article "
     "sample_train_scripts sample_train_python < - first previous next last - rename_run delete_run",
@@ -103,6 +104,14 @@ class MainWindow(QMainWindow):
         """Puts the keyboard into the filter of the table that is shown."""
         shown = self.vocabulary if not self.vocabulary.visibleRegion().isEmpty() else self.merges
         shown.focus_filter()
+
+    def remove_sources(self) -> None:
+        """Takes the chosen sources out of the corpus."""
+        self.corpus.remove_selected()
+
+    def reload_sources(self) -> None:
+        """Reads the chosen sources' files again."""
+        self.corpus.reload_selected()
 
     def copy_ids(self) -> None:
         """Copies the ids of the selected tokens of the text."""
@@ -221,6 +230,8 @@ class MainWindow(QMainWindow):
         self._export_button.setMenu(menus["Export"])
         self._recent_menu = menus["Recent"]
         self._recent_menu.aboutToShow.connect(self._fill_recent)
+        self._encoding_menu = menus["Encoding"]
+        self._encoding_menu.aboutToShow.connect(self._fill_encodings)
         for pane in self.panes:
             menus["Panes"].addAction(pane.toggleViewAction())
         themes = QActionGroup(self)
@@ -252,6 +263,10 @@ class MainWindow(QMainWindow):
             action.triggered.connect(self._open_recent)
         self._recent_menu.addSeparator()
         self._recent_menu.addAction(self.actions_by_id["clear_recent"])
+
+    def _fill_encodings(self) -> None:
+        self._encoding_menu.clear()
+        self.corpus.add_encodings(self._encoding_menu)
 
     def _open_recent(self) -> None:
         action = self.sender()

@@ -193,6 +193,8 @@ class Session(QObject):
             self.train(single=True)
         elif self.training.job.paused:
             self.training.step()
+            # It may be paused again before the next tick, which must not look as if nothing had happened.
+            self._paused_before = False
             self.training_changed.emit()
 
     def stop(self) -> None:

@@ -48,7 +48,8 @@ class StatusLine(QStatusBar):
         self._session = session
         self._theme = theme
         self._job: Job | None = None
-        self._since = 0.0
+        self._begun = self._since = self._looked = 0.0  # when the job, its phase, and the last look began
+        self._phase = ""
         self._merges_before = 0
         self._rate = 0.0
         self.setSizeGripEnabled(False)
@@ -109,9 +110,11 @@ class StatusLine(QStatusBar):
         job = self._current()
         if job is not self._job:
             self._job = job
-            self._since = time.monotonic()
+            self._phase = ""
+            self._since = self._begun = self._looked = time.monotonic()
             self._rate = 0.0
-            self._merges_before = 0
+            training = self._session.training
+            self._merges_before = len(training.run) if training is not None else 0
         if job is None:
             self._timer.stop()
         elif not self._timer.isActive():
@@ -127,7 +130,13 @@ class StatusLine(QStatusBar):
             self.left_over.setText("")
             self.words.setText(self._how_it_ended())
             return
-        progress, elapsed = job.progress, time.monotonic() - self._since
+        progress, now = job.progress, time.monotonic()
+        if progress.phase != self._phase:
+            self._phase, self._since = progress.phase, now
+        if job.paused:
+            # What a pause takes is no work.
+            self._since += now - self._looked
+        elapsed = now - self._begun
         training = self._session.training
         if job.paused:
             self.words.setText("Paused")
@@ -139,14 +148,19 @@ class StatusLine(QStatusBar):
             self.bar.setValue(1000 * progress.done // progress.total)
         _set_busy_pointer(training is None and elapsed > _POINTER_AFTER)
         self.cancel.setVisible(training is None and elapsed > _BAR_AFTER)
-        self.left_over.setText(" · ".join(filter(None, (self._speed(), _time_left(progress, elapsed)))))
+        self.left_over.setText(" · ".join(filter(None, (self._speed(now), _time_left(progress, now - self._since)))))
+        if job.paused:
+            self.left_over.setText("")
+        self._looked = now
 
-    def _speed(self) -> str:
+    def _speed(self, now: float) -> str:
         training = self._session.training
         if training is None or training.job.paused:
             return ""
         made = len(training.run)
-        rate = (made - self._merges_before) * 1000 / _TICK
+        if now - self._looked < _TICK / 2000:
+            return f"{self._rate:,.0f} merges/s" if self._rate >= 1 else ""
+        rate = (made - self._merges_before) / (now - self._looked)
         self._merges_before = made
         self._rate = rate if self._rate == 0 else 0.8 * self._rate + 0.2 * rate
         return f"{self._rate:,.0f} merges/s" if self._rate >= 1 and training.progress.phase == "merging" else ""

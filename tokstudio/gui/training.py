@@ -98,8 +98,9 @@ class Training(QObject):
             batch = self._unread.popleft()
             self.run.append(batch)
             taken += len(batch)
-        if self.run.base_counts is None and self._trainer is not None:
-            self.run.base_counts = self._trainer.base_counts
+        trainer = self._trainer
+        if self.run.base_counts is None and trainer is not None:
+            self.run.base_counts = trainer.base_counts
         return taken
 
     def _work(self) -> Work[Run]:
@@ -127,6 +128,8 @@ class Training(QObject):
             while len(self._unread) > _MOST_UNREAD and not self._stop.is_set() and not self.job.is_cancelled:
                 time.sleep(0.002)
         self._trainer = None
+        # After a stop that came early this is still to be done.
+        yield from corpus.sha256_work()
         made = trainer.run
         if earlier is not None and len(made) < len(earlier):
             # Stopped while the earlier run's merges were being made again: they are there all the same.

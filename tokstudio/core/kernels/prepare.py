@@ -53,7 +53,9 @@ def exercise() -> None:
 
     corpus = Corpus.from_texts(["an article, a tail and a tale", "", "two"])
     for rule in ("first", "bytes"):
-        train(corpus, TrainingConfig(vocabulary_size=300, tie_break=rule)).encode("a tail")
+        tokenizer = train(corpus, TrainingConfig(vocabulary_size=300, tie_break=rule))
+        tokenizer.encode("a tail")
+        tokenizer.tokens.length(0)
     train(corpus, TrainingConfig(min_frequency=9))
 
 
@@ -80,6 +82,7 @@ def _compile() -> Work[None]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
     )
     try:
         while process.poll() is None:

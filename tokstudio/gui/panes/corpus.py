@@ -138,8 +138,8 @@ class CorpusPane(Pane):
         return content
 
     def _connect(self) -> None:
-        self.remove_button.clicked.connect(self._remove_selected)
-        self.source_list.removeAsked.connect(self._remove_selected)
+        self.remove_button.clicked.connect(self.remove_selected)
+        self.source_list.removeAsked.connect(self.remove_selected)
         self.source_list.clicked.connect(self._clicked)
         self.source_list.customContextMenuRequested.connect(self._show_menu)
         self.source_list.selectionModel().currentRowChanged.connect(self._show_preview)
@@ -196,7 +196,8 @@ class CorpusPane(Pane):
 
     # ---- what the person asks for
 
-    def _remove_selected(self) -> None:
+    def remove_selected(self) -> None:
+        """Takes the chosen sources out of the corpus."""
         rows = self.source_list.selected_rows()
         if rows:
             self._session.remove_sources(rows)
@@ -211,10 +212,9 @@ class CorpusPane(Pane):
             if path is not None:
                 self._session.reread(row, self._chosen.get(path))
 
-    def _reload_selected(self) -> None:
-        self._reload(
-            [row for row in self.source_list.selected_rows() if self.source_list.sources_model.is_changed(row)]
-        )
+    def reload_selected(self) -> None:
+        """Reads the chosen files again, each in the encoding it was read in."""
+        self._reload(self.source_list.selected_rows())
 
     def _encoding_picked(self, action: QAction) -> None:
         encoding: str | None = action.data()
@@ -239,17 +239,23 @@ class CorpusPane(Pane):
             return None
         menu = QMenu(self.source_list)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        reload = menu.addAction("Reload", self._reload_selected)
+        reload = menu.addAction("Reload", self.reload_selected)
         reload.setVisible(any(self.source_list.sources_model.is_changed(row) for row in rows))
         files = [source for row in rows if (source := self._session.sources[row]).path is not None]
         if files:
-            self._add_encodings(menu.addMenu("Encoding"), files)
-        menu.addAction("Remove", self._remove_selected)
+            self.add_encodings(menu.addMenu("Encoding"))
+        menu.addAction("Remove", self.remove_selected)
         menu.addSeparator()
         menu.addAction(self._actions["clear_corpus"])
         return menu
 
-    def _add_encodings(self, menu: QMenu, files: list[Source]) -> None:
+    def add_encodings(self, menu: QMenu) -> None:
+        """Fills a menu with the encodings that the chosen files may be read in; with none chosen it stays empty."""
+        rows = self.source_list.selected_rows()
+        files = [source for row in rows if (source := self._session.sources[row]).path is not None]
+        if not files:
+            menu.addAction("No file is chosen").setEnabled(False)
+            return
         used = {source.encoding for source in files}
         group = QActionGroup(menu)
         for encoding in (None, *ENCODINGS):

@@ -259,9 +259,12 @@ class RunsPane(Pane):
 
     def _delete_current(self) -> None:
         # The window's action deletes the active run, and asks where something would be lost.
+        before = self._session.active
         self._activate_current()
         if self._current() is not None:
             self._actions["delete_run"].trigger()
+        if before in self._session.runs:
+            self._session.activate(before)
 
     def _show_menu(self, point: QPoint) -> None:
         if self._current() is None or not self._table.indexAt(point).isValid():

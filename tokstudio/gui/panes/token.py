@@ -67,7 +67,7 @@ class TokenPane(Pane):
             return
         self._stale = False
         run, token = self._session.active, self._session.token
-        tokenizer = run.tokenizer if run is not None else None
+        tokenizer = run.tokenizer if run is not None and token is not None else None
         if run is None or tokenizer is None or token is None or not _exists(tokenizer, token):
             self._shown = None
             self.pages.setCurrentWidget(self.empty)

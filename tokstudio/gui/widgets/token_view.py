@@ -6,6 +6,7 @@ What the tokens are its pane says; pieces, rows, scrolling and painting are `pie
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 import numpy as np
@@ -27,6 +28,8 @@ from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.token_painter import Look, RowPainter
 from tokstudio.gui.widgets.token_rows import Box
 from tokstudio.gui.widgets.token_scroll import MARGIN, TokenScroll
+
+_log = logging.getLogger(__name__)
 
 
 class TokenView(TokenScroll):
@@ -155,7 +158,13 @@ class TokenView(TokenScroll):
     # Events
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paints the visible rows."""
+        """Paints the visible rows; an error is logged, as Qt's event loop would not survive it."""
+        try:
+            self._paint(event)
+        except Exception:
+            _log.exception("The tokens could not be painted")
+
+    def _paint(self, event: QPaintEvent) -> None:
         palette = self._theme.palette
         with QPainter(self.viewport()) as painter:
             painter.fillRect(event.rect(), QColor(palette.surface))
