@@ -391,3 +391,26 @@ def test_a_name_that_is_no_text_can_still_be_shown(tmp_path):
     source = Corpus.from_files([os.fsdecode(path)]).sources[0]
     assert source.name == "caf\ufffd.txt"
     assert source.data.dtype == np.uint8
+
+
+@pytest.mark.parametrize("line", ["café déjà vu naïve Zürich\n", "Voilà, un été à la plage où tout va.\n"])
+@pytest.mark.parametrize("times", [1, 100, 300])
+def test_western_text_is_not_taken_for_its_neighbours_however_often_it_repeats(tmp_path, line, times):
+    path = tmp_path / "a.txt"
+    path.write_bytes((line * times).encode("windows-1252"))
+    source = finish(read_source(path))
+    assert source.encoding == "windows-1252"
+    assert source.data.tobytes().decode() == line * times
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("windows-1250", "Příliš žluťoučký kůň úpěl ďábelské ódy. Zażółć gęślą jaźń, proszę państwa.\n" * 30),
+        ("windows-1251", "Съешь же ещё этих мягких французских булок, да выпей чаю.\n" * 30),
+    ],
+)
+def test_eastern_text_stays_what_it_is(tmp_path, encoding, text):
+    path = tmp_path / "a.txt"
+    path.write_bytes(text.encode(encoding))
+    assert finish(read_source(path)).data.tobytes().decode() == text

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -59,6 +60,8 @@ def _check_folders(exports: Iterable[tuple[str, Path]]) -> None:
         folder = path.absolute().parent
         if not FORMATS[name].folder and not folder.is_dir():
             raise FormatError(f"{path.name}: the folder {folder} does not exist: make it, or choose another.")
+        if not os.access(path if FORMATS[name].folder and path.is_dir() else folder, os.W_OK):
+            raise FormatError(f"{path.name}: nothing can be written to {folder}: choose another folder.")
 
 
 def _read_corpus(files: Iterable[str], documents: str, encoding: str | None) -> Work[Corpus]:

@@ -45,6 +45,13 @@ _MARKS = (
 )
 _MARK_DROPPED = "byte order mark dropped"
 
+# Encodings of which short or repetitive Western text is easily taken for one. Czech has š and ž in nearly every line,
+# Hungarian ő (õ in windows-1252), Polish signs such as ³ and ¹: none of these is among the letters below.
+_NEAR_WESTERN = frozenset({"windows-1250", "windows-1254", "windows-1257", "iso-8859-2", "iso-8859-15", "latin-1"})
+_WESTERN = frozenset(map(chr, range(128))) | frozenset(
+    "ÀÂÄÅÆÇÈÉÊËÍÎÏÑÓÔÖØÙÚÛÜŒàâäåæçèéêëíîïñóôöøùúûüœßáÁ¡¿«»“”‘’–—…€°·\u00a0"
+)
+
 _CHECK = 1 << 17
 _COUNT = 1 << 20
 # Some decoders call back for every byte that is wrong; a piece of them must not hold the interpreter for long.
@@ -253,12 +260,22 @@ def _detect_by_content(raw: NDArray[np.uint8]) -> Work[Decoded]:
         yield Progress("checking the encoding", number, len(_DETECTABLE))
     for match in CharsetMatches(found):
         encoding = names[match.encoding]
+        if encoding in _NEAR_WESTERN and _is_western(sample):
+            encoding = "windows-1252"
         try:
             text, _ = yield from _transcoded(raw, encoding, "strict")
         except UnicodeDecodeError:
             continue
         return Decoded(encoding, "", text)
     return Decoded("bytes", "encoding not recognised; read as bytes", raw)
+
+
+def _is_western(sample: bytes) -> bool:
+    """Whether all that is not ASCII is common in Western Europe: then its neighbours are guesses of statistics only."""
+    try:
+        return set(sample.decode("windows-1252")) <= _WESTERN
+    except UnicodeDecodeError:
+        return False
 
 
 def _sample(raw: NDArray[np.uint8]) -> bytes:

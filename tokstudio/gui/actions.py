@@ -222,6 +222,8 @@ def build_actions(commands: QObject, theme: Theme, owner: QObject) -> dict[str, 
         action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
         if spec.icon:
             action.setIcon(icon(spec.icon, theme))
+            # In a menu the tick stands where the icon would.
+            action.setIconVisibleInMenu(not spec.checkable)
         action.triggered.connect(getattr(commands, spec.id))
         made[spec.id] = action
     # One key for both: only one of them can be enabled at a time.

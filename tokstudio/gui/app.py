@@ -211,7 +211,7 @@ def make_application() -> QApplication:
     level = os.environ.get("TOKSTUDIO_LOG", "WARNING").upper()
     logging.basicConfig(level=level if level in logging.getLevelNamesMapping() else "WARNING")
     # Missing fonts for a script are no error of ours; Qt would repeat it for every text.
-    QLoggingCategory.setFilterRules("qt.text.font.db.warning=false")
+    QLoggingCategory.setFilterRules("qt.text.font.db=false")
     application = QApplication.instance()
     if not isinstance(application, QApplication):
         application = QApplication(sys.argv[:1])

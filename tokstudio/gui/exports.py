@@ -66,7 +66,7 @@ class ExportCommands(QObject):
 
     def export_classic(self) -> None:
         """Writes the classic pair."""
-        folder = self._choosers.open_folder("Export vocabulary.json and merges.json into", self._folder())
+        folder = self._choosers.open_folder(f"Export {self._name()} into", self._folder())
         if folder is None:
             return
         self._preferences.set("folder", str(folder))
@@ -106,8 +106,11 @@ class ExportCommands(QObject):
     def _folder(self) -> Path:
         return Path(self._preferences.get("folder", str(Path.home())))
 
+    def _name(self) -> str:
+        return self._session.active.name if self._session.active is not None else ""
+
     def _ask_target(self, name: str, filters: str) -> Path | None:
-        path = self._choosers.save_file("Export", self._folder() / name, filters)
+        path = self._choosers.save_file(f"Export {self._name()}", self._folder() / name, filters)
         if path is not None:
             self._preferences.set("folder", str(path.parent))
             if not path.suffix:

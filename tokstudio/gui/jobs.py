@@ -15,6 +15,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QThread, Signal
 
+from tokstudio.core.errors import TokStudioError
 from tokstudio.core.progress import Progress, Work
 
 _log = logging.getLogger(__name__)
@@ -137,7 +138,9 @@ class Job(QObject):
         if outcome.kind == "finished":
             self.finished.emit(outcome.value)
         elif outcome.kind == "failed":
-            _log.info("A job failed", exc_info=outcome.value)
+            # What a person can act on needs no traceback.
+            expected = isinstance(outcome.value, TokStudioError)
+            _log.info("A job failed: %s", outcome.value, exc_info=None if expected else outcome.value)
             self.failed.emit(outcome.value)
         else:
             self.cancelled.emit()

@@ -48,6 +48,7 @@ _MENUS: dict[str, str] = {
 }
 _TOOLBAR = "open_corpus | train pause step stop"
 _GUTTER = 8
+_FRAME = 48  # what the system's title bar and borders take of the screen's height
 _COLUMNS = (0.21, 0.47, 0.32)
 
 
@@ -79,7 +80,8 @@ class MainWindow(QMainWindow):
         self.setDockOptions(QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         self.setContentsMargins(_GUTTER, 0, _GUTTER, 0)
-        self.resize(_SIZE)
+        room = self.screen().availableSize() - QSize(2 * _GUTTER, _FRAME)
+        self.resize(_SIZE.boundedTo(room))
 
         self.commands = Commands(session, theme, preferences, self._choosers, self, self)
         self.actions_by_id = build_actions(self.commands, theme, self)
@@ -254,6 +256,8 @@ class MainWindow(QMainWindow):
         session.failed.connect(self._show_problem)
         session.settings_changed.connect(self._keep_settings)
         self.commands.done.connect(self.status.say)
+        # What went well takes the place of what went wrong before it.
+        self.commands.done.connect(self.messages.hide)
 
     def _fill_recent(self) -> None:
         self._recent_menu.clear()
@@ -332,7 +336,9 @@ class MainWindow(QMainWindow):
     def _may_close(self) -> bool:
         unsaved = [run.name for run in self._session.runs if run.unsaved]
         if self._session.training is not None:
-            question = "A training is under way. What it has made so far was not exported and will be gone."
+            others = [name for name in unsaved if name != self._session.training.run.name]
+            also = f" So will be: {', '.join(others[:3])}." if others else ""
+            question = f"A training is under way. What it has made so far was not exported and will be gone.{also}"
         elif any(job.writes for job in self._session.jobs):
             question = "A file is being written. It would not be there, and the old one would stay as it is."
         elif unsaved:

@@ -101,6 +101,7 @@ class ConfigurePane(Pane):
         button.setIcon(icon(image, self._theme, "on_accent" if primary else "text"))
         # As wide as its share: three of them fit into a narrow column.
         button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        button.setMinimumWidth(self._theme.scaled(60))
         self._connect_button(button, action)
         return button
 
@@ -291,7 +292,8 @@ class _ElidedButton(QPushButton):
         self._elide()
 
     def _elide(self) -> None:
-        self.setText(self.fontMetrics().elidedText(self._full, Qt.TextElideMode.ElideMiddle, self.width() - 12))
+        shown = self.fontMetrics().elidedText(self._full, Qt.TextElideMode.ElideMiddle, self.width() - 12)
+        self.setText(shown.replace("&", "&&"))
 
 
 def _line(role: str) -> QLabel:

@@ -241,8 +241,8 @@ class RunsPane(Pane):
         return self._model.run(self._table.currentIndex().row())
 
     def _clicked(self, index: QModelIndex) -> None:
-        if index.column() == MARK:
-            self._activate_index(index)
+        # What is highlighted is what is shown and exported.
+        self._activate_index(index)
 
     def _activate_index(self, index: QModelIndex) -> None:
         run = self._model.run(index.row())
