@@ -195,3 +195,11 @@ def test_controls_have_names_and_can_be_reached(pane):
         assert widget.accessibleName()
         assert widget.focusPolicy() & Qt.FocusPolicy.TabFocus
     assert not pane.table.tabKeyNavigation()
+
+
+def test_the_columns_fit_the_room_however_few_rows_there_are(qtbot, session, pane):
+    session.add_text(sample_text("article"))
+    session.step()
+    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.model.rowCount() == 1)
+    assert pane.table.horizontalHeader().length() <= pane.table.viewport().width()

@@ -283,6 +283,8 @@ class MainWindow(QMainWindow):
         refresh_actions(self.actions_by_id, self._session)
         held = self._session.state == "paused"
         self._pause_button.setDefaultAction(self.actions_by_id["resume" if held else "pause"])
+        # A button with two actions would offer them in a menu.
+        self._pause_button.removeAction(self.actions_by_id["pause" if held else "resume"])
         run = self._session.active
         self.setWindowTitle(f"{run.name} – TokStudio" if run is not None else "TokStudio")
 

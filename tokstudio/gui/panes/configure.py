@@ -98,7 +98,8 @@ class ConfigurePane(Pane):
     def _button(self, action: str, text: str, image: str, primary: bool = False) -> QPushButton:
         button = QPushButton(text)
         button.setProperty("primary", "true" if primary else "false")
-        button.setIcon(icon(image, self._theme, "on_accent" if primary else "text"))
+        if action == "train":
+            button.setIcon(icon(image, self._theme, "on_accent" if primary else "text"))
         # As wide as its share: three of them fit into a narrow column.
         button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         button.setMinimumWidth(self._theme.scaled(60))

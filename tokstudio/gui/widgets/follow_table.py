@@ -141,9 +141,14 @@ class FollowTable(QTableView):
 
     def refit(self) -> None:
         """Shares out the width, if the room or the longest texts have changed."""
+        if self._fitting:
+            return
         longest = [len(self._model.widest(i)) for i, one in enumerate(self._model.columns) if not one.share]
-        state = (self.viewport().width(), self._theme.text_size, *longest)
-        if state != self._fitted and not self._fitting:
+        # Fitting may make a scroll bar come or go, and with it the room: then once more.
+        for _ in range(2):
+            state = (self.viewport().width(), self._theme.text_size, *longest)
+            if state == self._fitted:
+                return
             self._fitted = state
             self._fit()
 
@@ -170,7 +175,7 @@ class FollowTable(QTableView):
             return self._chosen_widths[index]
         title = self._header.width_of(column.title)
         text = "0" * column.least if column.share else self._model.widest(index)
-        return max(title, self._cells.width_of(text, column))
+        return max(title, self._cells.width_of(text, column), self._header.minimumSectionSize())
 
     def _keep_width(self, column: int, before: int, after: int) -> None:
         if not self._fitting and after > 0:
