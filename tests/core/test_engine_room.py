@@ -24,10 +24,12 @@ from texts import document, patient
 
 from tokstudio.core import engine as engine_module
 from tokstudio.core import kernels
+from tokstudio.core.alphabet import Alphabet
+from tokstudio.core.config import TIE_BREAKS, TrainingConfig
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.engine import Engine, Units
 from tokstudio.core.kernels import tables as k
-from tokstudio.core.run import TIE_BREAKS, TrainingConfig
+from tokstudio.core.kernels.prepare import exercise
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.trainer import Trainer, train
 
@@ -46,6 +48,8 @@ rooms = st.fixed_dictionaries(
         "_POOL_SHARE": st.sampled_from([1.0, 1.15]),
         "_SLACK": st.sampled_from([0, 1, 5, 1024]),
         "_PAIRS_AT_FIRST": st.sampled_from([2, 3, 10, 1 << 14]),
+        "_FEWEST_CELLS": st.sampled_from([32, 64, 1 << 16]),
+        "_CELL_SHARE": st.sampled_from([0, 4]),
     }
 )
 weighted = st.lists(st.tuples(document, st.integers(1, 5)), max_size=6)
@@ -89,11 +93,23 @@ def check(engine):
     if state[k.STAGE] not in (k.CHOOSE, k.EXHAUSTED):
         return
     starts, tokens, documents, weights = tokens_of(t, state)
-    assert state[k.TOKENS] == sum(len(d) * w for d, w in zip(documents, weights, strict=True))
     check_pairs(t, state, starts, tokens, count_pairs(documents, weights))
     check_heap(t, state)
+    check_index(t, state)
     for slots in (t.left_slot, t.right_slot, t.left_count, t.right_count):
         assert not slots.any()
+
+
+def check_tokens(engine, texts, weights):
+    """Asserts that no token is lost but those of sequences that hold just one, which are no longer looked at."""
+    state = engine._state
+    if state[k.STAGE] not in (k.CHOOSE, k.EXHAUSTED):
+        return
+    _, _, documents, kept = tokens_of(engine._tables, state)
+    left = sum(len(d) * w for d, w in zip(documents, kept, strict=True))
+    begun = sum(weight for text, weight in zip(texts, weights or [1] * len(texts), strict=True) if text)
+    dropped = begun - sum(weight for document, weight in zip(documents, kept, strict=True) if document)
+    assert state[k.TOKENS] == left + dropped
 
 
 def tokens_of(t, state):
@@ -110,7 +126,9 @@ def tokens_of(t, state):
             at += 1
             continue
         span = int(t.token_span[symbol])
-        assert t.symbols[at + span - 1] == symbol, "a token has its id at its last position too"
+        if span > 1:
+            assert t.symbols[at + span - 1] == symbol | k.END, "a token has its id at its last position too"
+        assert not ((t.symbols[at + 1 : at + span] >= 0) & (t.symbols[at + 1 : at + span] < k.END)).any()
         documents[-1].append(symbol)
         weights[-1] = int(t.weights[at]) if len(t.weights) else 1
         at += span
@@ -121,37 +139,50 @@ def tokens_of(t, state):
 def check_pairs(t, state, starts, tokens, recount):
     places = {}
     for i, left, right in zip(starts, tokens, tokens[1:], strict=False):
-        number = int(t.pairs_at[i])
-        if number == 0 or left < 0 or right < 0:
-            assert number == 0
-            continue
-        assert (t.pair_left[number], t.pair_right[number]) == (left, right)
-        places.setdefault(number, []).append(i)
+        if left >= 0 and right >= 0:
+            places.setdefault((left, right), []).append(i)
     stored = {}
     for pair in range(1, state[k.PAIRS]):
-        key = (int(t.pair_left[pair]), int(t.pair_right[pair]))
-        run = t.pool[t.pair_start[pair] : t.pair_end[pair]].tolist()
+        key = left, right = (int(t.pairs[pair, k.KEY]) >> 32, int(t.pairs[pair, k.KEY]) & k.NUMBER_BITS)
+        run = t.pool[t.pairs[pair, k.START] : t.pairs[pair, k.STOP]].tolist()
         assert run == sorted(set(run)), "places stand in order, once each"
-        assert [i for i in run if t.pairs_at[i] == pair] == places.get(pair, [])
-        assert t.pair_count[pair] == (recount.get(key, 0) if places.get(pair) else 0)
-        if t.pair_count[pair]:
-            assert key not in stored, "a pair has one number"
-            stored[key] = pair
+        if t.pairs[pair, k.COUNT] < state[k.FLOOR]:
+            continue
+        standing = [i for i in run if t.symbols[i] == left and t.symbols[i + t.token_span[left]] == right]
+        assert standing == places[key]
+        assert t.pairs[pair, k.COUNT] == recount[key]
+        assert key not in stored, "a pair has one number"
+        stored[key] = pair
     for (left, right), count in recount.items():
         eligible = t.token_bytes[left] + t.token_bytes[right] <= state[k.MAX_BYTES]
-        if count >= state[k.FLOOR] and eligible:
-            assert (left, right) in stored
-        assert eligible or (left, right) not in stored
+        assert ((left, right) in stored) == (count >= state[k.FLOOR] and bool(eligible))
+
+
+def check_index(t, state):
+    """Every pair is found in the index under its number, and nothing else is in it."""
+    if state[k.PAIRS] == 1:
+        return
+    mask, numbers = len(t.pair_index) - 1, set()
+    for pair in range(1, state[k.PAIRS]):
+        left, right = int(t.pairs[pair, k.KEY]) >> 32, int(t.pairs[pair, k.KEY]) & k.NUMBER_BITS
+        hashed = left * k.HASH_LEFT + right * k.HASH_RIGHT
+        slot = (hashed >> k.INDEX_SHIFT) & mask
+        while t.pair_index[slot] & k.NUMBER_BITS != pair:
+            assert t.pair_index[slot] != 0, "a pair can be found"
+            slot = (slot + 1) & mask
+        assert (int(t.pair_index[slot]) ^ hashed) >> 32 & k.NUMBER_BITS == 0
+        numbers.add(pair)
+    assert set((t.pair_index[t.pair_index != 0] & k.NUMBER_BITS).tolist()) == numbers
 
 
 def check_heap(t, state):
     size = int(state[k.HEAP])
-    counts, pairs = t.heap_count[:size], t.heap_pair[:size].tolist()
-    keys = list(zip((-counts).tolist(), t.heap_tie[:size].tolist(), strict=True))
-    assert all(keys[(at - 1) // 2] <= keys[at] for at in range(1, size))
+    counts, pairs = t.heap[:size, k.HEAP_COUNT], t.heap[:size, k.HEAP_PAIR].tolist()
+    keys = list(zip((-counts).tolist(), t.heap[:size, k.HEAP_TIE].tolist(), strict=True))
+    assert all(keys[(at - 1) // 4] <= keys[at] for at in range(1, size))
     assert len(set(pairs)) == size
-    assert (counts >= t.pair_count[pairs]).all(), "counts only fall"
-    waiting = np.flatnonzero(t.pair_count[1 : state[k.PAIRS]] >= state[k.FLOOR]) + 1
+    assert (counts >= t.pairs[pairs, k.COUNT]).all(), "counts only fall"
+    waiting = np.flatnonzero(t.pairs[1 : state[k.PAIRS], k.COUNT] >= state[k.FLOOR]) + 1
     assert set(waiting.tolist()) <= set(pairs)
 
 
@@ -172,8 +203,13 @@ def test_however_cramped_it_makes_the_merges_of_the_recount(
     weights = [weight for _, weight in texts] if has_weights else None
     expected = train_slowly(documents, None, floor, tie_break, longest, weights)
     budget, grid = budget_and_grid
+
+    def watch(engine):
+        check(engine)
+        check_tokens(engine, documents, weights)
+
     with patch.multiple(engine_module, **room, _BUDGET=budget, _LARGEST_GRID=grid):
-        made = Drive(units_of(documents, weights, tie_break), tie_break, floor, longest, watch=check)
+        made = Drive(units_of(documents, weights, tie_break), tie_break, floor, longest, watch=watch)
     assert made.merges == expected.merges
     assert made.counts == expected.counts
     assert made.tokens_after == expected.tokens_after
@@ -207,7 +243,7 @@ def test_a_corpus_that_needs_room_again_and_again(weighted, tie_break, grid):
         made = Drive(units_of(texts, weights, tie_break), tie_break, 1, None, 200, check)
     assert (made.merges, made.counts) == (expected.merges, expected.counts)
     assert made_room.count(k.CHOOSE) > 1, "the pool was squeezed or grown while merging"
-    assert (k.STORE_PAIRS if grid == 0 else k.NUMBER_PAIRS) in made_room, "the pairs were grown while counting"
+    assert (k.NUMBER_PAIRS if grid == 0 else k.NUMBER_CELLS) in made_room, "the pairs were grown while counting"
 
 
 def test_a_squeeze_keeps_the_pool_bounded():
@@ -277,8 +313,14 @@ def use_everything():
             with patch.multiple(engine_module, **TIGHT, _LARGEST_GRID=grid):
                 train(corpus, frequent)
                 Drive(units_of([b"abab"], [2], tie_break), tie_break, 1, None)
+    specials = {"special_tokens": ["<s>", "hat"], "vocabulary_size": 310}
+    for others in ({"pattern": "cl100k"}, {"base": "characters"}, {"base": "characters", "pattern": "gpt2"}, {}):
+        of_words = train(corpus, TrainingConfig(**specials, **others))
+        of_words.encode("the <s> hat" * 20, "all")
+    train(Corpus.from_counts({"the": 3, "a": 1}), TrainingConfig(vocabulary_size=257, pattern="gpt2"))
+    train(Corpus.from_counts({"the": 3, "a": 1}), TrainingConfig(vocabulary_size=257))
     made = Tokenizer.from_run(run)
-    loaded = Tokenizer(np.array([[97, 98]]), np.array([300]), byte_ids=np.arange(256)[::-1])
+    loaded = Tokenizer(np.array([[97, 98]]), np.array([300]), alphabet=Alphabet.of_bytes(np.arange(256)[::-1]))
     for tokenizer in (
         made,
         made.at(0),
@@ -297,10 +339,16 @@ def signatures():
 
 def test_every_loop_is_compiled_for_one_set_of_types():
     """A second one would be compiled while somebody waits."""
+    exercise()
     use_everything()
     # The others are called by these alone, and are compiled as parts of them.
-    called = ["merge.merge", "found.found", "found.has_eligible_pair", "layout.lay_out_bytes", "layout.measure_tokens"]
-    called += ["encode.fill_ranks", "encode.encode_sequence", "encode.collect"]
+    called = ["merge.merge", "merge.squeeze", "heap.build_heap", "found.has_eligible_pair"]
+    called += ["layout.lay_out_bytes", "layout.measure_tokens"]
+    called += [f"found.{name}" for name in ("compact", "count_cells", "number_cells", "place_cells", "sift_cells")]
+    called += [f"found.{name}" for name in ("number_pairs", "allot", "place_pairs", "index_pairs")]
+    called += ["encode.fill_pairs", "encode.encode_sequence", "encode.collect", "encode.encode_words", "encode.emit"]
+    called += ["layout.lay_out_characters", "documents.scan_documents", "documents.cut_specials"]
+    called += ["words.look_up", "words.spread", "words.add_up", "words.gather"]
     compiled = signatures()
     assert {name: compiled[name] for name in called if len(compiled[name]) != 1} == {}
 

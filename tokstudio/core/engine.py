@@ -22,19 +22,25 @@ from tokstudio.core.kernels.tables import Tables
 TieBreak = Literal["first", "lowest-id", "huggingface", "bytes"]
 
 # A round's floor as a share of the highest count that can stand in it. Each round costs a pass over what is left of the
-# corpus and makes it denser; the lower the floor, the more pairs are stored that are never merged. 8 is best for
-# 100 MB; for 10 MB 8 to 64 are the same.
+# corpus and makes it denser; the lower the floor, the more pairs are stored that are never merged.
 _FLOOR_STEP = 8
 _FIRST_FLOOR_SHARE = 512
 _BUDGET = 400_000  # visits of places a call: 10 to 40 ms
 _BATCH = 4096
 _NO_LIMIT = 1 << 62
 _LARGEST_GRID = 1 << 22
-_UNIT_BITS = 8
-_PREFIX_UNITS = 7
+# Cells a token and a floor of one: fewer let rare pairs through, more don't stay in the processor's cache.
+_CELL_SHARE = 4
+_FEWEST_CELLS, _MOST_CELLS = 1 << 16, 1 << 25
+_PREFIX_BITS = 63  # seven bytes, or three code points
 _POOL_SHARE = 1.15  # places a position that the pool begins with; it must hold every pair of neighbours once
 _SLACK = 1024
 _PAIRS_AT_FIRST = 1 << 14
+
+_MERGING = (k.CHOOSE, k.REPLACE, k.WRITE, k.EXHAUSTED)
+# The first round's stages, which have no corpus to squeeze.
+_GRID_STAGES = (k.COUNT_CELLS, k.NUMBER_CELLS, k.PLACE_CELLS)
+_HASH_STAGES = (k.COUNT_CELLS, k.SIFT_CELLS, k.NUMBER_PAIRS, k.ALLOT, k.PLACE_PAIRS)
 
 T = TypeVar("T", bound=np.generic)
 
@@ -48,12 +54,14 @@ class Units:
         weights: int64 [n], how often the sequence of each position occurs; empty where each occurs once.
         token_bytes: int64 [base], UTF-8 length of each base unit.
         tie_order: int32 [base], order of the base units where ties go by the order of ids.
+        values: int32 [base], the byte or code point of each base unit, for ties by bytes; None where it is the id.
     """
 
     symbols: NDArray[np.int32]
     weights: NDArray[np.int64]
     token_bytes: NDArray[np.int64]
     tie_order: NDArray[np.int32]
+    values: NDArray[np.int32] | None = None
 
 
 @dataclass(frozen=True)
@@ -74,12 +82,12 @@ class Engine:
         self._base = base
         self._final_floor = final_floor
         self._state = state = np.zeros(k.STATE_SIZE, np.int64)
-        state[k.STAGE] = k.COMPACT
+        state[k.STAGE] = k.COUNT_CELLS
         state[k.LENGTH] = n
+        state[k.PAIRS] = state[k.INDEXED] = state[k.POOL] = 1
         state[k.VOCABULARY] = base
         state[k.TIE_RULE] = {"first": k.BY_PLACE, "bytes": k.BY_BYTES}.get(tie_break, k.BY_ORDER)
         state[k.MAX_BYTES] = _NO_LIMIT if max_token_bytes is None else max_token_bytes
-        state[k.UNIT_BITS] = _UNIT_BITS
         state[k.FLOOR] = max(final_floor, n // _FIRST_FLOOR_SHARE)
         in_corpus = units.symbols >= 0
         state[k.TOKENS] = units.weights[in_corpus].sum() if len(units.weights) else np.count_nonzero(in_corpus)
@@ -87,7 +95,7 @@ class Engine:
         self.tokens_before = int(state[k.TOKENS])
         self._founding = True
         self._tables = self._allocate(units, tie_break == "bytes")
-        self._lay_grid()
+        self._lay_cells()
 
     @property
     def vocabulary(self) -> int:
@@ -104,11 +112,12 @@ class Engine:
         """How much of the first count of pairs is done, from 0 to 1; None once merging has begun."""
         if not self._founding or self.vocabulary > self._base:
             return None
-        stage, last = int(self._state[k.STAGE]), k.PLACE_PAIRS if len(self._tables.grid) else k.STORE_PAIRS
-        if stage > last:
+        stages = _GRID_STAGES if self._state[k.WIDTH] else _HASH_STAGES
+        stage = int(self._state[k.STAGE])
+        if stage not in stages:
             return 1.0
         length = max(1, int(self._state[k.LENGTH]))
-        return (stage + min(1.0, int(self._state[k.CURSOR]) / length)) / (last + 1)
+        return (stages.index(stage) + min(1.0, int(self._state[k.CURSOR]) / length)) / len(stages)
 
     def advance(self, merges: int = _BATCH) -> Merges | None:
         """Does one bounded piece of work, and at most so many merges.
@@ -119,22 +128,26 @@ class Engine:
         state = self._state
         self._ensure_tokens(merges)
         state[k.OUT] = 0
-        if self._founding:
-            if self._call(found, _BUDGET) == k.ROUND_OVER:
+        if state[k.STAGE] in _MERGING:
+            if self._call(merge, _BUDGET, min(merges, _BATCH)) == k.ROUND_OVER:
+                if state[k.FLOOR] == self._final_floor and state[k.OUT] == 0:
+                    return None
+                if state[k.FLOOR] > self._final_floor:
+                    self._begin_round()
+        else:
+            code = self._call(found, _BUDGET)
+            if code == k.COMPACTED:
+                self._lay_cells()
+            elif code == k.ROUND_OVER:
                 self._founding = False
-                self._tables = self._tables._replace(grid=np.zeros(0, np.int64))
-        elif self._call(merge, _BUDGET, min(merges, _BATCH)) == k.ROUND_OVER:
-            if state[k.FLOOR] == self._final_floor and state[k.OUT] == 0:
-                return None
-            if state[k.FLOOR] > self._final_floor:
-                self._begin_round()
-        t, made = self._tables, int(state[k.OUT])
-        out = (t.out_left[:made], t.out_right[:made], t.out_count[:made], t.out_tokens[:made])
-        return Merges(out[0].copy(), out[1].copy(), out[2].copy(), out[3].copy())
+                self._drop_cells()
+        out = self._tables.out[: state[k.OUT]]
+        return Merges(out[:, 0].astype(np.int32), out[:, 1].astype(np.int32), out[:, 2].copy(), out[:, 3].copy())
 
     def has_eligible_pair(self) -> bool:
         """Whether two neighbours are left that may be merged, however rare. To be asked when `advance` gave None."""
-        return bool(has_eligible_pair(self._tables, self._state))
+        t = self._tables
+        return bool(has_eligible_pair(t.symbols, t.token_span, t.token_bytes, self._state))
 
     def _begin_round(self) -> None:
         state = self._state
@@ -143,14 +156,31 @@ class Engine:
         lowest = 2 if floor > 2 else 1
         state[k.FLOOR] = max(self._final_floor, lowest, floor // _FLOOR_STEP)
         state[k.STAGE], state[k.CURSOR], state[k.TARGET] = k.COMPACT, 0, 0
+        state[k.PAIRS] = state[k.INDEXED] = state[k.POOL] = 1
         self._founding = True
-        self._lay_grid()
 
-    def _lay_grid(self) -> None:
-        """Counts pairs in a grid while it takes less memory than the corpus."""
-        cells = self.vocabulary**2
-        size = cells if cells <= min(_LARGEST_GRID, max(1 << 16, int(self._state[k.LENGTH]) // 8)) else 0
-        self._tables = self._tables._replace(grid=np.zeros(size, np.int64))
+    def _lay_cells(self) -> None:
+        """Counts pairs in a grid while it takes less memory than the corpus, else in cells that pairs share."""
+        state, width, length = self._state, self.vocabulary, int(self._state[k.LENGTH])
+        weighted = len(self._tables.weights) > 0
+        if width**2 <= min(_LARGEST_GRID, max(1 << 16, length // 8)):
+            sizes, state[k.WIDTH] = (width**2, 0, 0), width
+        else:
+            wanted = max(_FEWEST_CELLS, min(_MOST_CELLS, _CELL_SHARE * self.tokens // int(state[k.FLOOR])))
+            size = _power_of_two(wanted)
+            sizes, state[k.WIDTH] = (size, size // 32, length), 0
+        # What merging has freed of the corpus is room enough, but for the first round.
+        free = self._tables.symbols[length:]
+        if len(free) < sum(sizes):
+            free = np.empty(sum(sizes), np.int32)
+        cells, frequent, numbers, _ = np.split(free, np.cumsum(sizes))
+        cells[:] = 0
+        cell_weights = np.zeros(len(cells) if weighted else 0, np.int64)
+        self._tables = self._tables._replace(cells=cells, cell_weights=cell_weights, frequent=frequent, numbers=numbers)
+
+    def _drop_cells(self) -> None:
+        none32, none64 = np.zeros(0, np.int32), np.zeros(0, np.int64)
+        self._tables = self._tables._replace(cells=none32, cell_weights=none64, frequent=none32, numbers=none32)
 
     def _call(self, kernel: Callable[..., int], *arguments: int) -> int:
         """Calls a loop; where it wants room, squeezes or grows, and leaves the rest to the next call."""
@@ -161,74 +191,67 @@ class Engine:
 
     def _make_room(self) -> None:
         state, t = self._state, self._tables
-        if state[k.STAGE] in (k.NUMBER_PAIRS, k.STORE_PAIRS):
-            self._grow_pairs(4 * len(t.pair_count))
+        if state[k.STAGE] in (k.NUMBER_CELLS, k.NUMBER_PAIRS):
+            self._grow_pairs(2 * len(t.pairs))
             return
-        pair = int(t.heap_pair[0])
-        places = 2 * int(t.pair_end[pair] - t.pair_start[pair])
+        pair = int(t.heap[0, k.HEAP_PAIR])
+        places = int(t.pairs[pair, k.STOP] - t.pairs[pair, k.START])
         alive = self._alive_places()
-        if alive + places > 0.9 * len(t.pool):
-            self._grow_pool(int(1.3 * (alive + places)) + _SLACK)
-        pairs = int(np.count_nonzero(t.pair_count[1 : state[k.PAIRS]] >= state[k.FLOOR]))
-        new_pairs = 2 * min(places // 2, self.vocabulary + 1)
-        if pairs + new_pairs > 0.75 * len(t.pair_count):
+        if alive + 4 * places > 0.9 * len(t.pool):
+            self._grow_pool(int(1.3 * (alive + 4 * places)) + _SLACK)
+        pairs = int(np.count_nonzero(t.pairs[1 : state[k.PAIRS], k.COUNT] >= state[k.FLOOR]))
+        new_pairs = 2 * min(places, self.vocabulary + 1)
+        if pairs + new_pairs > 0.75 * len(t.pairs):
             self._grow_pairs(int(1.5 * (pairs + new_pairs)) + _SLACK)
-        state[k.STAGE], state[k.CURSOR], state[k.TARGET], state[k.MERGED] = k.SQUEEZE, 1, 1, 0
+        state[k.STAGE], state[k.CURSOR], state[k.TARGET], state[k.MERGED] = k.SQUEEZE, 1, 1, 1
 
     def _alive_places(self) -> int:
         """At least the places in the pool that a squeeze would leave."""
-        t, pairs = self._tables, int(self._state[k.PAIRS])
-        counts = t.pair_count[1:pairs]
-        kept = counts >= self._state[k.FLOOR]
-        stored = (t.pair_end[1:pairs] - t.pair_start[1:pairs])[kept]
-        if len(t.weights):
+        pairs = self._tables.pairs[1 : self._state[k.PAIRS]]
+        kept = pairs[pairs[:, k.COUNT] >= self._state[k.FLOOR]]
+        stored = kept[:, k.STOP] - kept[:, k.START]
+        if len(self._tables.weights):
             return int(stored.sum())
-        return int(np.minimum(stored, counts[kept]).sum())
+        return int(np.minimum(stored, kept[:, k.COUNT]).sum())
 
     def _allocate(self, units: Units, by_bytes: bool) -> Tables:
         n, base = len(units.symbols), len(units.token_bytes)
         tokens, pairs = base + _BATCH, _PAIRS_AT_FIRST
-        empty32 = np.empty(0, np.int32)
-        # What only ties by bytes need takes no room without them.
-        spelled = tokens if by_bytes else 0
-        token_prefix, token_place = np.zeros(spelled, np.int64), np.zeros(spelled, np.int32)
-        origin = sort_units = empty32
+        # What only weights or ties by bytes need takes no room without them.
+        weighed, spelt = tokens if len(units.weights) else 0, tokens if by_bytes else 0
+        spelling = np.zeros((spelt, 3), np.int64)
+        origin = sort_units = np.empty(0, np.int32)
         if by_bytes:
-            token_place[:base] = np.arange(base)
+            values = np.maximum(0, np.arange(base) if units.values is None else units.values).astype(np.int32)
+            bits = self._state[k.UNIT_BITS] = max(8, int(values.max(initial=0)).bit_length())
+            prefixes = values.astype(np.int64) << (bits * (_PREFIX_BITS // bits - 1))
+            spelling[:base] = np.stack([np.ones(base, np.int64), np.arange(base), prefixes], axis=1)
             origin = np.arange(base, base + n, dtype=np.int32)
-            sort_units = np.concatenate([token_place[:base], units.symbols])
-            token_prefix[:base] = np.arange(base) << (_UNIT_BITS * (_PREFIX_UNITS - 1))
+            # Separators are compared with nothing.
+            sort_units = np.concatenate([values, np.append(values, np.int32(0))[units.symbols]])
         return Tables(
             symbols=units.symbols,
-            pairs_at=np.zeros(n, np.int32),
             weights=units.weights,
             origin=origin,
             units=sort_units,
-            pool=np.empty(int(_POOL_SHARE * n) + _SLACK, np.int32),
-            pair_left=np.zeros(pairs, np.int32),
-            pair_right=np.zeros(pairs, np.int32),
-            pair_count=np.zeros(pairs, np.int64),
-            pair_start=np.zeros(pairs, np.int64),
-            pair_end=np.zeros(pairs, np.int64),
-            heap_count=np.zeros(pairs, np.int64),
-            heap_tie=np.zeros(pairs, np.int64),
-            heap_pair=np.zeros(pairs, np.int32),
+            pool=np.empty(int(_POOL_SHARE * n) + 1 + _SLACK, np.int32),
+            pairs=np.zeros((pairs, 4), np.int64),
+            pair_index=np.zeros(_power_of_two(2 * pairs), np.int64),
+            heap=np.zeros((pairs, 3), np.int64),
             token_span=np.ones(tokens, np.int32),
             token_bytes=_padded(units.token_bytes, tokens),
-            token_units=np.ones(spelled, np.int64),
             token_order=_padded(units.tie_order, tokens),
-            token_prefix=token_prefix,
-            token_place=token_place,
+            spelling=spelling,
+            cells=np.zeros(0, np.int32),
+            cell_weights=np.zeros(0, np.int64),
+            frequent=np.zeros(0, np.int32),
+            numbers=np.zeros(0, np.int32),
             left_slot=np.zeros(tokens, np.int32),
             right_slot=np.zeros(tokens, np.int32),
-            left_count=np.zeros(tokens, np.int64),
-            right_count=np.zeros(tokens, np.int64),
+            left_count=np.zeros(weighed, np.int64),
+            right_count=np.zeros(weighed, np.int64),
             touched=np.zeros(2 * tokens, np.int32),
-            grid=np.zeros(0, np.int64),
-            out_left=np.zeros(_BATCH, np.int32),
-            out_right=np.zeros(_BATCH, np.int32),
-            out_count=np.zeros(_BATCH, np.int64),
-            out_tokens=np.zeros(_BATCH, np.int64),
+            out=np.zeros((_BATCH, 4), np.int64),
         )
 
     def _ensure_tokens(self, merges: int) -> None:
@@ -237,16 +260,15 @@ class Engine:
         if needed <= len(t.token_order):
             return
         size = max(needed, int(1.5 * len(t.token_order)))
-        names = [name for name in Tables._fields if name.startswith(("token_", "left_", "right_"))]
-        grown = {name: _padded(getattr(t, name), size) for name in names}
-        if not len(t.origin):
-            grown |= {name: getattr(t, name) for name in ("token_units", "token_prefix", "token_place")}
+        names = [name for name in Tables._fields if name.startswith(("token_", "spelling", "left_", "right_"))]
+        grown = {name: _padded(getattr(t, name), size) for name in names if len(getattr(t, name))}
         self._tables = t._replace(**grown, touched=_padded(t.touched, 2 * size))
 
     def _grow_pairs(self, size: int) -> None:
         t = self._tables
-        names = [name for name in Tables._fields if name.startswith(("pair_", "heap_"))]
-        self._tables = t._replace(**{name: _padded(getattr(t, name), size) for name in names})
+        index = np.zeros(_power_of_two(2 * size), np.int64)
+        self._tables = t._replace(pairs=_padded(t.pairs, size), heap=_padded(t.heap, size), pair_index=index)
+        self._state[k.INDEXED] = 1
 
     def _grow_pool(self, size: int) -> None:
         if size > len(self._tables.pool):
@@ -254,6 +276,11 @@ class Engine:
 
 
 def _padded(array: NDArray[T], size: int) -> NDArray[T]:
-    grown = np.zeros(size, array.dtype)
+    grown = np.zeros((size, *array.shape[1:]), array.dtype)
     grown[: len(array)] = array
     return grown
+
+
+def _power_of_two(size: int) -> int:
+    """The least power of two that is not below `size`."""
+    return 1 << max(0, size - 1).bit_length()

@@ -1,324 +1,373 @@
 """Begins a round: squeezes the corpus to what is left, finds its pairs, and keeps those that reach the floor.
 
-While there are few symbols, a grid of symbols by symbols counts their pairs. With many, the places of all tokens are
-sorted by right and then by left symbol (two stable counting sorts), so that every pair's places stand together. Either
-way a pair's places end up in order, and nothing is hashed.
+First the places of pairs are counted in cells. While there are few symbols, a cell belongs to one pair: the cells are a
+grid, and say all there is to know. With many, several pairs share a cell. A pair can only reach the floor where its
+cell does, so that just the pairs of such cells are looked up and counted one by one. Either way a pair's places are
+then written in order.
 """
 
 # SPDX-License-Identifier: MIT
+# numpy's stubs cannot tell an element from an array where the index came out of an array itself.
+# pyright: reportArgumentType=false, reportAssignmentType=false
 from __future__ import annotations
 
 from numba import njit
 
-from tokstudio.core.kernels.heap import first_place, sift_down, spellings_of, tie_of_tokens
+from tokstudio.core.kernels.heap import build_heap
+from tokstudio.core.kernels.merge import squeeze
+from tokstudio.core.kernels.prefetch import prefetch
 from tokstudio.core.kernels.tables import (
+    ALLOT,
     BUDGET_SPENT,
     BUILD_HEAP,
-    BY_PLACE,
-    CHOOSE,
+    CELL_SHIFT,
     COMPACT,
-    COUNT_PAIRS,
-    COUNT_SYMBOLS,
+    COMPACTED,
+    COUNT,
+    COUNT_CELLS,
     CURSOR,
+    END,
+    FILL_HEAP,
     FLOOR,
-    HEAP,
+    HASH_BITS,
+    HASH_LEFT,
+    HASH_RIGHT,
+    INDEX_SHIFT,
+    INDEXED,
+    KEY,
     LENGTH,
     MAX_BYTES,
     NEED_ROOM,
+    NUMBER_BITS,
+    NUMBER_CELLS,
     NUMBER_PAIRS,
     PAIRS,
+    PLACE_CELLS,
     PLACE_PAIRS,
-    PLACES,
     POOL,
     ROUND_OVER,
-    SORT_BY_LEFT,
-    SORT_BY_RIGHT,
+    SEPARATOR,
+    SIFT_CELLS,
+    SQUEEZE,
     STAGE,
-    STORE_PAIRS,
+    START,
+    STOP,
     TARGET,
-    TIE_RULE,
     VOCABULARY,
-    Heap,
+    WIDTH,
+    Int32,
     Int64,
     Tables,
 )
 
+_AHEAD = 16
+_BLOCK = 2048
+
 
 @njit(nogil=True, cache=True)
-def _compact(t: Tables, state: Int64, budget: int) -> int:
-    """Moves every token to one position of its own."""
-    at, target = state[CURSOR], state[TARGET]
-    weighted, placed = t.weights.size > 0, t.origin.size > 0
-    while at < state[LENGTH] and budget > 0:
-        symbol = t.symbols[at]
-        t.symbols[target] = symbol
+def compact(symbols: Int32, weights: Int64, origin: Int32, token_span: Int32, state: Int64, budget: int) -> int:
+    """Moves every token to one position of its own, and drops the sequences that hold no pair any more."""
+    weighted, placed = weights.size > 0, origin.size > 0
+    start, target = state[CURSOR], state[TARGET]
+    end = min(state[LENGTH], start + 4 * budget)
+    for at in range(start, end):
+        symbol = symbols[at]
+        if symbol == SEPARATOR and target > 0:
+            if symbols[target - 1] == SEPARATOR:
+                continue
+            if symbols[target - 2] == SEPARATOR:
+                target -= 1
+                continue
+        symbols[target] = symbol
         if weighted:
-            t.weights[target] = t.weights[at]
+            weights[target] = weights[at]
         if placed:
-            t.origin[target] = t.origin[at]
-        at += 1 if symbol < 0 else t.token_span[symbol]
-        target += 1
-        budget -= 1
-    state[CURSOR], state[TARGET] = at, target
-    if at == state[LENGTH]:
+            origin[target] = origin[at]
+        # Branches would be mispredicted half of the time.
+        target += (symbol >= SEPARATOR) & (symbol < END)
+    state[CURSOR], state[TARGET] = end, target
+    if end == state[LENGTH]:
         state[LENGTH] = target
-        t.token_span[: state[VOCABULARY]] = 1
-        t.left_count[: state[VOCABULARY]] = 0
-        t.right_count[: state[VOCABULARY]] = 0
-        state[STAGE] = COUNT_PAIRS if t.grid.size > 0 else COUNT_SYMBOLS
-        state[CURSOR] = state[PLACES] = 0
-        state[POOL], state[PAIRS] = 0, 1
-    return budget
+        token_span[: state[VOCABULARY]] = 1
+        state[STAGE], state[CURSOR] = COUNT_CELLS, 0
+    return budget - (end - start) // 4 - 1
 
 
 @njit(nogil=True, cache=True)
-def _count_pairs(t: Tables, state: Int64, budget: int) -> int:
-    """Counts in the grid where each pair stands."""
-    symbols, grid, width = t.symbols, t.grid, state[VOCABULARY]
-    start = state[CURSOR]
-    end = min(state[LENGTH] - 1, start + budget)
+def count_cells(symbols: Int32, weights: Int64, cells: Int32, cell_weights: Int64, state: Int64, budget: int) -> int:
+    """Counts in the cells where each pair stands."""
+    by_left, by_right, shift, mask = HASH_LEFT, HASH_RIGHT, CELL_SHIFT, cells.size - 1
+    if state[WIDTH] > 0:
+        by_left, by_right, shift, mask = state[WIDTH], 1, 0, -1
+    start, last = state[CURSOR], state[LENGTH] - 1
+    end = min(last, start + budget)
     left = symbols[start]
-    for i in range(start, end):
-        right = symbols[i + 1]
-        if left >= 0 and right >= 0:
-            grid[left * width + right] += 1
-        left = right
+    if weights.size > 0:
+        for i in range(start, end):
+            right = symbols[i + 1]
+            if (left | right) >= 0:
+                cell = ((left * by_left + right * by_right) >> shift) & mask
+                cells[cell] += 1
+                cell_weights[cell] += weights[i]
+            left = right
+    else:
+        for i in range(start, end):
+            right = symbols[i + 1]
+            if (left | right) >= 0:
+                cells[((left * by_left + right * by_right) >> shift) & mask] += 1
+            left = right
     state[CURSOR] = end
-    if end == state[LENGTH] - 1:
-        state[STAGE], state[CURSOR] = NUMBER_PAIRS, 0
-    return budget - (end - start)
+    if end == last:
+        state[STAGE], state[CURSOR] = NUMBER_CELLS if state[WIDTH] > 0 else SIFT_CELLS, 0
+    return budget - (end - start) - 1
 
 
 @njit(nogil=True, cache=True)
-def _number_pairs(t: Tables, state: Int64, budget: int) -> int:
-    """Gives a number and a run of the pool to every pair that can reach the floor.
+def number_cells(pairs: Int64, cells: Int32, cell_weights: Int64, token_bytes: Int64, state: Int64, budget: int) -> int:
+    """Gives a number and a run of the pool to every pair of the grid that reaches the floor.
 
-    With weights a pair's count is only known once its places are; until then every pair is given a number.
+    The cell then holds where the pair's next place is to be written; 0 where the pair is dropped.
     """
-    grid, width, pair, used = t.grid, state[VOCABULARY], state[PAIRS], state[POOL]
-    weighted = t.weights.size > 0
+    width, pair, used = state[WIDTH], state[PAIRS], state[POOL]
+    weighted = cell_weights.size > 0
     start = state[CURSOR]
     end = min(width * width, start + budget)
     at = start
-    while at < end and pair < t.pair_count.size:
-        places = grid[at]
+    while at < end and pair < len(pairs):
+        places = cells[at]
         if places > 0:
             left, right = at // width, at % width
-            grid[at] = 0
-            if (weighted or places >= state[FLOOR]) and (
-                t.token_bytes[left] + t.token_bytes[right] <= state[MAX_BYTES]
-            ):
-                grid[at] = pair
-                t.pair_left[pair], t.pair_right[pair] = left, right
-                t.pair_count[pair] = 0 if weighted else places
-                t.pair_start[pair] = t.pair_end[pair] = used
+            count = cell_weights[at] if weighted else places
+            cells[at] = 0
+            if count >= state[FLOOR] and token_bytes[left] + token_bytes[right] <= state[MAX_BYTES]:
+                cells[at] = used
+                pairs[pair, COUNT], pairs[pair, KEY] = count, (left << 32) | right
+                pairs[pair, START], pairs[pair, STOP] = used, used + places
                 used += places
                 pair += 1
         at += 1
     state[CURSOR], state[PAIRS], state[POOL] = at, pair, used
     if at == width * width:
-        state[STAGE], state[CURSOR] = PLACE_PAIRS, 0
-    return budget - (at - start)
+        state[STAGE], state[CURSOR] = PLACE_CELLS, 0
+    return budget - (at - start) - 1
 
 
 @njit(nogil=True, cache=True)
-def _place_pairs(t: Tables, state: Int64, budget: int) -> int:
-    """Writes the places of every numbered pair."""
-    symbols, weights, grid, width = t.symbols, t.weights, t.grid, state[VOCABULARY]
-    pairs_at, pool, ends, counts = t.pairs_at, t.pool, t.pair_end, t.pair_count
-    weighted = weights.size > 0
-    start = state[CURSOR]
-    end = min(state[LENGTH] - 1, start + budget)
+def place_cells(symbols: Int32, pool: Int32, cells: Int32, state: Int64, budget: int) -> int:
+    """Writes the places of every pair of the grid; those of dropped pairs go to the first place of the pool."""
+    width = state[WIDTH]
+    start, last = state[CURSOR], state[LENGTH] - 1
+    end = min(last, start + budget)
     left = symbols[start]
     for i in range(start, end):
         right = symbols[i + 1]
-        pair = grid[left * width + right] if left >= 0 and right >= 0 else 0
-        pairs_at[i] = pair
-        if pair > 0:
-            to = ends[pair]
+        if (left | right) >= 0:
+            cell = left * width + right
+            to = cells[cell]
             pool[to] = i
-            ends[pair] = to + 1
-            if weighted:
-                counts[pair] += weights[i]
+            cells[cell] = to + (to > 0)
         left = right
     state[CURSOR] = end
-    if end == state[LENGTH] - 1:
-        pairs_at[end] = 0
-        state[STAGE], state[CURSOR] = BUILD_HEAP, 0
-    return budget - (end - start)
+    if end == last:
+        state[STAGE], state[CURSOR] = FILL_HEAP, 0
+    return budget - (end - start) - 1
 
 
 @njit(nogil=True, cache=True)
-def _count_symbols(t: Tables, state: Int64, budget: int) -> int:
-    """Counts how many places each symbol takes as the left and as the right of two neighbours."""
+def sift_cells(cells: Int32, cell_weights: Int64, frequent: Int32, state: Int64, budget: int) -> int:
+    """Sets a bit for every cell that reaches the floor: bits stay in the processor's cache where cells do not."""
+    floor, weighted = state[FLOOR], cell_weights.size > 0
     start = state[CURSOR]
-    end = min(state[LENGTH] - 1, start + budget)
-    places = 0
+    end = min(frequent.size, start + 1 + budget // 8)
+    for word in range(start, end):
+        bits = 0
+        for bit in range(32):
+            cell = 32 * word + bit
+            reached = cell_weights[cell] >= floor if weighted else cells[cell] >= floor
+            bits |= reached << bit
+        frequent[word] = bits
+    state[CURSOR] = end
+    if end == frequent.size:
+        state[STAGE], state[CURSOR] = NUMBER_PAIRS, 0
+    return budget - 8 * (end - start) - 1
+
+
+@njit(nogil=True, cache=True)
+def number_pairs(
+    symbols: Int32,
+    weights: Int64,
+    pairs: Int64,
+    index: Int64,
+    frequent: Int32,
+    numbers: Int32,
+    candidates: Int32,
+    token_bytes: Int64,
+    state: Int64,
+    budget: int,
+) -> int:
+    """Counts the pairs of cells that reach the floor one by one: in `COUNT`, and in `STOP` the places.
+
+    `numbers` takes the pair's number at every position.
+    """
+    weighted, pair = weights.size > 0, state[PAIRS]
+    mask, cell_mask = index.size - 1, 32 * frequent.size - 1
+    at, last = state[CURSOR], state[LENGTH] - 1
+    start, end = at, min(last, at + budget)
+    weight = 1
+    if at == 0:
+        index[:] = 0
+    while at < end and pair < len(pairs):
+        # In two steps, as a branch on the cell would be mispredicted half of the time.
+        stop, met = min(end, at + _BLOCK), 0
+        left = symbols[at]
+        for i in range(at, stop):
+            right = symbols[i + 1]
+            cell = ((left * HASH_LEFT + right * HASH_RIGHT) >> CELL_SHIFT) & cell_mask
+            numbers[i] = 0
+            candidates[met] = i
+            met += (frequent[cell >> 5] >> (cell & 31)) & ((left | right) >= 0)
+            left = right
+        at = stop
+        for k in range(met):
+            ahead = candidates[min(k + _AHEAD, met - 1)]
+            prefetch(index, ((symbols[ahead] * HASH_LEFT + symbols[ahead + 1] * HASH_RIGHT) >> INDEX_SHIFT) & mask)
+            i = candidates[k]
+            left, right = symbols[i], symbols[i + 1]
+            key, hashed = (left << 32) | right, left * HASH_LEFT + right * HASH_RIGHT
+            slot = (hashed >> INDEX_SHIFT) & mask
+            number = index[slot] & NUMBER_BITS
+            while number > 0 and (((index[slot] ^ hashed) >> 32) != 0 or pairs[number, KEY] != key):
+                slot = (slot + 1) & mask
+                number = index[slot] & NUMBER_BITS
+            if number == 0:
+                if token_bytes[left] + token_bytes[right] > state[MAX_BYTES]:
+                    continue
+                if pair == len(pairs):
+                    at = i
+                    break
+                number = pair
+                index[slot] = (hashed & HASH_BITS) | pair
+                pairs[pair, COUNT], pairs[pair, KEY], pairs[pair, STOP] = 0, key, 0
+                pair += 1
+            if weighted:
+                weight = weights[i]
+            numbers[i] = number
+            pairs[number, COUNT] += weight
+            pairs[number, STOP] += 1
+    state[CURSOR], state[PAIRS], state[INDEXED] = at, pair, pair
+    if at == last:
+        state[STAGE], state[CURSOR] = ALLOT, 1
+    return budget - 2 * (at - start) - 1
+
+
+@njit(nogil=True, cache=True)
+def allot(pairs: Int64, state: Int64, budget: int) -> int:
+    """Gives a run of the pool to every pair that reaches the floor; the others' places go where nobody reads."""
+    floor, used = state[FLOOR], state[POOL]
+    start = state[CURSOR]
+    end = min(state[PAIRS], start + budget)
+    for pair in range(start, end):
+        places = pairs[pair, STOP]
+        if pairs[pair, COUNT] >= floor:
+            pairs[pair, START] = pairs[pair, STOP] = used
+            used += places
+        else:
+            pairs[pair, COUNT] = pairs[pair, START] = pairs[pair, STOP] = 0
+    state[CURSOR], state[POOL] = end, used
+    if end == state[PAIRS]:
+        state[STAGE], state[CURSOR] = PLACE_PAIRS, 0
+    return budget - (end - start) - 1
+
+
+@njit(nogil=True, cache=True)
+def place_pairs(numbers: Int32, pool: Int32, pairs: Int64, state: Int64, budget: int) -> int:
+    """Writes the places of every pair that has a run."""
+    start, last = state[CURSOR], state[LENGTH] - 1
+    end = min(last, start + budget)
     for i in range(start, end):
-        left, right = t.symbols[i], t.symbols[i + 1]
-        if left >= 0 and right >= 0:
-            t.left_count[left] += 1
-            t.right_count[right] += 1
-            places += 1
+        prefetch(pairs, 4 * numbers[min(i + _AHEAD, last - 1)])
+        number = numbers[i]
+        to = pairs[number, STOP]
+        pool[to] = i
+        pairs[number, STOP] = to + (to > 0)
     state[CURSOR] = end
-    state[PLACES] += places
-    if end == state[LENGTH] - 1:
-        left_at, right_at = 0, 0
-        for symbol in range(state[VOCABULARY]):
-            left, right = t.left_count[symbol], t.right_count[symbol]
-            t.left_count[symbol], t.right_count[symbol] = left_at, right_at
-            left_at += left
-            right_at += right
-        state[STAGE], state[CURSOR] = SORT_BY_RIGHT, 0
-    return budget - (end - start)
+    if end == last:
+        state[STAGE], state[CURSOR] = FILL_HEAP, 0
+    return budget - (end - start) - 1
 
 
 @njit(nogil=True, cache=True)
-def _sort_by_right(t: Tables, state: Int64, budget: int) -> int:
-    """First sort: `pairs_at` is not in use yet and takes the places."""
-    start = state[CURSOR]
-    end = min(state[LENGTH] - 1, start + budget)
-    for i in range(start, end):
-        left, right = t.symbols[i], t.symbols[i + 1]
-        if left >= 0 and right >= 0:
-            to = t.right_count[right]
-            t.pairs_at[to] = i
-            t.right_count[right] = to + 1
-    state[CURSOR] = end
-    if end == state[LENGTH] - 1:
-        state[STAGE], state[CURSOR] = SORT_BY_LEFT, 0
-    return budget - (end - start)
+def index_pairs(pairs: Int64, index: Int64, state: Int64, budget: int) -> int:
+    """Enters the numbers of pairs that are not in the index yet; none of them may be there."""
+    mask = index.size - 1
+    start = state[INDEXED]
+    if start == 1:
+        index[:] = 0
+    end = min(state[PAIRS], start + budget)
+    for pair in range(start, end):
+        key = pairs[pair, KEY]
+        hashed = (key >> 32) * HASH_LEFT + (key & NUMBER_BITS) * HASH_RIGHT
+        slot = (hashed >> INDEX_SHIFT) & mask
+        while index[slot] != 0:
+            slot = (slot + 1) & mask
+        index[slot] = (hashed & HASH_BITS) | pair
+    state[INDEXED] = end
+    return budget - (end - start) - 1
 
 
 @njit(nogil=True, cache=True)
-def _sort_by_left(t: Tables, state: Int64, budget: int) -> int:
-    """Second sort, which leaves the order by right symbol within each left symbol as it is."""
-    start = state[CURSOR]
-    end = min(state[PLACES], start + budget)
-    for k in range(start, end):
-        i = t.pairs_at[k]
-        left = t.symbols[i]
-        to = t.left_count[left]
-        t.pool[to] = i
-        t.left_count[left] = to + 1
-    state[CURSOR] = end
-    if end == state[PLACES]:
-        t.pairs_at[: state[LENGTH]] = 0
-        t.left_count[: state[VOCABULARY]] = 0
-        t.right_count[: state[VOCABULARY]] = 0
-        state[STAGE], state[CURSOR] = STORE_PAIRS, 0
-    return budget - (end - start)
-
-
-@njit(nogil=True, cache=True)
-def _store_pairs(t: Tables, state: Int64, budget: int) -> int:
-    """Gives a number to every pair that reaches the floor; its places move down over those that were dropped."""
-    at, used, pair = state[CURSOR], state[POOL], state[PAIRS]
-    weighted = t.weights.size > 0
-    while at < state[PLACES] and budget > 0 and pair < t.pair_count.size:
-        first = t.pool[at]
-        left, right = t.symbols[first], t.symbols[first + 1]
-        end, count = at, 0
-        while end < state[PLACES]:
-            i = t.pool[end]
-            if t.symbols[i] != left or t.symbols[i + 1] != right:
-                break
-            count += t.weights[i] if weighted else 1
-            end += 1
-        budget -= end - at
-        if count >= state[FLOOR] and t.token_bytes[left] + t.token_bytes[right] <= state[MAX_BYTES]:
-            t.pair_left[pair], t.pair_right[pair], t.pair_count[pair] = left, right, count
-            t.pair_start[pair] = used
-            for k in range(at, end):
-                i = t.pool[k]
-                t.pool[used] = i
-                t.pairs_at[i] = pair
-                used += 1
-            t.pair_end[pair] = used
-            pair += 1
-        at = end
-    state[CURSOR], state[POOL], state[PAIRS] = at, used, pair
-    if at == state[PLACES]:
-        state[STAGE], state[CURSOR] = BUILD_HEAP, 0
-    return budget
-
-
-@njit(nogil=True, cache=True)
-def build_heap(t: Tables, state: Int64, budget: int) -> int:
-    """Fills the heap with all pairs that reach the floor, then orders it from the bottom up."""
-    heap, spellings = Heap(t.heap_count, t.heap_tie, t.heap_pair), spellings_of(t)
-    rule = state[TIE_RULE]
-    if state[CURSOR] == 0:
-        size = 0
-        for pair in range(1, state[PAIRS]):
-            if t.pair_count[pair] >= state[FLOOR]:
-                heap.counts[size], heap.pairs[size] = t.pair_count[pair], pair
-                if rule == BY_PLACE:
-                    start = first_place(t.pairs_at, t.pool, t.pair_start[pair], pair)
-                    t.pair_start[pair] = start
-                    heap.ties[size] = t.pool[start]
-                else:
-                    heap.ties[size] = tie_of_tokens(
-                        rule, t.token_order, t.token_prefix, t.pair_left[pair], t.pair_right[pair]
-                    )
-                size += 1
-        state[HEAP] = size
-        state[CURSOR] = size // 2 + 1
-    at = state[CURSOR] - 2
-    while at >= 0 and budget > 0:
-        sift_down(heap, spellings, state, at)
-        at -= 1
-        budget -= 1
-    state[CURSOR] = at + 2
-    if at < 0:
-        state[STAGE] = CHOOSE
-    return budget
-
-
-@njit(nogil=True, cache=True)
-def has_eligible_pair(t: Tables, state: Int64) -> bool:
+def has_eligible_pair(symbols: Int32, token_span: Int32, token_bytes: Int64, state: Int64) -> bool:
     """Whether two neighbours are left that are short enough to be joined; looks no further than the first."""
     at, left = 0, -1
     while at < state[LENGTH]:
-        symbol = t.symbols[at]
-        if symbol >= 0 and left >= 0 and t.token_bytes[left] + t.token_bytes[symbol] <= state[MAX_BYTES]:
+        symbol = symbols[at]
+        if symbol >= 0 and left >= 0 and token_bytes[left] + token_bytes[symbol] <= state[MAX_BYTES]:
             return True
-        at += 1 if symbol < 0 else t.token_span[symbol]
+        at += 1 if symbol < 0 else token_span[symbol]
         left = symbol
     return False
 
 
-@njit(nogil=True, cache=True)
 def found(t: Tables, state: Int64, budget: int) -> int:
-    """Goes on with the beginning of a round for about `budget` steps.
+    """Goes on with the beginning of a round, or with making room, for about `budget` steps.
+
+    It is not compiled: that would compile everything that it calls a second time.
 
     Returns:
-        `ROUND_OVER` when merging can begin, `NEED_ROOM` when the tables of pairs are full, else `BUDGET_SPENT`.
+        `ROUND_OVER` when merging can begin, `NEED_ROOM` when the tables of pairs are full, `COMPACTED` when cells for
+        what is left of the corpus are to be laid, else `BUDGET_SPENT`.
     """
     while budget > 0:
         stage = state[STAGE]
-        if stage == COMPACT:
-            budget = _compact(t, state, budget)
-        elif stage == COUNT_PAIRS:
-            budget = _count_pairs(t, state, budget)
+        if state[INDEXED] < state[PAIRS]:
+            budget = index_pairs(t.pairs, t.pair_index, state, budget)
+        elif stage == COMPACT:
+            budget = compact(t.symbols, t.weights, t.origin, t.token_span, state, budget)
+            if state[STAGE] == COUNT_CELLS:
+                return COMPACTED
+        elif stage == COUNT_CELLS:
+            budget = count_cells(t.symbols, t.weights, t.cells, t.cell_weights, state, budget)
+        elif stage == NUMBER_CELLS:
+            budget = number_cells(t.pairs, t.cells, t.cell_weights, t.token_bytes, state, budget)
+            if state[STAGE] == NUMBER_CELLS and state[PAIRS] == len(t.pairs):
+                return NEED_ROOM
+        elif stage == PLACE_CELLS:
+            budget = place_cells(t.symbols, t.pool, t.cells, state, budget)
+        elif stage == SIFT_CELLS:
+            budget = sift_cells(t.cells, t.cell_weights, t.frequent, state, budget)
         elif stage == NUMBER_PAIRS:
-            budget = _number_pairs(t, state, budget)
-            if state[STAGE] == NUMBER_PAIRS and state[PAIRS] == t.pair_count.size:
+            by_position = t.numbers, t.touched, t.token_bytes
+            budget = number_pairs(t.symbols, t.weights, t.pairs, t.pair_index, t.frequent, *by_position, state, budget)
+            if state[STAGE] == NUMBER_PAIRS and state[PAIRS] == len(t.pairs):
                 return NEED_ROOM
+        elif stage == ALLOT:
+            budget = allot(t.pairs, state, budget)
         elif stage == PLACE_PAIRS:
-            budget = _place_pairs(t, state, budget)
-        elif stage == COUNT_SYMBOLS:
-            budget = _count_symbols(t, state, budget)
-        elif stage == SORT_BY_RIGHT:
-            budget = _sort_by_right(t, state, budget)
-        elif stage == SORT_BY_LEFT:
-            budget = _sort_by_left(t, state, budget)
-        elif stage == STORE_PAIRS:
-            budget = _store_pairs(t, state, budget)
-            if state[STAGE] == STORE_PAIRS and state[PAIRS] == t.pair_count.size:
-                return NEED_ROOM
-        elif stage == BUILD_HEAP:
-            budget = build_heap(t, state, budget)
+            budget = place_pairs(t.numbers, t.pool, t.pairs, state, budget)
+        elif stage == SQUEEZE:
+            budget = squeeze(t.symbols, t.pool, t.pairs, t.token_span, state, budget)
+        elif stage in (FILL_HEAP, BUILD_HEAP):
+            budget = build_heap(t.pairs, t.heap, t.pool, t.token_order, t.spelling, t.units, state, budget)
         else:
             return ROUND_OVER
     return BUDGET_SPENT

@@ -1,115 +1,167 @@
-"""The lazy heap of pairs: highest count first, ties by the rule of the training."""
+"""The lazy heap of pairs, highest count first, ties by the rule of the training; `merge` chooses from it."""
 
 # SPDX-License-Identifier: MIT
 # numpy's stubs cannot tell an element from an array where the index came out of an array itself.
-# pyright: reportReturnType=false
+# pyright: reportReturnType=false, reportArgumentType=false
 from __future__ import annotations
 
 from numba import njit
 
 from tokstudio.core.kernels.tables import (
+    BUILD_HEAP,
     BY_BYTES,
     BY_ORDER,
+    BY_PLACE,
+    CHOOSE,
+    COUNT,
+    CURSOR,
+    FILL_HEAP,
+    FLOOR,
     HEAP,
+    HEAP_COUNT,
+    HEAP_PAIR,
+    HEAP_TIE,
+    KEY,
+    NUMBER_BITS,
+    PAIRS,
+    PREFIX,
+    SPELT,
+    SPELT_AT,
+    STAGE,
+    START,
     TIE_RULE,
-    UNIT_BITS,
-    Heap,
     Int32,
     Int64,
-    Spellings,
-    Tables,
 )
 
 
 @njit(nogil=True, cache=True)
-def spellings_of(t: Tables) -> Spellings:
-    """The few arrays that comparing by bytes takes: handing over all of `Tables` would cost more than it does."""
-    return Spellings(t.pair_left, t.pair_right, t.token_units, t.token_place, t.units)
-
-
-@njit(nogil=True, cache=True)
-def _compare_tokens(s: Spellings, one: int, other: int) -> int:
+def _compare_tokens(spelling: Int64, units: Int32, one: int, other: int) -> int:
     """Below, at or above 0 as the bytes of token `one` sort before, with or after those of `other`."""
     if one == other:
         return 0
-    one_length, other_length = s.token_units[one], s.token_units[other]
-    one_place, other_place = s.token_place[one], s.token_place[other]
-    # Where a token grows by one pair after another, as all do in the end, the longer one begins with the shorter one.
-    if one_place == other_place:
-        return one_length - other_length
+    one_length, other_length = spelling[one, SPELT], spelling[other, SPELT]
+    one_place, other_place = spelling[one, SPELT_AT], spelling[other, SPELT_AT]
     for k in range(min(one_length, other_length)):
-        difference = s.units[one_place + k] - s.units[other_place + k]
+        difference = units[one_place + k] - units[other_place + k]
         if difference != 0:
             return difference
     return one_length - other_length
 
 
 @njit(nogil=True, cache=True)
-def sorts_after(s: Spellings, pair: int, other: int) -> bool:
+def sorts_after(pairs: Int64, spelling: Int64, units: Int32, pair: int, other: int) -> bool:
     """Whether the bytes of `pair`, left and then right, sort after those of `other`."""
-    order = _compare_tokens(s, s.pair_left[pair], s.pair_left[other])
+    key, other_key = pairs[pair, KEY], pairs[other, KEY]
+    order = _compare_tokens(spelling, units, key >> 32, other_key >> 32)
     if order == 0:
-        order = _compare_tokens(s, s.pair_right[pair], s.pair_right[other])
+        order = _compare_tokens(spelling, units, key & NUMBER_BITS, other_key & NUMBER_BITS)
     return order > 0
 
 
 @njit(nogil=True, cache=True)
-def before(count: int, tie: int, other_count: int, other_tie: int) -> bool:
-    """Whether a pair is to be chosen before another, by count and tie key alone.
-
-    Takes numbers only: a compiled function that is given arrays counts references to them, at ten times the price.
-    """
-    return count > other_count or (count == other_count and tie < other_tie)
-
-
-@njit(nogil=True, cache=True)
-def first_place(pairs_at: Int32, pool: Int32, start: int, pair: int) -> int:
-    """Where in the pool the first place of `pair` is that still stands, from `start` on; there must be one."""
-    while pairs_at[pool[start]] != pair:
-        start += 1
-    return start
-
-
-@njit(nogil=True, cache=True)
-def tie_of_tokens(rule: int, order: Int32, prefixes: Int64, left: int, right: int) -> int:
+def tie_of_ids(rule: int, left_order: int, right_order: int, left_prefix: int) -> int:
     """What decides between equal counts where places don't, lower first.
 
     With `BY_BYTES` it is the beginning of the left token; equal keys are then compared in full.
     """
     if rule == BY_ORDER:
-        return (order[left] << 32) | order[right]
-    return -prefixes[left]
+        return (left_order << 32) | right_order
+    return -left_prefix
 
 
 @njit(nogil=True, cache=True)
-def sift_down(h: Heap, s: Spellings, state: Int64, at: int) -> None:
-    """Lets the entry at `at` sink below better ones."""
-    by_bytes, size = state[TIE_RULE] == BY_BYTES, state[HEAP]
-    count, tie, pair = h.counts[at], h.ties[at], h.pairs[at]
-    child = 2 * at + 1
+def prefix_of(unit_bits: int, left_prefix: int, left_units: int, right_prefix: int) -> int:
+    """The first units of a joined token as one number: seven bytes, or three characters."""
+    shift = left_units * unit_bits
+    return left_prefix if shift >= 63 else left_prefix | (right_prefix >> shift)
+
+
+@njit(nogil=True, cache=True)
+def before(count: int, tie: int, other_count: int, other_tie: int) -> bool:
+    """Whether a pair is to be chosen before another, by count and tie key alone."""
+    return count > other_count or (count == other_count and tie < other_tie)
+
+
+@njit(nogil=True, cache=True)
+def sift_down(
+    heap: Int64,
+    size: int,
+    at: int,
+    entry: tuple[int, int, int],
+    by_bytes: bool,
+    pairs: Int64,
+    spelling: Int64,
+    units: Int32,
+) -> None:
+    """Puts an entry where `at` is or below it, and better ones above it. An entry has four children."""
+    count, tie, pair = entry
+    child = 4 * at + 1
     while child < size:
-        other = child + 1
-        if other < size and (
-            before(h.counts[other], h.ties[other], h.counts[child], h.ties[child])
-            or (
+        best, best_count, best_tie = child, heap[child, HEAP_COUNT], heap[child, HEAP_TIE]
+        for other in range(child + 1, min(child + 4, size)):
+            other_count, other_tie = heap[other, HEAP_COUNT], heap[other, HEAP_TIE]
+            if before(other_count, other_tie, best_count, best_tie) or (
                 by_bytes
-                and h.counts[other] == h.counts[child]
-                and h.ties[other] == h.ties[child]
-                and sorts_after(s, h.pairs[other], h.pairs[child])
-            )
-        ):
-            child = other
-        if before(count, tie, h.counts[child], h.ties[child]) or (
-            by_bytes and count == h.counts[child] and tie == h.ties[child] and sorts_after(s, pair, h.pairs[child])
+                and other_count == best_count
+                and other_tie == best_tie
+                and sorts_after(pairs, spelling, units, heap[other, HEAP_PAIR], heap[best, HEAP_PAIR])
+            ):
+                best, best_count, best_tie = other, other_count, other_tie
+        if before(count, tie, best_count, best_tie) or (
+            by_bytes
+            and count == best_count
+            and tie == best_tie
+            and sorts_after(pairs, spelling, units, pair, heap[best, HEAP_PAIR])
         ):
             break
-        h.counts[at], h.ties[at], h.pairs[at] = h.counts[child], h.ties[child], h.pairs[child]
-        at, child = child, 2 * child + 1
-    h.counts[at], h.ties[at], h.pairs[at] = count, tie, pair
+        heap[at, HEAP_COUNT], heap[at, HEAP_TIE], heap[at, HEAP_PAIR] = best_count, best_tie, heap[best, HEAP_PAIR]
+        at, child = best, 4 * best + 1
+    heap[at, HEAP_COUNT], heap[at, HEAP_TIE], heap[at, HEAP_PAIR] = count, tie, pair
 
 
 @njit(nogil=True, cache=True)
-def prefix_of(state: Int64, left_prefix: int, left_units: int, right_prefix: int) -> int:
-    """The first units of a joined token as one number: seven bytes, or three characters."""
-    shift = left_units * state[UNIT_BITS]
-    return left_prefix if shift >= 63 else left_prefix | (right_prefix >> shift)
+def build_heap(
+    pairs: Int64,
+    heap: Int64,
+    pool: Int32,
+    token_order: Int32,
+    spelling: Int64,
+    units: Int32,
+    state: Int64,
+    budget: int,
+) -> int:
+    """Fills the heap with all pairs that reach the floor, then orders it from the bottom up.
+
+    The first place of every pair's run stands.
+    """
+    rule, size = state[TIE_RULE], state[HEAP]
+    if state[STAGE] == FILL_HEAP:
+        start = max(1, state[CURSOR])
+        if start == 1:
+            size = 0
+        end = min(state[PAIRS], start + budget)
+        for pair in range(start, end):
+            count = pairs[pair, COUNT]
+            if count >= state[FLOOR]:
+                if rule == BY_PLACE:
+                    tie = pool[pairs[pair, START]]
+                else:
+                    left, right = pairs[pair, KEY] >> 32, pairs[pair, KEY] & NUMBER_BITS
+                    prefix = spelling[left, PREFIX] if rule == BY_BYTES else 0
+                    tie = tie_of_ids(rule, token_order[left], token_order[right], prefix)
+                heap[size, HEAP_COUNT], heap[size, HEAP_TIE], heap[size, HEAP_PAIR] = count, tie, pair
+                size += 1
+        state[HEAP], state[CURSOR] = size, end
+        if end == state[PAIRS]:
+            state[STAGE], state[CURSOR] = BUILD_HEAP, (size + 2) // 4
+        return budget - (end - start) - 1
+    start = state[CURSOR]
+    end = max(0, start - budget)
+    for at in range(start - 1, end - 1, -1):
+        entry = heap[at, HEAP_COUNT], heap[at, HEAP_TIE], heap[at, HEAP_PAIR]
+        sift_down(heap, size, at, entry, rule == BY_BYTES, pairs, spelling, units)
+    state[CURSOR] = end
+    if end == 0:
+        state[STAGE] = CHOOSE
+    return budget - (start - end) - 1

@@ -1,8 +1,9 @@
 """The merge loop: chooses pairs and merges them, in bounded calls.
 
-A merge makes three passes over the places of its pair, each in order of place: `REPLACE` writes the new id and lets the
-old neighbours' counts fall, `GATHER` counts the new neighbours in slots indexed by their id, `WRITE` stores the places
-of each new pair that reaches the floor. Work is bounded by the number of tokens merged away.
+A merge makes two passes over the places of its pair, each in order of place: `REPLACE` writes the new id and counts the
+neighbours in slots indexed by their id, `WRITE` stores the places of each new pair that reaches the floor. Between them
+every neighbour met is looked up once: the old pair with it loses what the new one has. Work is bounded by the number of
+tokens merged away.
 """
 
 # SPDX-License-Identifier: MIT
@@ -12,82 +13,100 @@ from __future__ import annotations
 
 from numba import njit
 
-from tokstudio.core.kernels.found import build_heap
-from tokstudio.core.kernels.heap import before, first_place, prefix_of, sorts_after, spellings_of, tie_of_tokens
+from tokstudio.core.kernels.heap import before, prefix_of, sift_down, sorts_after, tie_of_ids
 from tokstudio.core.kernels.prefetch import prefetch
 from tokstudio.core.kernels.tables import (
     BATCH_FULL,
     BUDGET_SPENT,
-    BUILD_HEAP,
     BY_BYTES,
     BY_PLACE,
     CHOOSE,
+    CHOSEN,
     COUNT,
     CURSOR,
+    END,
     EXHAUSTED,
+    FILL_HEAP,
     FLOOR,
-    GATHER,
+    HASH_BITS,
+    HASH_LEFT,
+    HASH_RIGHT,
     HEAP,
+    HEAP_COUNT,
+    HEAP_PAIR,
+    HEAP_TIE,
+    INDEX_SHIFT,
+    INDEXED,
+    INSIDE,
+    KEY,
     MAX_BYTES,
     MERGED,
     NEED_ROOM,
+    NUMBER_BITS,
     OUT,
     PAIR,
     PAIRS,
     POOL,
+    PREFIX,
     REPLACE,
     ROUND_OVER,
-    SQUEEZE,
+    SCRATCH,
+    SPELT,
+    SPELT_AT,
     STAGE,
+    START,
+    STOP,
     TARGET,
     TIE_RULE,
+    TOKEN,
     TOKENS,
     TOUCHED,
+    UNIT_BITS,
     VOCABULARY,
     WRITE,
+    Int32,
     Int64,
     Tables,
 )
 
+_AHEAD = 16
+
 
 @njit(nogil=True, cache=True)
-def squeeze(t: Tables, state: Int64, budget: int) -> int:
+def squeeze(symbols: Int32, pool: Int32, pairs: Int64, token_span: Int32, state: Int64, budget: int) -> int:
     """Drops dead places and pairs below the floor, and numbers the rest anew; runs stay in order, so it works in place.
 
-    `CURSOR` is the next pair to look at, `TARGET` its new number, `MERGED` the new end of the pool. A new number is
-    never above an old one that is still to come, so the two cannot be confused in `pairs_at`.
+    `CURSOR` is the next pair to look at, `TARGET` its new number, `MERGED` the new end of the pool.
     """
     pair, new, used = state[CURSOR], state[TARGET], state[MERGED]
-    pool, pairs_at = t.pool, t.pairs_at
     while pair < state[PAIRS] and budget > 0:
-        start, end = t.pair_start[pair], t.pair_end[pair]
-        keep = t.pair_count[pair] >= state[FLOOR]
-        number = new if keep else 0
-        first = used
-        for k in range(start, end):
-            i = pool[k]
-            if pairs_at[i] == pair:
-                pairs_at[i] = number
-                if keep:
+        start, stop, key = pairs[pair, START], pairs[pair, STOP], pairs[pair, KEY]
+        if pairs[pair, COUNT] >= state[FLOOR]:
+            left, right = key >> 32, key & NUMBER_BITS
+            span, first = token_span[left], used
+            for k in range(start, stop):
+                prefetch(symbols, pool[min(k + _AHEAD, stop - 1)])
+                i = pool[k]
+                if symbols[i] == left and symbols[i + span] == right:
                     pool[used] = i
                     used += 1
-        if keep:
-            t.pair_left[new], t.pair_right[new] = t.pair_left[pair], t.pair_right[pair]
-            t.pair_count[new] = t.pair_count[pair]
-            t.pair_start[new], t.pair_end[new] = first, used
+            pairs[new, COUNT], pairs[new, KEY] = pairs[pair, COUNT], key
+            pairs[new, START], pairs[new, STOP] = first, used
             new += 1
-        budget -= end - start + 1
+            budget -= stop - start
+        budget -= 1
         pair += 1
     state[CURSOR], state[TARGET], state[MERGED] = pair, new, used
     if pair == state[PAIRS]:
         state[PAIRS], state[POOL] = new, used
-        state[STAGE], state[CURSOR] = BUILD_HEAP, 0
+        state[INDEXED] = 1
+        state[STAGE], state[CURSOR] = FILL_HEAP, 0
     return budget
 
 
 @njit(nogil=True, cache=True)
 def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
-    """Merges for about `budget` visits of places, or until `batch` merges are written to the `out` arrays.
+    """Merges for about `budget` visits of places, or until `batch` merges are written to `out`.
 
     One long loop over local names: handing `Tables` to a function for each stage of each merge takes longer than most
     merges do.
@@ -96,14 +115,14 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
         `BUDGET_SPENT`; `BATCH_FULL`; `NEED_ROOM` when the chosen pair's merge doesn't fit (squeeze or grow, then call
         again); `ROUND_OVER` when no stored pair reaches the floor.
     """
-    symbols, pairs_at, weights, pool = t.symbols, t.pairs_at, t.weights, t.pool
-    lefts, rights, counts, starts, ends = t.pair_left, t.pair_right, t.pair_count, t.pair_start, t.pair_end
-    spans, sizes, order, prefixes = t.token_span, t.token_bytes, t.token_order, t.token_prefix
-    left_slot, right_slot, touched = t.left_slot, t.right_slot, t.touched
-    heap_count, heap_tie, heap_pair, spellings = t.heap_count, t.heap_tie, t.heap_pair, spellings_of(t)
-    token_units, token_place = t.token_units, t.token_place
+    symbols, weights, pool, pairs, index, heap = t.symbols, t.weights, t.pool, t.pairs, t.pair_index, t.heap
+    spans, sizes, order = t.token_span, t.token_bytes, t.token_order
+    spelling, units = t.spelling, t.units
+    left_slot, right_slot, left_count, right_count = t.left_slot, t.right_slot, t.left_count, t.right_count
+    touched = t.touched
     weighted, by_bytes = weights.size > 0, state[TIE_RULE] == BY_BYTES
     rule, floor, longest = state[TIE_RULE], state[FLOOR], state[MAX_BYTES]
+    mask = index.size - 1
     while budget > 0:
         stage = state[STAGE]
         if stage == CHOOSE:
@@ -113,44 +132,22 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
             size = state[HEAP]
             while size > 0 and budget > 0:
                 budget -= 1
-                pair = heap_pair[0]
-                count = counts[pair]
-                if count == heap_count[0]:
+                pair = heap[0, HEAP_PAIR]
+                count = pairs[pair, COUNT]
+                if count == heap[0, HEAP_COUNT]:
                     break
                 # Out of date. Counts only fall: re-key it and let it sink, or put the last in its place.
+                tie = heap[0, HEAP_TIE]
                 if count < floor:
                     size -= 1
-                    count, tie, pair = heap_count[size], heap_tie[size], heap_pair[size]
+                    count, tie, pair = heap[size, HEAP_COUNT], heap[size, HEAP_TIE], heap[size, HEAP_PAIR]
                 elif rule == BY_PLACE:
-                    start = starts[pair]
-                    while pairs_at[pool[start]] != pair:
+                    start, left, right = pairs[pair, START], pairs[pair, KEY] >> 32, pairs[pair, KEY] & NUMBER_BITS
+                    span = spans[left]
+                    while symbols[pool[start]] != left or symbols[pool[start] + span] != right:
                         start += 1
-                    starts[pair], tie = start, pool[start]
-                else:
-                    tie = heap_tie[0]
-                at, child = 0, 1
-                while child < size:
-                    other = child + 1
-                    if other < size and (
-                        before(heap_count[other], heap_tie[other], heap_count[child], heap_tie[child])
-                        or (
-                            by_bytes
-                            and heap_count[other] == heap_count[child]
-                            and heap_tie[other] == heap_tie[child]
-                            and sorts_after(spellings, heap_pair[other], heap_pair[child])
-                        )
-                    ):
-                        child = other
-                    if before(count, tie, heap_count[child], heap_tie[child]) or (
-                        by_bytes
-                        and count == heap_count[child]
-                        and tie == heap_tie[child]
-                        and sorts_after(spellings, pair, heap_pair[child])
-                    ):
-                        break
-                    heap_count[at], heap_tie[at], heap_pair[at] = heap_count[child], heap_tie[child], heap_pair[child]
-                    at, child = child, 2 * child + 1
-                heap_count[at], heap_tie[at], heap_pair[at] = count, tie, pair
+                    pairs[pair, START], tie = start, pool[start]
+                sift_down(heap, size, 0, (count, tie, pair), by_bytes, pairs, spelling, units)
                 pair = 0
             state[HEAP] = size
             if size == 0:
@@ -159,184 +156,204 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
             if pair == 0:
                 continue
 
-            # Each place can make two new ones, and two new pairs.
-            places = ends[pair] - starts[pair]
+            # Each place can make two new ones, and two new pairs; and holds two neighbours for a while.
+            start = pairs[pair, START]
+            places = pairs[pair, STOP] - start
             if not weighted:
                 places = min(places, count)
-            if state[POOL] + 2 * places > pool.size or (
-                state[PAIRS] + 2 * min(places, state[VOCABULARY] + 1) > counts.size
+            if state[POOL] + 4 * places > pool.size or (
+                state[PAIRS] + 2 * min(places, state[VOCABULARY] + 1) > len(pairs)
             ):
                 return NEED_ROOM
 
-            left, right, token = lefts[pair], rights[pair], state[VOCABULARY]
+            left, right, token = pairs[pair, KEY] >> 32, pairs[pair, KEY] & NUMBER_BITS, state[VOCABULARY]
             spans[token] = spans[left] + spans[right]
             sizes[token] = sizes[left] + sizes[right]
             order[token] = token
             if by_bytes:
-                token_units[token] = token_units[left] + token_units[right]
-                prefixes[token] = prefix_of(state, prefixes[left], token_units[left], prefixes[right])
-                starts[pair] = first_place(pairs_at, pool, starts[pair], pair)
-                token_place[token] = t.origin[pool[starts[pair]]]
-            state[PAIR], state[COUNT] = pair, count
-            state[CURSOR] = state[MERGED] = starts[pair]
+                spelling[token, SPELT] = spelling[left, SPELT] + spelling[right, SPELT]
+                spelling[token, PREFIX] = prefix_of(
+                    state[UNIT_BITS], spelling[left, PREFIX], spelling[left, SPELT], spelling[right, PREFIX]
+                )
+                span = spans[left]
+                while symbols[pool[start]] != left or symbols[pool[start] + span] != right:
+                    start += 1
+                spelling[token, SPELT_AT] = t.origin[pool[start]]
+            # One of these is likely to be the next.
+            for k in range(1, min(5, size)):
+                prefetch(pairs, 4 * heap[k, HEAP_PAIR])
+            pairs[pair, START] = start
+            state[PAIR], state[CHOSEN] = pair, count
+            state[CURSOR] = state[MERGED] = start
+            state[SCRATCH], state[TOUCHED] = state[POOL] + 2 * places, 0
             state[STAGE] = REPLACE
 
         elif stage == REPLACE:
             pair, token = state[PAIR], state[VOCABULARY]
-            left_span, span = spans[lefts[pair]], spans[token]
-            start, merged = state[CURSOR], state[MERGED]
-            end = min(ends[pair], start + budget)
+            left, right = pairs[pair, KEY] >> 32, pairs[pair, KEY] & NUMBER_BITS
+            left_span, span = spans[left], spans[token]
+            start, merged, met = state[CURSOR], state[MERGED], state[TOUCHED]
+            stop = pairs[pair, STOP]
+            end = min(stop, start + budget)
+            scratch = state[SCRATCH] + 2 * (merged - pairs[pair, START])
             weight, total = 1, 0
+            for k in range(start, min(start + _AHEAD, end)):
+                prefetch(symbols, pool[k])
             for k in range(start, end):
-                ahead = pool[min(k + 16, end - 1)]
+                ahead = pool[min(k + _AHEAD, stop - 1)]
                 prefetch(symbols, ahead)
-                prefetch(pairs_at, ahead)
+                prefetch(symbols, ahead + span)
                 i = pool[k]
-                if pairs_at[i] != pair:
+                if symbols[i] != left or symbols[i + left_span] != right:
                     continue
                 if weighted:
                     weight = weights[i]
-                neighbour = symbols[i - 1]
-                if neighbour >= 0:
-                    place = i - spans[neighbour]
-                    counts[pairs_at[place]] -= weight
-                    pairs_at[place] = 0
-                place = i + left_span
-                counts[pairs_at[place]] -= weight
-                pairs_at[place] = 0
-                pairs_at[i] = 0
-                symbols[i] = token
-                symbols[i + span - 1] = token
-                pool[merged] = i
-                merged += 1
                 total += weight
+                before_it, after_it = symbols[i - 1] & TOKEN, symbols[i + span]
+                symbols[i + left_span] = INSIDE
+                symbols[i] = token
+                symbols[i + span - 1] = token | END
+                # Two of the new token side by side are counted once, from the left one.
+                if after_it == left and symbols[i + span + left_span] == right:
+                    after_it = token
+                if before_it != TOKEN and before_it != token:
+                    if left_slot[before_it] == 0:
+                        touched[met] = before_it
+                        met += 1
+                        prefetch(index, ((before_it * HASH_LEFT + left * HASH_RIGHT) >> INDEX_SHIFT) & mask)
+                    left_slot[before_it] += 1
+                    if weighted:
+                        left_count[before_it] += weight
+                if after_it >= 0:
+                    if right_slot[after_it] == 0:
+                        touched[met] = -1 - after_it
+                        met += 1
+                        prefetch(index, ((right * HASH_LEFT + after_it * HASH_RIGHT) >> INDEX_SHIFT) & mask)
+                    right_slot[after_it] += 1
+                    if weighted:
+                        right_count[after_it] += weight
+                pool[merged] = i
+                pool[scratch], pool[scratch + 1] = before_it, after_it
+                merged += 1
+                scratch += 2
             budget -= end - start
-            state[CURSOR], state[MERGED] = end, merged
+            state[CURSOR], state[MERGED], state[TOUCHED] = end, merged, met
             state[TOKENS] -= total
-            if end == ends[pair]:
-                counts[pair] = 0
-                state[STAGE], state[CURSOR], state[TOUCHED] = GATHER, starts[pair], 0
-
-        elif stage == GATHER:
-            pair, token = state[PAIR], state[VOCABULARY]
-            span = spans[token]
-            start, met = state[CURSOR], state[TOUCHED]
-            end = min(state[MERGED], start + budget)
-            for k in range(start, end):
-                i = pool[k]
-                left, right = symbols[i - 1], symbols[i + span]
-                # (token, token) is counted once, from its left one.
-                if left >= 0 and left != token:
-                    if left_slot[left] == 0:
-                        touched[met] = left
-                        met += 1
-                    left_slot[left] += 1
-                    if weighted:
-                        t.left_count[left] += weights[i]
-                if right >= 0:
-                    if right_slot[right] == 0:
-                        touched[met] = -1 - right
-                        met += 1
-                    right_slot[right] += 1
-                    if weighted:
-                        t.right_count[right] += weights[i]
-            budget -= end - start
-            state[CURSOR], state[TOUCHED] = end, met
-            if end < state[MERGED]:
+            if end < stop:
                 continue
-            # The slots turn from numbers of places into numbers of pairs: 0 for those that the floor drops.
+
+            # What the old pairs lose, and the new ones get. The slots turn from numbers of places into numbers of
+            # pairs: 0 for those that the floor drops.
             new, used = state[PAIRS], state[POOL]
             for k in range(met):
-                if touched[k] >= 0:
+                on_left = touched[k] >= 0
+                if on_left:
                     neighbour = touched[k]
                     places = left_slot[neighbour]
-                    count = places
-                    if weighted:
-                        count, t.left_count[neighbour] = t.left_count[neighbour], 0
-                    stored = count >= floor and sizes[neighbour] + sizes[token] <= longest
-                    left_slot[neighbour] = new if stored else 0
-                    lefts[new], rights[new] = neighbour, token
+                    old_left, old_right, new_left, new_right = neighbour, left, neighbour, token
+                    count = left_count[neighbour] if weighted else places
                 else:
                     neighbour = -1 - touched[k]
                     places = right_slot[neighbour]
-                    count = places
-                    if weighted:
-                        count, t.right_count[neighbour] = t.right_count[neighbour], 0
-                    stored = count >= floor and sizes[neighbour] + sizes[token] <= longest
-                    right_slot[neighbour] = new if stored else 0
-                    lefts[new], rights[new] = token, neighbour
-                if stored:
-                    counts[new] = count
-                    starts[new] = ends[new] = used
+                    old_left, old_right, new_left, new_right = right, neighbour, token, neighbour
+                    if neighbour == token:
+                        old_right = left
+                    count = right_count[neighbour] if weighted else places
+                key = (old_left << 32) | old_right
+                hashed = old_left * HASH_LEFT + old_right * HASH_RIGHT
+                slot = (hashed >> INDEX_SHIFT) & mask
+                number = index[slot] & NUMBER_BITS
+                while number > 0 and (((index[slot] ^ hashed) >> 32) != 0 or pairs[number, KEY] != key):
+                    slot = (slot + 1) & mask
+                    number = index[slot] & NUMBER_BITS
+                if number > 0:
+                    pairs[number, COUNT] -= count
+                number = 0
+                if count >= floor and sizes[neighbour] + sizes[token] <= longest:
+                    number = new
+                    pairs[new, COUNT], pairs[new, KEY] = count, (new_left << 32) | new_right
+                    pairs[new, START] = pairs[new, STOP] = used
+                    hashed = new_left * HASH_LEFT + new_right * HASH_RIGHT
+                    slot = (hashed >> INDEX_SHIFT) & mask
+                    while index[slot] != 0:
+                        slot = (slot + 1) & mask
+                    index[slot] = (hashed & HASH_BITS) | new
                     used += places
                     new += 1
-            state[TARGET], state[PAIRS], state[POOL] = state[PAIRS], new, used
-            state[STAGE], state[CURSOR] = WRITE, starts[pair]
+                if on_left:
+                    left_slot[neighbour] = number
+                    if weighted:
+                        left_count[neighbour] = 0
+                else:
+                    right_slot[neighbour] = number
+                    if weighted:
+                        right_count[neighbour] = 0
+            pairs[pair, COUNT] = 0
+            state[TARGET], state[PAIRS], state[INDEXED], state[POOL] = state[PAIRS], new, new, used
+            state[STAGE], state[CURSOR] = WRITE, pairs[pair, START]
 
         elif stage == WRITE:
             pair, token = state[PAIR], state[VOCABULARY]
-            span = spans[token]
-            start = state[CURSOR]
-            end = min(state[MERGED], start + budget)
+            for k in range(1, min(5, state[HEAP])):
+                prefetch(pool, pairs[heap[k, HEAP_PAIR], START])
+            start, merged = state[CURSOR], state[MERGED]
+            end = min(merged, start + budget)
+            scratch = state[SCRATCH] + 2 * (start - pairs[pair, START])
             for k in range(start, end):
-                i = pool[k]
-                left, right = symbols[i - 1], symbols[i + span]
-                if left >= 0 and left != token:
-                    number = left_slot[left]
-                    if number > 0:
-                        place = i - spans[left]
-                        pool[ends[number]] = place
-                        ends[number] += 1
-                        pairs_at[place] = number
-                if right >= 0:
-                    number = right_slot[right]
-                    if number > 0:
-                        pool[ends[number]] = i
-                        ends[number] += 1
-                        pairs_at[i] = number
+                before_it, after_it = pool[scratch], pool[scratch + 1]
+                scratch += 2
+                if before_it != TOKEN and before_it != token:
+                    number = left_slot[before_it]
+                    to = pairs[number, STOP]
+                    pool[to] = pool[k] - spans[before_it]
+                    pairs[number, STOP] = to + (number > 0)
+                if after_it >= 0:
+                    number = right_slot[after_it]
+                    to = pairs[number, STOP]
+                    pool[to] = pool[k]
+                    pairs[number, STOP] = to + (number > 0)
             budget -= end - start
             state[CURSOR] = end
-            if end < state[MERGED]:
+            if end < merged:
                 continue
             for k in range(state[TOUCHED]):
                 if touched[k] >= 0:
                     left_slot[touched[k]] = 0
                 else:
                     right_slot[-1 - touched[k]] = 0
-            ends[pair] = starts[pair]
             size = state[HEAP]
             for new in range(state[TARGET], state[PAIRS]):
-                count = counts[new]
+                count = pairs[new, COUNT]
                 if rule == BY_PLACE:
-                    tie = pool[starts[new]]
+                    tie = pool[pairs[new, START]]
                 else:
-                    tie = tie_of_tokens(rule, order, prefixes, lefts[new], rights[new])
+                    left, right = pairs[new, KEY] >> 32, pairs[new, KEY] & NUMBER_BITS
+                    prefix = spelling[left, PREFIX] if by_bytes else 0
+                    tie = tie_of_ids(rule, order[left], order[right], prefix)
                 at = size
                 size += 1
                 while at > 0:
-                    parent = (at - 1) >> 1
-                    if not before(count, tie, heap_count[parent], heap_tie[parent]) and not (
+                    parent = (at - 1) >> 2
+                    parent_count, parent_tie = heap[parent, HEAP_COUNT], heap[parent, HEAP_TIE]
+                    if not before(count, tie, parent_count, parent_tie) and not (
                         by_bytes
-                        and count == heap_count[parent]
-                        and tie == heap_tie[parent]
-                        and sorts_after(spellings, new, heap_pair[parent])
+                        and count == parent_count
+                        and tie == parent_tie
+                        and sorts_after(pairs, spelling, units, new, heap[parent, HEAP_PAIR])
                     ):
                         break
-                    heap_count[at], heap_tie[at] = heap_count[parent], heap_tie[parent]
-                    heap_pair[at] = heap_pair[parent]
+                    heap[at, HEAP_COUNT], heap[at, HEAP_TIE] = parent_count, parent_tie
+                    heap[at, HEAP_PAIR] = heap[parent, HEAP_PAIR]
                     at = parent
-                heap_count[at], heap_tie[at], heap_pair[at] = count, tie, new
+                heap[at, HEAP_COUNT], heap[at, HEAP_TIE], heap[at, HEAP_PAIR] = count, tie, new
             state[HEAP] = size
-            out = state[OUT]
-            t.out_left[out], t.out_right[out] = lefts[pair], rights[pair]
-            t.out_count[out], t.out_tokens[out] = state[COUNT], state[TOKENS]
+            out, key = state[OUT], pairs[pair, KEY]
+            pairs[pair, STOP] = pairs[pair, START]
+            t.out[out, 0], t.out[out, 1] = key >> 32, key & NUMBER_BITS
+            t.out[out, 2], t.out[out, 3] = state[CHOSEN], state[TOKENS]
             state[OUT], state[VOCABULARY] = out + 1, token + 1
             state[STAGE] = CHOOSE
 
-        elif stage == SQUEEZE:
-            budget = squeeze(t, state, budget)
-        elif stage == BUILD_HEAP:
-            budget = build_heap(t, state, budget)
         else:
             return ROUND_OVER
     return BUDGET_SPENT

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import platformdirs
 
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.progress import Progress, Work, finish
 
 _lock = threading.Lock()
 _ready = threading.Event()  # the loops are loaded in this process
@@ -47,16 +47,57 @@ def prepare_work() -> Work[None]:
 
 def exercise() -> None:
     """Calls every compiled loop once, so that all of them are compiled or loaded."""
+    for exercise_part in _PARTS.values():
+        exercise_part()
+
+
+def _exercise_merging() -> None:
+    import numpy as np
+
+    from tokstudio.core.config import TrainingConfig
     from tokstudio.core.corpus import Corpus
-    from tokstudio.core.run import TrainingConfig
+    from tokstudio.core.kernels.merge import squeeze
+    from tokstudio.core.kernels.tables import STATE_SIZE
     from tokstudio.core.trainer import train
 
-    corpus = Corpus.from_texts(["an article, a tail and a tale", "", "two"])
-    for rule in ("first", "bytes"):
-        tokenizer = train(corpus, TrainingConfig(vocabulary_size=300, tie_break=rule))
+    # Long enough for a second round, whose symbols are too many for a grid.
+    corpus = Corpus.from_texts(["an article, a tail and a tale; " * 40, "", "two"])
+    train(corpus, TrainingConfig(vocabulary_size=300, tie_break="bytes"))
+    train(corpus, TrainingConfig(min_frequency=900))
+    none = np.zeros(1, np.int32)
+    squeeze(none, none, np.zeros((1, 4), np.int64), none, np.zeros(STATE_SIZE, np.int64), 1)
+
+
+def _exercise_text() -> None:
+    import numpy as np
+
+    from tokstudio.core.config import TrainingConfig
+    from tokstudio.core.corpus import Corpus
+    from tokstudio.core.formats.ranks import recover_merges_work
+    from tokstudio.core.kernels.words import gather, spread
+    from tokstudio.core.patterns import cut
+    from tokstudio.core.preparation import prepare_corpus_work
+    from tokstudio.core.tokenizer import Tokenizer
+
+    corpus = Corpus.from_texts(["an article, <s> a tail and a tale", "", "two"])
+    size, specials = 300, ("<s>",)
+    for config in (
+        TrainingConfig(vocabulary_size=size, special_tokens=specials, pattern="cl100k"),
+        TrainingConfig(vocabulary_size=size, special_tokens=specials, base="characters"),
+    ):
+        finish(prepare_corpus_work(corpus, config))
+        tokenizer = Tokenizer(np.array([[97, 98]], np.int32), pattern=config.pattern)
         tokenizer.encode("a tail")
         tokenizer.tokens.length(0)
-    train(corpus, TrainingConfig(min_frequency=9))
+    finish(recover_merges_work([bytes([value]) for value in range(256)]))
+    none8, none64, slots = np.zeros(1, np.uint8), np.zeros(1, np.int64), np.zeros(1, np.uint64)
+    cut(none8, 0, 1)
+    spread(slots, slots)
+    gather(none8, none64, none64, none8, none64, 0, 0)
+
+
+# Compiled side by side: neither calls what the other does, but for a little of the corpus.
+_PARTS = {"merging": _exercise_merging, "text": _exercise_text}
 
 
 def discard_outdated() -> None:
@@ -76,22 +117,28 @@ def discard_outdated() -> None:
 
 
 def _compile() -> Work[None]:
-    """Runs this module as a program and waits for it; where that fails, the loops are compiled in this process."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", __name__],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-    )
+    """Runs this module as a program for each part; where that fails, the loops are compiled in this process."""
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", __name__, part],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+        for part in _PARTS
+    ]
     try:
-        while process.poll() is None:
+        while any(process.poll() is None for process in processes):
             yield Progress("compiling")
             time.sleep(0.02)
     finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+        for process in processes:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    if all(process.returncode == 0 for process in processes):
+        _leave_note()
 
 
 def _marker() -> Path:
@@ -104,10 +151,7 @@ def _marker() -> Path:
     return Path(platformdirs.user_cache_dir("tokstudio", appauthor=False)) / f"loops-{identity.hexdigest()[:16]}"
 
 
-def main() -> None:
-    """Compiles, and leaves a note of it."""
-    discard_outdated()
-    exercise()
+def _leave_note() -> None:
     marker = _marker()
     try:
         marker.parent.mkdir(parents=True, exist_ok=True)
@@ -117,6 +161,16 @@ def main() -> None:
     except OSError:
         # Without a cache folder every start compiles; it is slower and says so, and nothing else is lost.
         return
+
+
+def main() -> None:
+    """Compiles the parts that are named, or all of them; of all it leaves a note."""
+    discard_outdated()
+    parts = sys.argv[1:]
+    for part in parts or _PARTS:
+        _PARTS[part]()
+    if not parts:
+        _leave_note()
 
 
 if __name__ == "__main__":
