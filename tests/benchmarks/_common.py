@@ -1,22 +1,28 @@
-"""What the benchmarks share: where the texts are, how long something takes, and a table."""
+"""What the benchmarks share: where the texts are, how long something takes and how much memory, and a table."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import json
 import lzma
 import os
 import platform
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+_PEAK = Path("/proc/self/clear_refs")
+_STATUS = Path("/proc/self/status")
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
@@ -63,6 +69,63 @@ def seconds(work: Callable[[], T]) -> tuple[float, T]:
     started = time.perf_counter()
     made = work()
     return time.perf_counter() - started, made
+
+
+def memory(field: str) -> int:
+    """Bytes of this process's memory: "VmRSS" now, "VmHWM" at most; 0 where the system does not say."""
+    for line in _STATUS.read_text().splitlines() if _STATUS.exists() else ():
+        if line.startswith(f"{field}:"):
+            return 1024 * int(line.split()[1])
+    return 0
+
+
+def forget_peak() -> None:
+    """Lets "VmHWM" begin anew."""
+    if _PEAK.exists():
+        _PEAK.write_text("5")
+
+
+def costs(work: Callable[[], T]) -> tuple[dict[str, float], T]:
+    """Seconds that something takes, and the most memory it needs above what the process held before."""
+    forget_peak()
+    base = memory("VmRSS")
+    took, made = seconds(work)
+    return {"seconds": took, "memory": memory("VmHWM") - base}, made
+
+
+def training_by_phase(files: Sequence[str], **settings: Any) -> tuple[dict[str, Any], Any]:
+    """Trains here with TokStudio: seconds in all and by phase, and memory; then the trainer at its end."""
+    from tokstudio import Corpus, Trainer, TrainingConfig, train
+
+    config = TrainingConfig(**settings)
+    train(Corpus.from_text("a first call loads the compiled loops"), config)
+    phases = {"reading": 0.0, "counting": 0.0, "merging": 0.0}
+
+    def work() -> Trainer:
+        phases["reading"], corpus = seconds(lambda: Corpus.from_files(files))
+        trainer = Trainer(corpus, config)
+        while trainer.ended is None:
+            phase = "counting" if trainer.prepared is None else "merging"
+            phases[phase] += seconds(trainer.advance)[0]
+        return trainer
+
+    cost, trainer = costs(work)
+    return {**cost, "phases": phases}, trainer
+
+
+def in_fresh_process(script: str, given: object, **environment: str) -> dict[str, Any] | None:
+    """What a benchmark prints last, as JSON, when it is started with `--one` and what is given; None where it fails."""
+    command = [sys.executable, script, "--one", json.dumps(given)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
+    return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
+
+
+def is_installed(library: str) -> bool:
+    """Whether a rival is there; where it is not, a line says so."""
+    if importlib.util.find_spec(library) is not None:
+        return True
+    print(f"{library} is not installed here (not every system has it ready built): left out.", flush=True)
+    return False
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -7,8 +7,8 @@ import tokenizers
 from _common import machine, parser, seconds, table, texts
 
 from tokstudio.core.byte_level import to_characters
+from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
-from tokstudio.core.run import TrainingConfig
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.trainer import train
 

@@ -8,26 +8,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-from _common import machine, parser, seconds, table, texts
-
-
-def memory(field: str) -> int:
-    """Bytes of this process's memory: "VmRSS" now, "VmHWM" at most."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(f"{field}:"):
-            return 1024 * int(line.split()[1])
-    raise ValueError(field)
+from _common import forget_peak, machine, memory, parser, seconds, table, texts
 
 
 def measure(file: str, limits: dict[str, int]) -> dict[str, float]:
     """Trains here: seconds, and bytes of memory above what the process held before it read the corpus."""
+    from tokstudio.core.config import TrainingConfig
     from tokstudio.core.corpus import Corpus
     from tokstudio.core.kernels.prepare import exercise
-    from tokstudio.core.run import TrainingConfig
     from tokstudio.core.trainer import train
 
     exercise()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    forget_peak()
     base = memory("VmRSS")
     corpus = Corpus.from_files([file])
     took, tokenizer = seconds(lambda: train(corpus, TrainingConfig(**limits)))

@@ -9,8 +9,8 @@ from __future__ import annotations
 import rustbpe
 from _common import machine, parser, seconds, table, texts
 
+from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
-from tokstudio.core.run import TrainingConfig
 from tokstudio.core.trainer import train
 
 

@@ -1,14 +1,20 @@
 """Training and encoding as slowly and as plainly as they can be written: what the engine is held against.
 
-Documents are lists of ids and every merge counts all pairs anew. It shares no code with TokStudio.
+Documents are lists of ids and every merge counts all pairs anew. It shares no code with TokStudio; the `regex` library
+says what a pattern matches.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
+
+import regex
 
 REACHED_SIZE, NOTHING_LEFT = "reached vocabulary size", "nothing left to merge"
 
@@ -109,6 +115,26 @@ def train_slowly(
         run.counts.append(counts[left, right])
         run.tokens.append(run.tokens[left] + run.tokens[right])
         run.tokens_after.append(sum(len(d) * weight for d, weight in zip(run.documents, weights, strict=True)))
+
+
+def named_pattern(name: str) -> str:
+    """The regular expression of a named pattern, from the tests' own copy."""
+    patterns = json.loads((Path(__file__).parents[1] / "data" / "patterns.json").read_text(encoding="utf-8"))
+    return patterns["patterns"][name]["regex"]
+
+
+def pre_tokens(document: bytes, pattern: str) -> list[bytes]:
+    """What the pattern matches, one after another; a byte that is not UTF-8 is a character of its own."""
+    text = document.decode("utf-8", "surrogateescape")
+    pieces = [match.group() for match in regex.finditer(pattern, text)]
+    assert "".join(pieces) == text
+    return [piece.encode("utf-8", "surrogateescape") for piece in pieces]
+
+
+def train_slowly_with_pattern(documents: Sequence[bytes], pattern: str, **settings) -> Recount:
+    """The same where each pre-token is a document of its own: each once, in order, with how often it occurs."""
+    words = Counter(word for document in documents for word in pre_tokens(document, pattern))
+    return train_slowly(list(words), weights=list(words.values()), **settings)
 
 
 def encode_slowly(
