@@ -1,0 +1,396 @@
+"""How text is split before merging: the named patterns, a person's own regular expression, and `Splitter` for both.
+
+The named ones have compiled scanners in `kernels.scan`; a person's own goes through the `regex` library, a whole
+document at a time and never without a time limit. What is a letter, a number or white space, `unicode_classes` knows.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import codecs
+import re
+import warnings
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import prod
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.corpus import Text, to_utf8
+from tokstudio.core.errors import ConfigError
+from tokstudio.core.unicode_classes import UNASSIGNED, classes
+
+if TYPE_CHECKING:
+    from regex import Pattern
+
+NAMES = ("none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
+
+# Kinds besides the place of a name in `NAMES`, which is the number of its scanner.
+NONE, OWN = 0, -1
+
+# Exactly as their owners publish them (tiktoken; Llama 3; Qwen 2); `whitespace` is ours.
+REGEX: Mapping[str, str] = MappingProxyType(
+    {
+        "whitespace": r"\s*\S+|\s+",
+        "gpt2": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
+        "cl100k": (
+            r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"
+            r"|\s*[\r\n]|\s+(?!\S)|\s"
+        ),
+        "llama3": (
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+            r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+        ),
+        "qwen2": (
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+            r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+        ),
+        "o200k": (
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+            r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+            r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+        ),
+    }
+)
+
+# Other common spellings that split every text alike: GPT-2's own and tiktoken's former one, minbpe's of GPT-4, and that
+# of cl100k for Oniguruma, which takes `{1,3}+` for a repeated group.
+_SPELLINGS: Mapping[str, str] = MappingProxyType(
+    {
+        r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+": "gpt2",
+        r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+": "gpt2",
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
+        r"|\s*[\r\n]|\s+(?!\S)|\s+": "llama3",
+        REGEX["cl100k"].replace("{1,3}+", "{1,3}"): "cl100k",
+        **{regex: name for name, regex in REGEX.items()},
+    }
+)
+
+_ENDS_IN_A_PIECE = 1 << 16
+_MATCHES_IN_A_PIECE = 1 << 13
+_BYTES_IN_A_PIECE = 1 << 18
+_SECONDS_OF_A_PIECE = 0.01
+_SECONDS_OF_A_MATCH = 2.0
+_SECONDS_OF_A_TRIAL = 0.02
+_LONGEST_PATTERN = 10_000
+_LONGEST_REPEATS = 5_000_000  # the length of a pattern, times all the numbers in braces
+_SHOWN = 40
+_TRIAL = "It's 2 o'clock,\r\n  naïve 日本\t(?)  "
+
+# What stands for characters that only a newer Unicode than ours knows, and for the one letter that it puts elsewhere.
+_STAND_IN = 0x50000
+_CHANGED = MappingProxyType({0x295: 0x2A9})
+
+Ends = Generator[NDArray[np.int64], None, None]
+
+
+def check_pattern(pattern: str) -> None:
+    """Raises ConfigError unless `pattern` is one of `NAMES` or a regular expression that can split text.
+
+    Whether it covers all of a text, only the text can tell. Takes some milliseconds at most.
+    """
+    splitter(pattern)
+
+
+@dataclass(frozen=True, eq=False)
+class Splitter:
+    """Splits text into pre-tokens; made by `splitter`.
+
+    Attributes:
+        pattern: As it was given: a name or a regular expression.
+        regex: The regular expression; "" for "none".
+        kind: The number of its scanner in `kernels.scan`; `OWN` if there is none, `NONE` if nothing is split.
+    """
+
+    pattern: str
+    regex: str
+    kind: int
+    _own: _OwnPattern | None = field(default=None, repr=False)
+
+    @property
+    def classes(self) -> NDArray[np.uint8]:
+        """What the scanners are given: the class of every code point."""
+        return classes()
+
+    def ends_work(self, data: NDArray[np.uint8], start: int, stop: int) -> Ends:
+        """Finds where the pre-tokens of data[start:stop] end, in bounded pieces.
+
+        Args:
+            data: uint8, contiguous.
+            start: Where a document or a part of it that `cut` has cut begins.
+            stop: Where it ends.
+
+        Yields:
+            int64, ascending ends in `data`, the last of all `stop`. A piece may be empty.
+
+        Raises:
+            ConfigError: The pattern drops text, matches empty text, or takes too long.
+        """
+        if self._own is not None:
+            yield from self._own.ends_work(data, start, stop)
+        elif start < stop and self.kind == NONE:
+            yield np.array([stop], np.int64)
+        elif start < stop:
+            from tokstudio.core.kernels.scan import scan_at
+
+            ends = np.empty(min(stop - start, _ENDS_IN_A_PIECE), np.int64)
+            while start < stop:
+                found = scan_at(self.kind, data.ctypes.data, start, stop, self.classes.ctypes.data, ends)
+                yield ends[:found].copy()
+                start = int(ends[found - 1])
+
+    def split(self, text: Text) -> list[bytes]:
+        """The pre-tokens of a text, one after another; together they are its UTF-8."""
+        raw = to_utf8(text)
+        ends = [end for piece in self.ends_work(np.frombuffer(raw, np.uint8), 0, len(raw)) for end in piece.tolist()]
+        return [raw[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+@lru_cache(maxsize=16)
+def splitter(pattern: str) -> Splitter:
+    """The splitter of a named pattern or of a regular expression, which is checked.
+
+    Raises:
+        ConfigError: The expression does not compile, can match empty text, or is no name and looks like one.
+    """
+    name = _SPELLINGS.get(pattern, pattern)
+    if name in NAMES:
+        regex = "" if name == "none" else REGEX[name] if name == pattern else pattern
+        return Splitter(pattern, regex, NAMES.index(name))
+    return Splitter(pattern, pattern, OWN, _OwnPattern(pattern))
+
+
+def cut(data: NDArray[np.uint8], at: int, stop: int) -> int:
+    """The first place behind `at` where text can be cut without changing how any named pattern splits it.
+
+    That is before a blank behind anything but white space, or before a line feed behind a letter or a number. Nothing
+    before `at` is looked at.
+
+    Args:
+        data: uint8, contiguous.
+        at: A place in a document.
+        stop: The end of the document.
+
+    Returns:
+        The place; `stop` if there is none before.
+    """
+    from tokstudio.core.kernels.scan import cut_at
+
+    return cut_at(data.ctypes.data, at, stop, classes().ctypes.data)
+
+
+class _OwnPattern:
+    """A person's own expression: compiled, and how characters are translated before it sees them."""
+
+    def __init__(self, pattern: str) -> None:
+        self._compiled = _compile(pattern)
+        self._pattern = pattern
+        self._translation: NDArray[np.uint32] | None = None
+
+    def ends_work(self, data: NDArray[np.uint8], start: int, stop: int) -> Ends:
+        document = yield from self._decode_work(data, start, stop)
+        at = 0
+        while at < len(document.text):
+            ends = _find(self._compiled, document, at)
+            yield from document.in_bytes_work(at, ends)
+            at = ends[-1]
+
+    def _decode_work(
+        self, data: NDArray[np.uint8], start: int, stop: int
+    ) -> Generator[NDArray[np.int64], None, _Document]:
+        texts: list[str] = []
+        widths: list[NDArray[np.uint8]] = []
+        decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        ascii_only = True
+        for first in range(start, stop, _BYTES_IN_A_PIECE):
+            last = min(first + _BYTES_IN_A_PIECE, stop)
+            text = decoder.decode(data[first:last].tobytes(), last == stop)
+            if text.isascii():
+                widths.append(np.ones(len(text), np.uint8))
+            else:
+                ascii_only = False
+                codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+                widths.append(_widths(codes))
+                text = self._translated(text, codes)
+            texts.append(text)
+            if last < stop:
+                yield np.empty(0, np.int64)
+        joined = np.concatenate(widths) if widths and not ascii_only else None
+        return _Document(data, start, "".join(texts), joined)
+
+    def _translated(self, text: str, codes: NDArray[np.uint32]) -> str:
+        if self._translation is None:
+            self._translation = _translation(self._pattern)
+        translated = self._translation[codes]
+        if np.array_equal(translated, codes):
+            return text
+        return translated.tobytes().decode("utf-32-le", "surrogatepass")
+
+
+class _Document:
+    """The text that an expression is matched with, and where its characters stand in `data`.
+
+    Attributes:
+        text: As many characters as there are, some of them translated.
+    """
+
+    def __init__(self, data: NDArray[np.uint8], start: int, text: str, widths: NDArray[np.uint8] | None) -> None:
+        self.text = text
+        self._data = data
+        self._start = start
+        self._widths = widths  # bytes of each character; None where each has one
+        self._known = 0, start  # a character and the byte that it begins at
+
+    def in_bytes_work(self, first: int, ends: list[int]) -> Ends:
+        """The same ends as places in `data`; `first` is where the characters begin that they are the ends of."""
+        places = np.array(ends, np.int64)
+        if self._widths is None:
+            yield places + self._start
+            return
+        _, byte = self._known
+        for at in range(first, ends[-1], _BYTES_IN_A_PIECE):
+            widths = self._widths[at : min(at + _BYTES_IN_A_PIECE, ends[-1])]
+            bytes_behind = np.cumsum(widths, dtype=np.int64) + byte
+            here = places[(places > at) & (places <= at + len(widths))]
+            yield bytes_behind[here - at - 1]
+            byte = int(bytes_behind[-1])
+        self._known = ends[-1], byte
+
+    def shown(self, first: int, last: int) -> str:
+        """Some of the text as it was before it was translated, fit for a message."""
+        character, byte = self._known if self._widths is not None else (0, self._start)
+        skipped = first - character
+        byte += skipped if self._widths is None else int(self._widths[character:first].sum(dtype=np.int64))
+        raw = self._data[byte : byte + 4 * (_SHOWN + 1)].tobytes()
+        text = raw.decode("utf-8", "surrogateescape")[: last - first]
+        cut_off = "…" if len(text) > _SHOWN else ""
+        return "".join(map(_printable, text[:_SHOWN])) + cut_off
+
+
+def _printable(character: str) -> str:
+    if "\udc80" <= character <= "\udcff":
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character if character.isprintable() else character.encode("unicode_escape").decode()
+
+
+def _find(pattern: Pattern[str], document: _Document, at: int) -> list[int]:
+    """The ends of the next matches from `at` on; one at least.
+
+    `regex` gives up the interpreter's lock for every match unless told not to, and getting it back from a busy thread
+    takes longer than thousands of matches. So the lock is kept for a short time first, and given up only for a single
+    match that takes longer than that.
+    """
+    text, ends = document.text, list[int]()
+    here = at
+    for seconds, concurrent, most in (
+        (_SECONDS_OF_A_PIECE, False, _MATCHES_IN_A_PIECE),
+        (_SECONDS_OF_A_MATCH, True, 1),
+    ):
+        try:
+            for match in pattern.finditer(text, at, concurrent=concurrent, timeout=seconds):
+                first, last = match.span()
+                if first != here:
+                    _refuse_drop(document, here, first)
+                if last == first:
+                    raise ConfigError(
+                        f"The pattern matches empty text at character {here + 1:,}: "
+                        "each match must take at least one character."
+                    )
+                ends.append(last)
+                here = last
+                if len(ends) == most or last == len(text):
+                    return ends
+            _refuse_drop(document, here, len(text))
+        except TimeoutError:
+            if ends:
+                return ends
+    raise ConfigError(
+        f"The pattern takes more than {_SECONDS_OF_A_MATCH:g} seconds at character {here + 1:,}, "
+        f'"{document.shown(here, len(text))}". Use a simpler one: repeats within repeats can take for ever.'
+    )
+
+
+def _refuse_drop(document: _Document, first: int, last: int) -> NoReturn:
+    raise ConfigError(
+        f'The pattern drops "{document.shown(first, last)}" (first at character {first + 1:,}): it must cover all text.'
+    )
+
+
+def _compile(pattern: str) -> Pattern[str]:
+    import regex
+
+    if not pattern:
+        raise ConfigError('The pattern is empty. To split nothing, use "none".')
+    if len(pattern) > _LONGEST_PATTERN:
+        raise ConfigError(f"The pattern is too long: {len(pattern):,} characters, at most {_LONGEST_PATTERN:,}.")
+    if len(pattern) > 1 and pattern.isascii() and pattern.replace("_", "").replace("-", "").isalnum():
+        raise ConfigError(f'Pattern "{pattern}" is not known. Known: {", ".join(NAMES)}. Or give a regular expression.')
+    # `regex` writes fixed repeats out, which for some within others takes for ever.
+    if len(pattern) * prod(max(1, int(count[:12])) for count in re.findall(r"\{(\d+)[,}]", pattern)) > _LONGEST_REPEATS:
+        raise ConfigError("The pattern repeats too much: use smaller numbers in braces.")
+    try:
+        with warnings.catch_warnings():
+            # What a later version of the library may read otherwise is not for whoever trains.
+            warnings.simplefilter("ignore")
+            compiled = regex.compile(pattern)
+    except regex.error as error:
+        # The type stubs do not know these two.
+        message, position = getattr(error, "msg", str(error)), getattr(error, "pos", None)
+        place = "" if position is None else f" at character {position + 1:,}"
+        raise ConfigError(f"The pattern does not compile{place}: {message}.") from None
+    except (ValueError, OverflowError, RecursionError, MemoryError) as error:
+        raise ConfigError(f"The pattern does not compile: {error or 'it is too large'}.") from None
+    if compiled.flags & regex.REVERSE:
+        raise ConfigError("The pattern searches backwards: leave out (?r).")
+    if _matches_nothing(compiled):
+        raise ConfigError("The pattern matches empty text: each match must take at least one character.")
+    return compiled
+
+
+def _matches_nothing(pattern: Pattern[str]) -> bool:
+    """Whether it shows at once that some match takes no character."""
+    try:
+        if pattern.match("", timeout=_SECONDS_OF_A_TRIAL):
+            return True
+        return not all(match.group() for match in pattern.finditer(_TRIAL, timeout=_SECONDS_OF_A_TRIAL))
+    except TimeoutError:
+        return False
+
+
+def _widths(codes: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """How many bytes each character takes; one for what stands for a byte that is not UTF-8."""
+    widths = np.ones(len(codes), np.uint8)
+    for first in (0x80, 0x800, 0x10000):
+        widths += codes >= first
+    widths[(codes >= 0xDC80) & (codes <= 0xDCFF)] = 1
+    return widths
+
+
+@lru_cache(maxsize=1)
+def _newer() -> NDArray[np.intp]:
+    """The code points that `regex` knows as characters and our Unicode version does not."""
+    import regex
+
+    codes = np.flatnonzero(classes() & UNASSIGNED)
+    text = codes.astype("<u4").tobytes().decode("utf-32-le")
+    known = np.zeros(len(codes), np.bool_)
+    for match in regex.finditer(r"\P{Cn}+", text):
+        known[match.start() : match.end()] = True
+    return codes[known]
+
+
+def _translation(pattern: str) -> NDArray[np.uint32]:
+    """What `regex` is shown for every code point, so that its classes are ours; what `pattern` names stays itself."""
+    table = np.arange(0x110000, dtype=np.uint32)
+    table[_newer()] = _STAND_IN
+    for code, stand_in in _CHANGED.items():
+        table[code] = stand_in
+    named = np.array([ord(character) for character in pattern], np.int64)
+    table[named] = named
+    return table
