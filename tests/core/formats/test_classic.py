@@ -7,7 +7,7 @@ import json
 
 import pytest
 from hypothesis import given, settings
-from trained import banana, everything, same, shuffled, texts_to_train_on, trained
+from trained import banana, everything, of_characters, same, shuffled, texts_to_train_on, trained, with_specials
 
 from tokstudio.core.errors import FormatError
 from tokstudio.core.formats import FORMATS, load, load_work, save
@@ -209,3 +209,39 @@ def test_gaps_between_ids_are_held(tmp_path):
     assert tokenizer.tokens[299] is None
     save(tokenizer, tmp_path / "again", "classic")
     assert same(load(tmp_path / "again"), tokenizer)
+
+
+def test_a_pattern_and_special_tokens_are_lost_only_when_that_is_accepted(tmp_path):
+    tokenizer = with_specials("gpt2")
+    losses = FORMATS["classic"].losses(tokenizer)
+    assert losses == (
+        'The pattern "gpt2" is lost: this format splits no text.',
+        'The special tokens "<|end|>", "<|end|><|start|>", "the mat" and 2 more are lost: this format has none.',
+    )
+    with pytest.raises(FormatError, match=r"^vocabulary\.json: Classic pair cannot hold all .* \"gpt2\" is lost"):
+        save(tokenizer, tmp_path / "out", "classic")
+    report = save(tokenizer, tmp_path / "out", "classic", accept_loss=True)
+    assert report.losses == losses
+    assert report.proof == f"identical over {256 + len(tokenizer.merges):,} tokens"
+    back = load(tmp_path / "out", pattern="gpt2")
+    text = "the cat sat on the mat <|end|>"
+    assert back.encode(text) == tokenizer.encode(text)
+    assert (back.pattern, back.special_tokens) == ("gpt2", {})
+    assert load(tmp_path / "out").pattern == "none"
+
+
+def test_one_special_token_is_named_alone_and_those_that_come_first_move_the_ids():
+    one = trained("banana", 2, special_tokens=["<s>"], special_placement="first")
+    special, moved = FORMATS["classic"].losses(one)
+    assert special == 'The special token "<s>" is lost: this format has none.'
+    assert moved.startswith("The ids change: ")
+    vocabulary = json.loads(written(one)["vocabulary.json"])
+    assert list(vocabulary)[-1] == "256"
+    assert vocabulary["256"] == {"bytes": [97, 110], "text": "an"}
+
+
+@pytest.mark.parametrize("accept_loss", [False, True])
+def test_characters_cannot_be_held(tmp_path, accept_loss):
+    with pytest.raises(FormatError, match=r"^vocabulary\.json: .* only, and this tokenizer is made of characters\."):
+        save(of_characters(), tmp_path / "out", "classic", accept_loss)
+    assert list(tmp_path.iterdir()) == []

@@ -5,10 +5,19 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
-from trained import everything, texts_to_train_on, trained
+from trained import (
+    SPECIALS,
+    everything,
+    of_characters,
+    texts_to_train_on,
+    trained,
+    with_specials,
+    with_unknown,
+)
 
 from tokstudio.core.errors import FormatError
 from tokstudio.core.formats import FORMATS, save
@@ -84,6 +93,35 @@ def test_a_character_cut_by_a_piece_stays_whole():
     longest = max(table(tokenizer, "vocabulary-csv"), key=lambda row: int(row["bytes"]))
     assert int(longest["bytes"]) > 40_000
     assert longest["text"] == bytes.fromhex(longest["hex"]).decode("utf-8", "replace")
+
+
+def test_special_tokens_and_characters_are_told_as_what_they_are():
+    rows = table(with_specials("gpt2"), "vocabulary-csv")
+    kinds = Counter(row["kind"] for row in rows)
+    assert kinds == {"byte": 256, "merge": len(rows) - 256 - len(SPECIALS), "special": len(SPECIALS)}
+    assert list(rows[-1].values()) == [str(len(rows) - 1), "special", "\\n\\n", "0a0a", "2", "", "", "", "0"]
+    first = table(with_specials("gpt2", "first"), "vocabulary-csv")
+    assert list(first[0].values()) == ["0", "special", "<|end|>", b"<|end|>".hex(), "7", "", "", "", "0"]
+    assert first[len(SPECIALS)]["kind"] == "byte"
+    characters = with_unknown()
+    rows = {row["id"]: row for row in table(characters, "vocabulary-csv")}
+    unknown = rows[str(characters.special_tokens["[UNK]"])]
+    assert unknown["kind"] == "special"
+    assert {row["kind"] for row in rows.values()} == {"special", "character", "merge"}
+    assert [row["hex"] for row in rows.values() if row["text"] == "日"] == ["日".encode().hex()]
+
+
+@pytest.mark.parametrize("make", [with_specials, lambda: with_specials("cl100k", "first"), of_characters, with_unknown])
+def test_merges_name_the_ids_and_tokens_that_the_tokenizer_has(make):
+    tokenizer = make()
+    rows = table(tokenizer, "merges-csv")
+    assert len(rows) == len(tokenizer.merges)
+    for row, (left, right), made in zip(rows, tokenizer.merges.tolist(), tokenizer.merge_results.tolist(), strict=True):
+        assert [int(row[column]) for column in ("id", "left", "right")] == [made, left, right]
+        assert bytes.fromhex(row["hex"]) == tokenizer.tokens[left] + tokenizer.tokens[right]
+    uses = tokenizer.run.uses()
+    for row in table(tokenizer, "vocabulary-csv"):
+        assert int(row["uses"]) == (uses[int(row["id"])] if int(row["id"]) < len(uses) else 0)
 
 
 def test_at_the_playhead_only_earlier_merges_are_told():

@@ -3,13 +3,20 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import base64
+import json
 import random
+from typing import Any
 
 import numpy as np
+import tokenizers
 from hypothesis import strategies as st
 
+from tokstudio.core.alphabet import Alphabet
+from tokstudio.core.byte_level import to_characters
+from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
-from tokstudio.core.run import TrainingConfig
+from tokstudio.core.formats.huggingface import HuggingFace
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.trainer import train
 
@@ -44,15 +51,61 @@ def shuffled(merges: int = 40, seed: int = 7) -> Tokenizer:
             left, right = chance.choice(known), chance.choice(known)
         pairs.append((left, right))
         known = [*known[-8:], made]
-    return Tokenizer(np.array(pairs, np.int32), np.array(ids[256:], np.int32), byte_ids=np.array(ids[:256], np.int32))
+    return Tokenizer(np.array(pairs, np.int32), np.array(ids[256:], np.int32), alphabet=Alphabet.of_bytes(ids[:256]))
+
+
+SPECIALS = ("<|end|>", "<|end|><|start|>", "the mat", "雨は", "\n\n")
+
+
+def with_specials(pattern: str = "gpt2", placement: str = "last", merges: int = 60) -> Tokenizer:
+    """Split by a pattern, with special tokens that begin one another, hold white space, or look like words."""
+    size = merges + len(SPECIALS)
+    return trained(TEXT * 3, size, pattern=pattern, special_tokens=SPECIALS, special_placement=placement)
+
+
+def of_characters(**more) -> Tokenizer:
+    """What the text gives without splitting it into bytes, merged to the end."""
+    return train(Corpus.from_text(TEXT), TrainingConfig(min_frequency=2, base="characters", **more))
+
+
+def with_unknown(pattern: str = "none") -> Tokenizer:
+    """Characters of a base vocabulary that holds special tokens, and one that stands for all others."""
+    base = ["<pad>", *"abcdefghijklmnopqrstuvwxyz \n", "[UNK]", *"日本語😀"]
+    more = {"base_vocabulary": base, "unknown_token": "[UNK]", "special_tokens": ["<s>", "a b"], "pattern": pattern}
+    return of_characters(special_placement="first", **more)
+
+
+def gpt2_pair(tokenizer: Tokenizer, specials: tuple[str, ...] = ()) -> tuple[bytes, bytes]:
+    """`vocab.json` and `merges.txt` as GPT-2 has them."""
+    tokens = tokenizer.tokens
+    vocabulary = {to_characters(token): number for number, token in enumerate(tokens) if token is not None}
+    vocabulary |= {token: len(tokens) + i for i, token in enumerate(specials)}
+    rows = [" ".join(to_characters(tokens[part] or b"") for part in pair) for pair in tokenizer.merges.tolist()]
+    return json.dumps(vocabulary).encode(), "\n".join(["#version: 0.2", *rows, ""]).encode()
+
+
+def ranks_of(tokenizer: Tokenizer) -> dict[bytes, int]:
+    """Every token but the special ones with its id."""
+    specials = tokenizer.special_tokens.values()
+    tokens = enumerate(tokenizer.tokens)
+    return {token: number for number, token in tokens if token is not None and number not in specials}
+
+
+def tiktoken_lines(ranks: dict[bytes, int]) -> bytes:
+    """A `.tiktoken` file."""
+    return b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items())
 
 
 def same(one: Tokenizer, other: Tokenizer) -> bool:
-    """Whether all ids, merges and bytes are the same."""
+    """Whether all ids, merges and tokens are the same, and what is done to text before."""
     return (
         np.array_equal(one.merges, other.merges)
         and np.array_equal(one.merge_results, other.merge_results)
-        and np.array_equal(one.byte_ids, other.byte_ids)
+        and one.alphabet.base == other.alphabet.base
+        and np.array_equal(one.alphabet.id_of, other.alphabet.id_of)
+        and one.alphabet.unknown == other.alphabet.unknown
+        and one.special_tokens == other.special_tokens
+        and one.pattern == other.pattern
         and one.tokens == other.tokens
     )
 
@@ -60,3 +113,25 @@ def same(one: Tokenizer, other: Tokenizer) -> bool:
 texts_to_train_on = st.one_of(
     st.binary(max_size=40), st.text(max_size=30).map(str.encode), st.text('ab\n"\\', max_size=60).map(str.encode)
 )
+
+
+def library_ids(path, text):
+    return tokenizers.Tokenizer.from_file(str(path)).encode(text, add_special_tokens=False).ids
+
+
+def settings_of(tokenizer: Tokenizer) -> dict[str, Any]:
+    """Its `tokenizer.json`, parsed."""
+    return json.loads(b"".join(HuggingFace().contents(tokenizer)["tokenizer.json"]))
+
+
+def split_by(regex: str, behavior: str = "Isolated", invert: bool = False) -> dict[str, Any]:
+    """A pre-tokenizer that splits."""
+    return {"type": "Split", "pattern": {"Regex": regex}, "behavior": behavior, "invert": invert}
+
+
+def steps(*several: object) -> dict[str, Any]:
+    """A pre-tokenizer of several steps."""
+    return {"type": "Sequence", "pretokenizers": list(several)}
+
+
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}

@@ -18,23 +18,27 @@ from tokstudio.core.formats.base import (
     ExportReport,
     Format,
     Loaded,
+    PatternNeeded,
     check_size,
     measure_work,
 )
 from tokstudio.core.formats.classic import Classic
+from tokstudio.core.formats.gpt2 import Gpt2
 from tokstudio.core.formats.huggingface import HuggingFace
 from tokstudio.core.formats.json_reader import JsonReader
+from tokstudio.core.formats.lines import LineReader
 from tokstudio.core.formats.tables import MergesCsv, VocabularyCsv
+from tokstudio.core.formats.tiktoken import Tiktoken
+from tokstudio.core.patterns import check_pattern
 from tokstudio.core.progress import Work, finish
-from tokstudio.core.run import PATTERNS
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer import Tokenizer
 
-__all__ = ["FORMATS", "ExportReport", "Format", "Loaded", "load", "load_work", "save", "save_work"]
+__all__ = ["FORMATS", "ExportReport", "Format", "Loaded", "PatternNeeded", "load", "load_work", "save", "save_work"]
 
 # In the order in which a folder is searched, and in which menus show them.
-_KNOWN: tuple[Format, ...] = (HuggingFace(), Classic(), MergesCsv(), VocabularyCsv())
+_KNOWN: tuple[Format, ...] = (HuggingFace(), Classic(), Gpt2(), Tiktoken(), MergesCsv(), VocabularyCsv())
 
 FORMATS: Mapping[str, Format] = MappingProxyType({known.name: known for known in _KNOWN})
 
@@ -104,10 +108,12 @@ def load(path: AnyPath, pattern: str | None = None) -> Tokenizer:
 
     Args:
         path: The file or the folder.
-        pattern: How the tokenizer splits text, where its files cannot say it; only "none" is known.
+        pattern: How the tokenizer splits text, where its files do not say it: a name of `patterns.NAMES` or a regular
+            expression.
 
     Raises:
-        ConfigError: The pattern is not known.
+        ConfigError: The pattern cannot work.
+        PatternNeeded: The files do not say how text is split, and no pattern is given.
         FormatError: There is no tokenizer, or it is damaged, or it asks for what cannot be modelled; one sentence.
     """
     return finish(load_work(path, pattern)).tokenizer
@@ -115,10 +121,10 @@ def load(path: AnyPath, pattern: str | None = None) -> Tokenizer:
 
 def load_work(path: AnyPath, pattern: str | None = None) -> Work[Loaded]:
     """Does what `load` does, in bounded pieces, and says which files it took."""
-    if pattern is not None and pattern not in PATTERNS:
-        raise ConfigError(f'Pattern "{pattern}" is not known. Known: {", ".join(PATTERNS)}.')
+    if pattern is not None:
+        check_pattern(pattern)
     chosen, files = _found(Path(path))
-    tokenizer = yield from chosen.read(files, tuple(file_name(file) for file in files))
+    tokenizer = yield from chosen.read(files, tuple(file_name(file) for file in files), pattern)
     return Loaded(tokenizer, files, chosen.name)
 
 
@@ -150,23 +156,26 @@ def _found(path: Path) -> tuple[Format, tuple[Path, ...]]:
     try:
         if not path.exists():
             raise FormatError(f"{file_name(path)}: there is no such file or folder.")
-        in_folder = path.is_dir()
         for known in readable:
-            # A file with a usual name brings those beside it.
-            files = known.find(path if in_folder else path.parent)
-            if files and (in_folder or path in files):
+            if files := known.find(path):
                 return known, files
+        in_folder = path.is_dir()
     except (OSError, ValueError) as error:
         raise FormatError(f"{file_name(path)}: it cannot be opened: {error}.") from error
     if in_folder:
-        usual = ", ".join(known.files[-1] for known in readable)
+        usual = ", ".join(known.looked_for for known in readable)
         raise FormatError(f"{file_name(path)}: the folder holds no tokenizer that TokStudio can read ({usual}).")
     return _recognised(path, readable), (path,)
 
 
 def _recognised(path: Path, readable: list[Format]) -> Format:
-    """The format of a file with another name, by the key that it begins with."""
+    """The format of a file with another name, by what it begins with."""
     name = file_name(path)
+    with LineReader(path, name, _LARGEST_LOOKED_INTO) as lines:
+        beginning = lines.peek()
+    for known in readable:
+        if known.recognises(path, beginning):
+            return known
     with JsonReader(path, name, _LARGEST_LOOKED_INTO) as reader:
         if reader.peek() == "{":
             key = next(reader.items(), "")

@@ -36,6 +36,13 @@ class ExportReport:
     proof: str
 
 
+class PatternNeeded(FormatError):
+    """The files do not say how text is split, so the caller must."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name}: the file does not say how text is split: give a pattern, such as gpt2 or cl100k.")
+
+
 @dataclass(frozen=True, eq=False)
 class Loaded:
     """A tokenizer that was read, from which files, and the name of their format."""
@@ -70,6 +77,11 @@ class Format:
     keys: frozenset[str] = frozenset()
     largest: int = LARGEST_WRITTEN
 
+    @property
+    def looked_for(self) -> str:
+        """What makes a folder one of this format, as people call it."""
+        return self.files[-1]
+
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """What of this tokenizer the format cannot hold, each a sentence; mostly nothing."""
         return ()
@@ -78,7 +90,7 @@ class Format:
         """About how many bytes its largest file takes, where all tokens together have `token_bytes`.
 
         Raises:
-            FormatError: The format has nothing to write for this tokenizer.
+            FormatError: The format has nothing to write for this tokenizer, or cannot hold any such.
         """
         raise NotImplementedError
 
@@ -101,13 +113,27 @@ class Format:
         yield Progress("proving")
         return ""
 
-    def find(self, folder: Path) -> tuple[Path, ...]:
-        """The files of this format in a folder; none where it is not there."""
-        found = tuple(folder / name for name in self.files)
-        return found if all(file.is_file() for file in found) else ()
+    def find(self, path: Path) -> tuple[Path, ...]:
+        """The files of this format in a folder, or those that a file with a usual name belongs to; or none.
 
-    def read(self, files: tuple[Path, ...], names: tuple[str, ...]) -> Work[Tokenizer]:
-        """Reads the files, which the errors call `names`.
+        Raises:
+            FormatError: It cannot be said which they are, or one of them is missing.
+        """
+        in_folder = path.is_dir()
+        found = tuple((path if in_folder else path.parent) / name for name in self.files)
+        return found if (in_folder or path in found) and all(file.is_file() for file in found) else ()
+
+    def recognises(self, path: Path, beginning: bytes) -> bool:
+        """Whether a file with another name is of this format, by its own name and how it begins."""
+        return False
+
+    def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
+        """Reads the files.
+
+        Args:
+            files: What `find` gave, or one file.
+            names: What the errors call them.
+            pattern: How text is split, where the files do not say it.
 
         Raises:
             FormatError: They are damaged, or hold what cannot be modelled.

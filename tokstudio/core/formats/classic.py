@@ -1,6 +1,7 @@
 """The classic pair: `vocabulary.json` with the tokens' bytes, and `merges.json`, as `json.dump(indent=2)` writes them.
 
-The small programs that teach byte pair encoding write them. It holds no pattern and no special tokens.
+The small programs that teach byte pair encoding write them. It holds no pattern, no special tokens and no
+characters.
 """
 
 # SPDX-License-Identifier: MIT
@@ -14,12 +15,12 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from tokstudio.core.alphabet import BYTES, Alphabet
 from tokstudio.core.errors import FormatError
 from tokstudio.core.formats.base import GIGABYTE, LARGEST_WRITTEN, Format
 from tokstudio.core.formats.json_reader import JsonReader, shown
 from tokstudio.core.formats.merge_list import MergeList, id_problem
 from tokstudio.core.progress import Progress, Work
-from tokstudio.core.run import BASE_SIZE
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer import Tokenizer
@@ -29,8 +30,8 @@ VOCABULARY, MERGES = "vocabulary.json", "merges.json"
 _PIECE = 1 << 12
 _ID = re.compile("0|[1-9][0-9]{0,8}")
 _BATCH = 256
-_NUMBERS = [str(byte).encode() for byte in range(BASE_SIZE)]
-_LATIN_1 = [json.dumps(chr(byte))[1:-1].encode() for byte in range(BASE_SIZE)]
+_NUMBERS = [str(byte).encode() for byte in range(BYTES)]
+_LATIN_1 = [json.dumps(chr(byte))[1:-1].encode() for byte in range(BYTES)]
 
 
 class Classic(Format):
@@ -46,15 +47,24 @@ class Classic(Format):
     keys = frozenset({"merges"})
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
-        """Its programs take bytes for ids, and merge the smallest id first; other numbers must change."""
-        results = tokenizer.merge_results
-        usual = np.array_equal(tokenizer.byte_ids, np.arange(BASE_SIZE)) and bool(np.all(np.diff(results) > 0))
-        return (
-            () if usual else ("The ids change: this format needs the bytes at 0 to 255 and then the merges in order.",)
-        )
+        """Its programs split no text, know no special tokens, take bytes for ids and merge the smallest id first."""
+        found: list[str] = []
+        if tokenizer.pattern != "none":
+            found.append(f"The pattern {shown(tokenizer.pattern)} is lost: this format splits no text.")
+        if tokenizer.special_tokens:
+            found.append(f"{_named(tokenizer.special_tokens)} lost: this format has none.")
+        if tokenizer.alphabet.base == "bytes" and not _has_usual_ids(tokenizer):
+            found.append("The ids change: this format needs the bytes at 0 to 255 and then the merges in order.")
+        return tuple(found)
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
-        """About the size of `vocabulary.json`: a line for each byte of each token."""
+        """About the size of `vocabulary.json`: a line for each byte of each token.
+
+        Raises:
+            FormatError: It is made of characters.
+        """
+        if tokenizer.alphabet.base != "bytes":
+            raise FormatError("the classic pair holds merges of bytes only, and this tokenizer is made of characters.")
         return 14 * token_bytes + 60 * len(tokenizer)
 
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
@@ -74,29 +84,47 @@ class Classic(Format):
             raise FormatError(f"{name}: read back, its merges differ from those that were written.")
         return f"identical over {len(expected):,} tokens"
 
-    def find(self, folder: Path) -> tuple[Path, ...]:
+    def find(self, path: Path) -> tuple[Path, ...]:
         """The merges are enough; the vocabulary is taken where it is there."""
-        if not (folder / MERGES).is_file():
-            return ()
-        return tuple(file for file in (folder / VOCABULARY, folder / MERGES) if file.is_file())
+        in_folder = path.is_dir()
+        folder = path if in_folder else path.parent
+        found = tuple(folder / name for name in self.files if (folder / name).is_file())
+        return found if folder / MERGES in found and (in_folder or path in found) else ()
 
-    def read(self, files: tuple[Path, ...], names: tuple[str, ...]) -> Work[Tokenizer]:
+    def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
         """Reads the merges, which come last in `files`, and compares the vocabulary with them, if there is one."""
-        tokenizer = yield from _read_merges(files[-1], names[-1])
+        tokenizer = yield from _read_merges(files[-1], names[-1], pattern or "none")
         if len(files) > 1:
             yield from _check_vocabulary(tokenizer, files[0], names[0], names[-1])
         return tokenizer
 
     def _renumbered(self, tokenizer: Tokenizer) -> Tokenizer:
-        """The same merges with ids that the format can hold."""
+        """The same merges with ids that the format can hold, and nothing else."""
         from tokstudio.core.tokenizer import Tokenizer
 
         if not self.losses(tokenizer):
             return tokenizer
+        if _has_usual_ids(tokenizer):
+            return Tokenizer(tokenizer.merges, tokenizer.merge_results, checked=True)
         new_id = np.zeros(len(tokenizer.tokens), np.int32)
-        new_id[tokenizer.byte_ids] = np.arange(BASE_SIZE, dtype=np.int32)
-        new_id[tokenizer.merge_results] = np.arange(BASE_SIZE, len(tokenizer), dtype=np.int32)
-        return Tokenizer.from_training(new_id[tokenizer.merges])
+        new_id[tokenizer.byte_ids] = np.arange(BYTES, dtype=np.int32)
+        merges = len(tokenizer.merges)
+        new_id[tokenizer.merge_results] = np.arange(BYTES, BYTES + merges, dtype=np.int32)
+        return Tokenizer(new_id[tokenizer.merges], checked=True)
+
+
+def _has_usual_ids(tokenizer: Tokenizer) -> bool:
+    results = tokenizer.merge_results
+    return np.array_equal(tokenizer.byte_ids, np.arange(BYTES)) and bool(np.all(np.diff(results) > 0))
+
+
+def _named(specials: Mapping[str, int]) -> str:
+    """The beginning of a sentence about some special tokens."""
+    names = [shown(token) for token in list(specials)[:3]]
+    if len(specials) == 1:
+        return f"The special token {names[0]} is"
+    more = f" and {len(specials) - 3:,} more" if len(specials) > 3 else ""
+    return f"The special tokens {', '.join(names)}{more} are"
 
 
 def _vocabulary(tokenizer: Tokenizer) -> Iterator[bytes]:
@@ -140,8 +168,8 @@ def _merges(tokenizer: Tokenizer) -> Iterator[bytes]:
     yield b"\n  ]\n}"
 
 
-def _read_merges(path: Path, name: str) -> Work[Tokenizer]:
-    merges = MergeList(range(BASE_SIZE))
+def _read_merges(path: Path, name: str, pattern: str) -> Work[Tokenizer]:
+    merges = MergeList(Alphabet.of_bytes())
     found = False
     with JsonReader(path, name, GIGABYTE) as reader:
         for key in reader.items():
@@ -157,7 +185,7 @@ def _read_merges(path: Path, name: str) -> Work[Tokenizer]:
         reader.end()
         if not found:
             raise reader.fault('the key "merges" is missing')
-    return merges.tokenizer(name)
+    return merges.tokenizer(name, pattern=pattern)
 
 
 def _add_merge(reader: JsonReader, merges: MergeList, value: object, number: int) -> None:
@@ -223,7 +251,7 @@ def _check_entry(tokenizer: Tokenizer, token: int, reader: JsonReader, merges: s
     length = tokens.length(token) if token < len(tokens) else -1
     if length < 0:
         raise reader.fault_before(f"token {token} is not made by {merges}")
-    if any(type(byte) is not int or not 0 <= byte < BASE_SIZE for byte in made):
+    if any(type(byte) is not int or not 0 <= byte < BYTES for byte in made):
         raise reader.fault_before(f"token {token} holds something that is not a byte")
     if len(made) != length or bytes(cast("list[int]", made)) != tokens[token]:
         raise reader.fault_before(f"token {token} has other bytes than {merges} makes")

@@ -9,13 +9,13 @@ from __future__ import annotations
 import codecs
 import json
 import re
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import cast
 
 from tokstudio.core.errors import FormatError
+from tokstudio.core.formats.lines import open_file, why_not
 from tokstudio.core.progress import Progress
 
 _CHUNK = 1 << 16
@@ -42,18 +42,7 @@ class JsonReader:
 
     def __init__(self, path: Path, name: str, largest: int) -> None:
         self.name = name
-        try:
-            status = path.stat()
-            if not stat.S_ISREG(status.st_mode):
-                raise FormatError(f"{name}: this is not a file.")
-            self.size = status.st_size
-            if self.size > largest:
-                raise FormatError(
-                    f"{name}: the file is too large: {self.size:,} bytes, and at most {largest:,} are read."
-                )
-            self._file = path.open("rb")
-        except (OSError, ValueError) as error:
-            raise FormatError(f"{name}: {_why_not(error)}.") from error
+        self._file, self.size = open_file(path, name, largest)
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self._read = 0
         self._reported = 0
@@ -238,7 +227,7 @@ class JsonReader:
             self._ended = not data
             text = self._decoder.decode(data, final=self._ended)
         except OSError as error:
-            raise FormatError(f"{self.name}: {_why_not(error)}.") from error
+            raise FormatError(f"{self.name}: {why_not(error)}.") from error
         except UnicodeDecodeError as error:
             raise FormatError(f"{self.name}: this is not UTF-8, byte {self._read - kept + error.start:,}.") from error
         self._read += len(data)
@@ -249,11 +238,3 @@ def shown(text: str, longest: int = 40) -> str:
     """A text in quotes as an error can show it: on one line, and not too long."""
     cut = text if len(text) <= longest else text[:longest] + "…"
     return '"' + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut) + '"'
-
-
-def _why_not(error: OSError | ValueError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "the file does not exist"
-    if isinstance(error, PermissionError):
-        return "the file may not be read"
-    return f"the file cannot be read: {(isinstance(error, OSError) and error.strerror) or error}"

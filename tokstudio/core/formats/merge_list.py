@@ -7,14 +7,15 @@ Where the numbers come from is left to the formats.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.alphabet import Alphabet
 from tokstudio.core.errors import FormatError
-from tokstudio.core.run import BASE_SIZE
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer import Tokenizer
@@ -38,22 +39,22 @@ class MergeList:
     """Merges in rank order, each checked when it is added.
 
     Args:
-        byte_ids: The id of each of the 256 bytes, all different.
+        alphabet: What they begin with.
     """
 
-    def __init__(self, byte_ids: Sequence[int]) -> None:
-        self._byte_ids = byte_ids
+    def __init__(self, alphabet: Alphabet) -> None:
+        self._alphabet = alphabet
         self._rows = array("i")
         # By id, bytes of each token, and 0 where there is none.
-        self._lengths = array("q", bytes(8 * (max(byte_ids) + 1)))
-        for token in byte_ids:
-            self._lengths[token] = 1
+        self._lengths = array("q", bytes(8 * (int(alphabet.ids.max(initial=0)) + 1)))
+        for token, made in alphabet.tokens.items():
+            self._lengths[token] = len(made)
 
     def __len__(self) -> int:
         return len(self._rows) // 3
 
     def has(self, token: int) -> bool:
-        """Whether a byte or a merge so far has this id."""
+        """Whether a base token or a merge so far has this id."""
         return token < len(self._lengths) and self._lengths[token] > 0
 
     def add(self, left: int, right: int, result: int) -> str | None:
@@ -72,11 +73,23 @@ class MergeList:
         self._rows.extend((left, right, result))
         return None
 
-    def tokenizer(self, name: str) -> Tokenizer:
+    def tokenizer(
+        self,
+        name: str,
+        special_tokens: Mapping[str, int] | None = None,
+        pattern: str = "none",
+        unknown: int | None = None,
+    ) -> Tokenizer:
         """The tokenizer of all merges.
 
+        Args:
+            name: The file's, in a message.
+            special_tokens: Each with its id, which no other token has.
+            pattern: How text is split.
+            unknown: The id that stands for a character that the alphabet lacks.
+
         Raises:
-            FormatError: Two merges join the same pair; `name` is the file's in the message.
+            FormatError: Two merges join the same pair.
         """
         from tokstudio.core.tokenizer import Tokenizer
 
@@ -84,9 +97,14 @@ class MergeList:
         if (again := _first_repeated(rows)) is not None:
             number, earlier = again
             raise FormatError(f"{name}: merge {number:,} joins the same two tokens as merge {earlier:,}.")
-        byte_ids = np.array(self._byte_ids, np.int32)
-        assert len(byte_ids) == BASE_SIZE
-        return Tokenizer(rows[:, :2].copy(), rows[:, 2].copy(), byte_ids=byte_ids, checked=True)
+        return Tokenizer(
+            rows[:, :2].copy(),
+            rows[:, 2].copy(),
+            alphabet=self._alphabet if unknown is None else replace(self._alphabet, unknown=unknown),
+            special_tokens=special_tokens,
+            pattern=pattern,
+            checked=True,
+        )
 
 
 def _first_repeated(rows: NDArray[np.int32]) -> tuple[int, int] | None:

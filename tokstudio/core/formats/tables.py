@@ -102,16 +102,19 @@ def _merge_rows(tokenizer: Tokenizer, run: Run) -> Iterator[bytes]:
 
 def _vocabulary_rows(tokenizer: Tokenizer) -> Iterator[bytes]:
     yield ",".join(VOCABULARY_COLUMNS).encode() + b"\n"
-    run, merges = tokenizer.run, tokenizer.merges
-    uses = None if run is None else run.uses(len(merges))
-    merge_of = np.zeros(len(tokenizer.tokens), np.int64)
+    run, merges, size = tokenizer.run, tokenizer.merges, len(tokenizer.tokens)
+    merge_of = np.zeros(size, np.int64)
     merge_of[tokenizer.merge_results] = np.arange(1, len(merges) + 1)
+    specials = frozenset(tokenizer.special_tokens.values())
+    base = tokenizer.alphabet.base.removesuffix("s").encode()
+    # Special tokens behind the merges were cut out of the corpus, and stand in it no more.
+    uses = None if run is None else np.resize(np.append(run.uses(len(merges)), np.zeros(size, np.int64)), size)
     waiting = bytearray()
     for token, made in enumerate(tokenizer.tokens):
         if made is None:
             continue
         number = int(merge_of[token])
-        waiting += b'%d,"%s","' % (token, b"merge" if number else b"byte")
+        waiting += b'%d,"%s","' % (token, b"merge" if number else b"special" if token in specials else base)
         yield from _text(made, waiting)
         waiting += b'","'
         yield from _hex(made, waiting)

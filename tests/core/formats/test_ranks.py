@@ -1,0 +1,62 @@
+"""Merges that are found again are those that a slow search over every pair of parts finds."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trained import TEXT, everything, trained, with_specials
+
+from tokstudio.core.formats import ranks
+from tokstudio.core.formats.ranks import recover_merges_work, unreached_work
+from tokstudio.core.progress import finish
+from tokstudio.core.tokenizer import Tokenizer
+
+BYTES = [bytes([byte]) for byte in range(256)]
+tokens = st.lists(st.text("ab", min_size=2, max_size=9).map(str.encode), max_size=25, unique=True)
+
+
+def encode_slowly(token, rank_of, limit):
+    """As tiktoken does it, with the ranks below `limit`."""
+    parts = [bytes([byte]) for byte in token]
+    while True:
+        found = [(rank_of.get(parts[i] + parts[i + 1], limit), i) for i in range(len(parts) - 1)]
+        rank, i = min(found, default=(limit, 0))
+        if rank >= limit:
+            return parts
+        parts[i : i + 2] = [parts[i] + parts[i + 1]]
+
+
+@settings(deadline=None)
+@given(tokens, st.randoms())
+def test_every_merge_is_that_of_the_slow_search(words, chance):
+    ranked = BYTES + words
+    chance.shuffle(ranked)
+    rank_of = {token: rank for rank, token in enumerate(ranked)}
+    parts = finish(recover_merges_work(ranked)).tolist()
+    for rank, token in enumerate(ranked):
+        slow = encode_slowly(token, rank_of, rank)
+        assert parts[rank] == ([rank_of[part] for part in slow] if len(slow) == 2 else [-1, -1])
+        # What stands behind a token that cannot be reached has no merges that count.
+        if len(slow) > 2:
+            break
+
+
+@pytest.mark.parametrize("budget", [1, 7, 1000])
+def test_it_goes_on_where_it_stopped(monkeypatch, budget):
+    tokenizer = trained(TEXT * 20, 300)
+    monkeypatch.setattr(ranks, "_BUDGET", budget)
+    parts = finish(recover_merges_work(list(tokenizer.tokens)))
+    assert np.array_equal(parts[256:], tokenizer.merges)
+
+
+def test_tokens_of_a_run_are_all_reached():
+    for tokenizer in (everything(), with_specials("cl100k", "first"), trained("ab" * 5000, 14)):
+        assert finish(unreached_work(tokenizer)) is None
+
+
+def test_a_token_that_merging_never_makes_is_named():
+    merges = np.array([[97, 98], [98, 99], [97, 257]])
+    assert finish(unreached_work(Tokenizer(merges))) == b"abc"

@@ -1,0 +1,189 @@
+"""tiktoken's vocabularies: lines of base64 and rank, with a sidecar of ours that says the rest. Read only.
+
+Its merges are found again by encoding each token with those before it; see `ranks`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from tokstudio.core.alphabet import BYTES, Alphabet
+from tokstudio.core.errors import FormatError
+from tokstudio.core.files import file_name
+from tokstudio.core.formats.base import GIGABYTE, Format, PatternNeeded
+from tokstudio.core.formats.huggingface_parts import named_pattern
+from tokstudio.core.formats.json_reader import JsonReader, shown
+from tokstudio.core.formats.known_files import RANKS, Known, known_work
+from tokstudio.core.formats.lines import LineReader
+from tokstudio.core.formats.merge_list import id_problem
+from tokstudio.core.formats.ranks import recover_merges_work
+from tokstudio.core.formats.vocabulary import read_vocabulary_work
+from tokstudio.core.progress import Progress, Work
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer import Tokenizer
+
+_SUFFIX = ".tiktoken"
+_MOST_LISTED = 1000
+_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?\n")
+_NUMBER = re.compile(rb"[0-9]{1,12}")
+_NONE = r"[\s\S]+"  # what "none" is as a regular expression
+
+
+class Tiktoken(Format):
+    """`NAME.tiktoken` and `NAME.json`."""
+
+    name = "tiktoken"
+    title = "tiktoken"
+    description = "ranks as OpenAI's tiktoken has them"
+    files = ("tokenizer.tiktoken",)
+    readable = True
+
+    @property
+    def looked_for(self) -> str:
+        """Its usual ending."""
+        return f"NAME{_SUFFIX}"
+
+    def find(self, path: Path) -> tuple[Path, ...]:
+        """A file with the usual ending, or the only one in a folder, and its sidecar if there is one."""
+        if not path.is_dir():
+            return _with_sidecar(path) if path.suffix == _SUFFIX else ()
+        files = sorted(file for file in islice(path.glob(f"*{_SUFFIX}"), _MOST_LISTED) if file.is_file())
+        if len(files) > 1:
+            names = f"{files[0].name} and {files[1].name}"
+            raise FormatError(
+                f"{file_name(path)}: the folder holds more than one tokenizer, {names}: open one of them."
+            )
+        return _with_sidecar(files[0]) if files else ()
+
+    def recognises(self, path: Path, beginning: bytes) -> bool:
+        """Whether it begins with base64 and a rank."""
+        return _LINE.match(beginning) is not None
+
+    def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
+        """Reads the ranks, and finds the merges."""
+        path, name = files[0], names[0]
+        known = yield from known_work((path,), RANKS)
+        if known is None and len(files) > 1:
+            known = yield from _read_sidecar(files[1], names[1])
+        if known is None:
+            if pattern is None:
+                raise PatternNeeded(name)
+            known = Known(pattern, {})
+        rank_of = yield from _read_ranks(path, name)
+        return (yield from _tokenizer_work(name, rank_of, known))
+
+
+def _with_sidecar(path: Path) -> tuple[Path, ...]:
+    sidecar = path.with_suffix(".json")
+    return (path, sidecar) if sidecar.is_file() else (path,)
+
+
+def _read_ranks(path: Path, name: str) -> Work[dict[bytes, int]]:
+    rank_of: dict[bytes, int] = {}
+    used = bytearray()
+    with LineReader(path, name, GIGABYTE) as lines:
+        for line in lines:
+            if not line:
+                continue
+            parts = line.split()
+            if len(parts) != 2:
+                raise lines.fault("a line must be a token in base64, a space and a rank")
+            try:
+                token = base64.b64decode(parts[0], validate=True)
+            except binascii.Error as error:
+                raise lines.fault(f"{shown(parts[0].decode('ascii', 'replace'))} is not base64") from error
+            rank = int(parts[1]) if _NUMBER.fullmatch(parts[1]) else None
+            if problem := id_problem(rank):
+                raise lines.fault(problem)
+            rank = cast("int", rank)
+            if not token:
+                raise lines.fault("the token is empty")
+            if token in rank_of:
+                raise lines.fault(f"the token {_text(token)} stands there twice")
+            if rank >= len(used):
+                used.extend(bytes(rank + 1 - len(used)))
+            if used[rank]:
+                raise lines.fault(f"rank {rank} stands there twice")
+            used[rank] = 1
+            rank_of[token] = rank
+            yield from lines.progress()
+    return rank_of
+
+
+def _read_sidecar(path: Path, name: str) -> Work[Known | None]:
+    """What the file says; None where it is another file that happens to have this name."""
+    found: dict[str, object] = {}
+    specials: dict[str, int] = {}
+    with JsonReader(path, name, GIGABYTE) as reader:
+        for key in reader.items():
+            if key in found:
+                raise reader.fault(f"the key {shown(key)} stands there twice")
+            found[key] = None
+            if key == "special_tokens":
+                specials = yield from read_vocabulary_work(reader)
+            elif key in ("pattern", "version"):
+                found[key] = reader.value()
+            else:
+                reader.skip()
+            yield from reader.progress()
+        reader.end()
+    if "pattern" not in found:
+        return None
+    if found.get("version", 1) != 1:
+        raise FormatError(f"{name}: its version is another, which TokStudio cannot read yet.")
+    pattern = found["pattern"]
+    if not isinstance(pattern, str):
+        raise FormatError(f"{name}: its pattern is not a text.")
+    strange = next((token for token in specials if not _is_text(token)), None)
+    if strange is not None:
+        raise FormatError(f"{name}: the special token {shown(strange)} is not a text.")
+    return Known("none" if pattern == _NONE else named_pattern(name, pattern), specials)
+
+
+def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Work[Tokenizer]:
+    from tokstudio.core.tokenizer import Tokenizer
+
+    for byte in range(BYTES):
+        if bytes([byte]) not in rank_of:
+            raise FormatError(f"{name}: the byte {byte} has no rank; TokStudio needs all 256.")
+    ranks = frozenset(rank_of.values())
+    for token, number in known.special_tokens.items():
+        if number in ranks:
+            raise FormatError(f"{name}: the special token {shown(token)} has the id {number}, which is a rank as well.")
+    yield Progress("reading")
+    tokens, ids = list(rank_of), np.fromiter(rank_of.values(), np.int32, len(rank_of))
+    if np.any(ids[1:] < ids[:-1]):
+        order: list[int] = np.argsort(ids).tolist()
+        tokens, ids = [tokens[number] for number in order], ids[order]
+    parts = yield from recover_merges_work(tokens)
+    made = parts[:, 0] >= 0
+    others = [tokens[number] for number in np.flatnonzero(~made).tolist()]
+    unreached = next((token for token in others if len(token) > 1), None)
+    if unreached is not None:
+        raise FormatError(f"{name}: no merge can reach the token {_text(unreached)}: not modelled yet.")
+    return Tokenizer(
+        ids[parts[made]],
+        ids[made],
+        alphabet=Alphabet.of_bytes([rank_of[bytes([byte])] for byte in range(BYTES)]),
+        special_tokens=known.special_tokens,
+        pattern=known.pattern,
+        checked=True,
+    )
+
+
+def _text(token: bytes) -> str:
+    return shown(token[:200].decode("utf-8", "backslashreplace"))
+
+
+def _is_text(token: str) -> bool:
+    return bool(token) and not any("\ud800" <= character <= "\udfff" for character in token)

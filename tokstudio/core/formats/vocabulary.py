@@ -1,0 +1,51 @@
+"""Vocabularies as Hugging Face's and GPT-2's files have them: JSON objects of tokens in characters with their ids."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from tokstudio.core.alphabet import BYTES, Alphabet
+from tokstudio.core.byte_level import CHARACTER_OF
+from tokstudio.core.errors import FormatError
+from tokstudio.core.formats.json_reader import JsonReader, shown
+from tokstudio.core.formats.merge_list import MergeList, id_problem
+from tokstudio.core.progress import Work
+
+
+def read_vocabulary_work(reader: JsonReader) -> Work[dict[str, int]]:
+    """The object that comes next; FormatError where a token or an id stands there twice, or something is no id."""
+    vocabulary: dict[str, int] = {}
+    used = bytearray()
+    for token in reader.items():
+        value = reader.value()
+        if problem := id_problem(value):
+            raise reader.fault_before(f"token {shown(token)}: {problem}")
+        number = cast("int", value)
+        if token in vocabulary:
+            raise reader.fault_before(f"token {shown(token)} stands there twice")
+        if number >= len(used):
+            used.extend(bytes(number + 1 - len(used)))
+        if used[number]:
+            raise reader.fault_before(f"token {shown(token)}: id {number} stands there twice")
+        used[number] = 1
+        vocabulary[token] = number
+        yield from reader.progress()
+    return vocabulary
+
+
+def byte_level_alphabet(name: str, vocabulary: Mapping[str, int]) -> Alphabet:
+    """The 256 bytes with their ids; FormatError, which calls the file `name`, where one is missing."""
+    ids = [vocabulary.get(CHARACTER_OF[byte], -1) for byte in range(BYTES)]
+    if -1 in ids:
+        raise FormatError(f"{name}: the byte {ids.index(-1)} has no token in the vocabulary; TokStudio needs all 256.")
+    return Alphabet.of_bytes(ids)
+
+
+def add_merge(merges: MergeList, vocabulary: Mapping[str, int], left: str, right: str) -> str | None:
+    """Adds a merge of tokens in characters; gives what is wrong with it instead, if anything is."""
+    for part in (left, right, left + right):
+        if part not in vocabulary:
+            return f"merge {len(merges) + 1:,} needs the token {shown(part)}, which the vocabulary does not have"
+    return merges.add(vocabulary[left], vocabulary[right], vocabulary[left + right])
