@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tokstudio.core.run import MergeBatch as MergeBatch
     from tokstudio.core.run import Run as Run
     from tokstudio.core.run import TrainingConfig as TrainingConfig
+    from tokstudio.core.simple import ByteTokenizer as ByteTokenizer
+    from tokstudio.core.simple import CharacterTokenizer as CharacterTokenizer
+    from tokstudio.core.simple import WordTokenizer as WordTokenizer
     from tokstudio.core.tokenizer import Tokenizer as Tokenizer
     from tokstudio.core.trainer import Trainer as Trainer
     from tokstudio.core.trainer import train as train
@@ -35,6 +38,9 @@ _HOMES = {
     "MergeBatch": "run",
     "Run": "run",
     "TrainingConfig": "run",
+    "ByteTokenizer": "simple",
+    "CharacterTokenizer": "simple",
+    "WordTokenizer": "simple",
     "Tokenizer": "tokenizer",
     "Trainer": "trainer",
     "train": "trainer",

@@ -8,8 +8,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from tokstudio.core.config import TrainingConfig
 from tokstudio.core.errors import ConfigError, TokStudioError
-from tokstudio.core.run import TrainingConfig
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,69 @@ from tokstudio.core.run import TrainingConfig
             {"vocabulary_size": 300, "tie_break": "last"},
             'Tie rule "last" is not known. Known: first, lowest-id, huggingface, bytes.',
         ),
-        ({"vocabulary_size": 300, "pattern": "gpt5"}, 'Pattern "gpt5" is not known. Known: none.'),
-        ({"vocabulary_size": 300, "base": "words"}, 'Base "words" is not known. Known: bytes.'),
+        ({"vocabulary_size": 300, "base": "words"}, 'Base "words" is not known. Known: bytes, characters.'),
+        (
+            {"vocabulary_size": 258, "special_tokens": ["<s>", "</s>"]},
+            "Vocabulary size must be greater than 258 (256 bytes and 2 special tokens).",
+        ),
+        (
+            {"vocabulary_size": 256, "special_tokens": ["<s>"], "special_placement": "first"},
+            "Vocabulary size must be greater than 257 (256 bytes and 1 special token).",
+        ),
+        (
+            {"vocabulary_size": 3, "base": "characters", "base_vocabulary": ["a", "b", "<s>"]},
+            "Vocabulary size must be greater than 3 (3 in the base vocabulary).",
+        ),
+        ({"min_frequency": 2, "special_tokens": ["<s>", ""]}, "Special tokens may not hold an empty text."),
+        ({"min_frequency": 2, "special_tokens": ["<s>", "<s>"]}, 'Special tokens may not hold "<s>" twice.'),
+        ({"min_frequency": 2, "special_tokens": "<s>"}, "Special tokens must be a list of texts, not one text."),
+        ({"min_frequency": 2, "special_tokens": [7]}, "Special tokens must be texts, not 7."),
+        (
+            {"min_frequency": 2, "special_tokens": ["a"]},
+            'Special token "a" is a base token already: give it another text.',
+        ),
+        (
+            {"min_frequency": 2, "base": "characters", "special_tokens": ["é"]},
+            'Special token "é" is a base token already: give it another text.',
+        ),
+        (
+            {"min_frequency": 2, "base": "characters", "base_vocabulary": ["a", "<s>"], "special_tokens": ["<s>"]},
+            'Special token "<s>" stands in the base vocabulary already.',
+        ),
+        (
+            {"min_frequency": 2, "base": "characters", "base_vocabulary": ["a", "b", "a"]},
+            'The base vocabulary may not hold "a" twice.',
+        ),
+        (
+            {"min_frequency": 2, "base": "characters", "base_vocabulary": [""]},
+            "The base vocabulary may not hold an empty text.",
+        ),
+        (
+            {"min_frequency": 2, "base": "characters", "base_vocabulary": ["<s>"]},
+            "The base vocabulary holds no character.",
+        ),
+        (
+            {"min_frequency": 2, "base_vocabulary": ["a"]},
+            "A base vocabulary is for characters: with bytes every text can be encoded.",
+        ),
+        (
+            {"min_frequency": 2, "unknown_token": "<unk>"},
+            "An unknown token is for characters: with bytes every text can be encoded.",
+        ),
+        (
+            {"min_frequency": 2, "base": "characters", "unknown_token": "<unk>"},
+            'The unknown token "<unk>" must be one of the special tokens.',
+        ),
+        (
+            {"min_frequency": 2, "special_placement": "middle"},
+            'The place of special tokens "middle" is not known. Known: last, first.',
+        ),
+        ({"min_frequency": 2, "held_out": 1.0}, "The held-out share must be at least 0 and less than 1, not 1.0."),
+        ({"min_frequency": 2, "held_out": -0.1}, "The held-out share must be at least 0 and less than 1, not -0.1."),
+        (
+            {"min_frequency": 2, "held_out": float("nan")},
+            "The held-out share must be at least 0 and less than 1, not nan.",
+        ),
     ],
 )
 def test_what_cannot_work_is_refused_in_words(chosen, words):
@@ -62,8 +123,17 @@ def test_a_configuration_is_a_value():
 
 
 def test_the_size_counts_all_tokens():
-    assert TrainingConfig(vocabulary_size=257).max_merges == 1
-    assert TrainingConfig(min_frequency=2).max_merges is None
+    assert TrainingConfig(vocabulary_size=257).max_merges(256) == 1
+    assert TrainingConfig(min_frequency=2).max_merges(256) is None
+    assert TrainingConfig(vocabulary_size=300, special_tokens=["<s>"]).max_merges(256) == 43
+    first = TrainingConfig(vocabulary_size=300, special_tokens=["<s>"], special_placement="first")
+    assert (first.base_size, first.max_merges(257)) == (257, 43)
+    assert TrainingConfig(vocabulary_size=300, base="characters").base_size is None
+
+
+def test_a_pattern_that_cannot_work_is_refused():
+    with pytest.raises(ConfigError, match="does not compile"):
+        TrainingConfig(vocabulary_size=300, pattern="(a")
 
 
 def test_the_defaults():

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from reference import encode_slowly
 from texts import document, documents, patient, settings_of_runs
 
+from tokstudio.core.alphabet import Alphabet
+from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError
-from tokstudio.core.run import TrainingConfig
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.trainer import train
 
@@ -31,7 +32,8 @@ def tokenizers(draw):
     for result in results:
         pairs.append((draw(st.sampled_from(known)), draw(st.sampled_from(known))))
         known.append(result)
-    return Tokenizer(np.array(pairs, np.int32).reshape(-1, 2), np.array(results), byte_ids=np.array(byte_ids))
+    alphabet = Alphabet.of_bytes(byte_ids)
+    return Tokenizer(np.array(pairs, np.int32).reshape(-1, 2), np.array(results), alphabet=alphabet)
 
 
 encodable = st.one_of(document, st.text("ab\0", max_size=60).map(str.encode), st.binary(max_size=60))
@@ -199,8 +201,8 @@ class TestMaking:
             Tokenizer(np.array(merges), None if results is None else np.array(results))
 
     def test_two_bytes_need_two_ids(self):
-        with pytest.raises(ConfigError, match="Each of the 256 bytes needs an id of its own"):
-            Tokenizer(np.empty((0, 2)), byte_ids=np.zeros(256, np.int32))
+        with pytest.raises(ConfigError, match="Each of the bytes needs an id of its own"):
+            Tokenizer(np.empty((0, 2)), alphabet=Alphabet.of_bytes(np.zeros(256, np.int32)))
 
     def test_a_tokenizer_shares_nothing_with_the_arrays_it_is_made_of(self):
         merges, results = np.array([[97, 98]], np.int32), np.array([300], np.int32)
@@ -233,3 +235,34 @@ class TestMaking:
         assert tokens != [b"ab"]
         with pytest.raises(IndexError, match="no token 257"):
             tokens[257]
+
+
+class TestRefusing:
+    def test_an_id_out_of_all_proportion(self):
+        with pytest.raises(ConfigError, match="The id 600,000,000 is far too high for 257 tokens"):
+            Tokenizer(np.array([[1, 2]]), np.array([600_000_000]))
+
+    def test_results_of_another_length(self):
+        with pytest.raises(ConfigError, match="There are 1 merges, but 2 results"):
+            Tokenizer(np.array([[1, 2]]), np.array([256, 257]))
+
+    def test_an_empty_special_token(self):
+        with pytest.raises(ConfigError, match="may not be empty"):
+            Tokenizer(np.empty((0, 2), np.int32), special_tokens={"": 256})
+
+    @pytest.mark.parametrize("merges", [0.5, 1.0, "1"])
+    def test_merges_that_are_no_whole_number(self, merges):
+        with pytest.raises(ConfigError, match="must be a whole number"):
+            Tokenizer(np.array([[1, 2]])).at(merges)
+
+    def test_ids_that_are_no_whole_numbers(self):
+        with pytest.raises(ConfigError, match=r"An id must be a whole number, not 1\.5"):
+            Tokenizer(np.array([[1, 2]])).decode([1.5])
+
+
+def test_a_pickled_tokenizer_cannot_be_changed_either():
+    tokenizer = train(Corpus.from_text("the cat"), TrainingConfig(vocabulary_size=258))
+    tokenizer.encode("the")
+    back = pickle.loads(pickle.dumps(tokenizer))
+    assert not any(array.flags.writeable for array in (back.alphabet.units, back.alphabet.ids, back.run.merges))
+    assert back.encode("the") == tokenizer.encode("the")

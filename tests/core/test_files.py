@@ -6,7 +6,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import subprocess
 import sys
+import time
 
 import pytest
 
@@ -207,3 +209,94 @@ def test_a_folder_cannot_be_made_inside_a_file(tmp_path):
     (tmp_path / "file").write_text("x")
     with StagedFiles() as staged, pytest.raises(FormatError, match=r"^sub: the folder cannot be made: .*\.$"):
         staged.make_folder(tmp_path / "file" / "sub")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tokstudio.core.files import write_files
+
+def pieces():
+    yield bytes(300_000)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+for _ in write_files({Path(sys.argv[1]): pieces()}):
+    pass
+"""
+
+
+@posix
+def test_what_a_killed_process_left_is_swept_by_the_next_one_to_write_there(tmp_path):
+    target = tmp_path / "kept"
+    target.write_text("old")
+    subprocess.run([sys.executable, "-c", KILLED, target], check=False)
+    left = names(tmp_path)
+    assert len(left) == 2
+    assert target.read_text() == "old"
+    work = write_files({tmp_path / "other": [bytes(300_000), b"new"]})
+    next(work)
+    assert left[0] not in names(tmp_path), "swept before the new file is written: the room may be needed"
+    finish(work)
+    assert names(tmp_path) == ["kept", "other"]
+
+
+NOBODY = 999_999_999  # beyond the ids that a system gives to processes
+
+
+def temporary(folder, monkeypatch, process, age, machine=None):
+    """A file as a process has begun to write it, so many seconds ago."""
+    with monkeypatch.context() as patch, StagedFiles() as staged:
+        if machine is not None:
+            patch.setattr(files.platform, "node", lambda: machine)
+        finish(staged.write(folder.parent / "never", []))
+        name = staged[folder.parent / "never"].name
+    path = folder / name.replace(f"-{os.getpid()}.", f"-{process}.")
+    path.write_text("half")
+    os.utime(path, (time.time() - age,) * 2)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "folder"
+    made.mkdir()
+    return made
+
+
+def test_what_somebody_may_still_be_writing_stays_for_a_day(folder, monkeypatch):
+    hour, running = 3600, os.getpid()
+    kept = [
+        temporary(folder, monkeypatch, running, 23 * hour),
+        temporary(folder, monkeypatch, NOBODY, 23 * hour, "another machine"),
+    ]
+    swept = [
+        temporary(folder, monkeypatch, running, 25 * hour),
+        temporary(folder, monkeypatch, NOBODY, 25 * hour, "another machine"),
+    ]
+    if sys.platform != "win32":
+        swept.append(temporary(folder, monkeypatch, NOBODY, 0))
+    finish(write_files({folder / "new": [b"new"]}))
+    assert [path.exists() for path in kept] == [True, True]
+    assert not any(path.exists() for path in swept)
+
+
+def test_only_our_own_temporary_files_are_swept(folder, monkeypatch):
+    ours = temporary(folder, monkeypatch, NOBODY, 10**6)
+    theirs = [".mine.tokstudio", ".0123456789abcdef.tokstudio", ours.name[1:], ours.name + "~", "a.tokstudio"]
+    for name in theirs:
+        (folder / name).write_text("mine")
+        os.utime(folder / name, (1, 1))
+    no_file = folder / ours.name.replace(ours.name[1:17], "0" * 16)
+    no_file.mkdir()
+    os.utime(no_file, (1, 1))
+    finish(write_files({folder / "new": [b"new"]}))
+    assert names(folder) == sorted([*theirs, no_file.name, "new"])
+
+
+def test_a_folder_that_cannot_be_listed_can_be_written_to(tmp_path, monkeypatch):
+    def refuse(_):
+        raise PermissionError(errno.EACCES, "no")
+
+    monkeypatch.setattr(files.os, "scandir", refuse)
+    finish(write_files({tmp_path / "new": [b"new"]}))
+    assert (tmp_path / "new").read_bytes() == b"new"

@@ -1,4 +1,4 @@
-"""The documents that this project follows print results; these are the byte-level ones."""
+"""The documents that this project follows print results; these are the byte-level ones and the simple tokenizers'."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError
-from tokstudio.core.run import TrainingConfig
+from tokstudio.core.metrics import compression_ratio
+from tokstudio.core.simple import ByteTokenizer, CharacterTokenizer, WordTokenizer
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.trainer import train
 
@@ -82,3 +84,43 @@ def test_decoding_gives_the_text_back(text):
     tokenizer = tokenizer_of("fifty merges")
     assert tokenizer.decode(tokenizer.encode(text)) == text
     assert tokenizer.decode(tokenizer.encode(text.encode() + b"\xff")) == text + "\ufffd"
+
+
+def test_the_character_tokenizer():
+    case, tokenizer = CASES["character tokenizer"], CharacterTokenizer()
+    ids = tokenizer.encode(case["text"])
+    assert ids == case["ids"]
+    assert (len(ids), len(case["text"].encode())) == (case["tokens"], case["bytes"])
+    assert compression_ratio(case["text"], ids) == case["compression_ratio"]
+    assert tokenizer.vocabulary_size_lower_bound(ids) == case["vocabulary_size_lower_bound"]
+    assert tokenizer.decode(ids) == case["text"]
+
+
+def test_the_byte_tokenizer():
+    case, tokenizer = CASES["byte tokenizer"], ByteTokenizer()
+    ids = tokenizer.encode(case["text"])
+    assert ids == case["ids"]
+    assert len(ids) == case["tokens"]
+    assert compression_ratio(case["text"], ids) == case["compression_ratio"]
+    assert tokenizer.decode(ids) == case["text"]
+
+
+@pytest.mark.parametrize("name", ["word tokenizer by regex", "word tokenizer by white space"])
+def test_the_word_tokenizer(name):
+    case = CASES[name]
+    tokenizer = WordTokenizer.from_text(case["text"], case.get("pattern"))
+    ids = tokenizer.encode(case["text"])
+    assert [tokenizer.decode([token]) for token in ids] == case["segments"]
+    # Numbered from 1 in order of appearance: the second space of the first case is the first one again.
+    assert ids == [list(dict.fromkeys(case["segments"])).index(segment) + 1 for segment in case["segments"]]
+    assert tokenizer.decode(ids) == case["text"]
+
+
+def test_the_word_tokenizer_s_own_pattern_is_the_document_s():
+    case = CASES["word tokenizer by regex"]
+    assert WordTokenizer.from_text(case["text"]).pattern == case["pattern"]
+
+
+def test_a_text_in_characters():
+    case, tokenizer = CASES["character split"], CharacterTokenizer()
+    assert [tokenizer.decode([token]) for token in tokenizer.encode(case["text"])] == case["segments"]

@@ -12,6 +12,8 @@ import pytest
 import tokstudio
 
 NAMES = [
+    "ByteTokenizer",
+    "CharacterTokenizer",
     "ConfigError",
     "Corpus",
     "CorpusError",
@@ -22,6 +24,7 @@ NAMES = [
     "Tokenizer",
     "Trainer",
     "TrainingConfig",
+    "WordTokenizer",
     "load",
     "save",
     "train",
@@ -60,7 +63,9 @@ def test_errors_load_nothing_heavy():
     assert loaded_after("from tokstudio import ConfigError, FormatError") == set()
 
 
-@pytest.mark.parametrize("names", ["Corpus", "TrainingConfig", "Trainer, MergeBatch, Run", "Tokenizer, train"])
+@pytest.mark.parametrize(
+    "names", ["Corpus", "TrainingConfig", "Trainer, MergeBatch, Run", "Tokenizer, train", "WordTokenizer"]
+)
 def test_the_compiler_waits_for_the_first_loop(names):
     assert loaded_after(f"from tokstudio import {names}") <= {"numpy"}
 

@@ -14,11 +14,15 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tokstudio.core import readers
+from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.decoding import encoding_name
 from tokstudio.core.errors import ConfigError, CorpusError
+from tokstudio.core.file_text import FileText
 from tokstudio.core.progress import finish
 from tokstudio.core.readers import ENCODINGS, expand, read_folder, read_source
+from tokstudio.core.statistics import preview, statistics_work
+from tokstudio.core.trainer import train
 
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="the system has no such files")
 
@@ -289,14 +293,35 @@ def test_a_file_without_permission_is_named(tmp_path):
         finish(read_source(file))
 
 
-@needs_posix
-def test_a_file_larger_than_memory_is_refused_before_it_is_read(tmp_path, monkeypatch):
-    file = tmp_path / "huge.txt"
-    with file.open("wb") as sparse:
-        sparse.truncate(1 << 30)
-    monkeypatch.setattr(readers, "_free_memory", lambda: 1 << 20)
-    with pytest.raises(CorpusError, match=r"^huge\.txt: the file is too large for the free memory"):
-        next(read_source(file))
+def test_a_file_that_is_large_for_the_memory_stays_where_it_is(tmp_path, monkeypatch):
+    text = ("One line isn't 日本, " * 9 + "\n") * 3_000
+    file = tmp_path / "large.txt"
+    file.write_text(text, encoding="utf-8")
+    small = Corpus.from_files([file], documents="line")
+    monkeypatch.setattr(readers, "free_memory", lambda: len(text))
+    monkeypatch.setattr("tokstudio.core.file_text._MOST", 1 << 19)
+    large = Corpus.from_files([file], documents="line")
+    assert isinstance(large.sources[0].data, FileText)
+    assert (large.sha256, large.bytes, large.documents) == (small.sha256, small.bytes, small.documents)
+    assert finish(statistics_work(large)) == finish(statistics_work(small))
+    assert preview(large.sources[0]) == preview(small.sources[0])
+    for chosen in ({"pattern": "gpt2", "special_tokens": ["line"]}, {"base": "characters", "pattern": "cl100k"}, {}):
+        config = TrainingConfig(vocabulary_size=290, **chosen)
+        one, other = train(large, config), train(small, config)
+        assert one.merges.tolist() == other.merges.tolist()
+        assert one.run.tokens_after.tolist() == other.run.tokens_after.tolist()
+
+
+def test_a_file_that_changes_while_it_stays_on_disk_is_named(tmp_path, monkeypatch):
+    file = tmp_path / "large.txt"
+    file.write_text("some words " * 100_000)
+    monkeypatch.setattr(readers, "free_memory", lambda: 100)
+    monkeypatch.setattr("tokstudio.core.file_text._MOST", 1 << 19)
+    corpus = Corpus.from_files([file])
+    with file.open("r+b") as opened:
+        opened.truncate(20)
+    with pytest.raises(CorpusError, match=r"^large\.txt: the file has changed since it was opened"):
+        train(corpus, TrainingConfig(vocabulary_size=300, pattern="gpt2"))
 
 
 @needs_posix

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from tokstudio import __version__
+from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
-from tokstudio.core.run import MergeBatch, Run, TrainedOn, TrainingConfig
+from tokstudio.core.run import MergeBatch, Run, TrainedOn
 from tokstudio.core.trainer import Trainer, train
 
 
@@ -87,9 +88,10 @@ def test_the_batches_of_a_training_join_to_its_run():
     assert numbers == [1 + 7 * i for i in range(len(numbers))]
 
 
-def test_a_trainer_knows_the_bytes_once_they_are_read():
+def test_a_trainer_knows_the_bytes_once_they_are_laid_out():
     trainer = Trainer(Corpus.from_text("abca"), TrainingConfig(vocabulary_size=300))
-    assert trainer.base_counts is None
+    assert trainer.prepared is None
     list(trainer)
-    assert trainer.base_counts is not None
-    assert trainer.base_counts[ord("a")] == 2
+    assert trainer.prepared is not None
+    assert trainer.prepared.base_counts[ord("a")] == 2
+    assert (trainer.prepared.bytes, trainer.prepared.tokens) == (4, 4)

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from reference import train_slowly
 from texts import documents, limits, patient, settings_of_runs
 
+from tokstudio.core.config import TIE_BREAKS, TrainingConfig
 from tokstudio.core.corpus import Corpus
-from tokstudio.core.errors import ConfigError, CorpusError
-from tokstudio.core.run import NOTHING_LEFT, REACHED_SIZE, STOPPED, TIE_BREAKS, TrainingConfig
+from tokstudio.core.errors import ConfigError, CorpusError, TokStudioError
+from tokstudio.core.run import NOTHING_LEFT, REACHED_SIZE, STOPPED
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.trainer import Trainer, train
 
@@ -209,13 +210,13 @@ class TestStepping:
         assert (run.ended, run.merges.tolist()) == (STOPPED, whole.merges[:5].tolist())
         assert len(trainer.tokenizer()) == 261
 
-    def test_a_run_that_was_stopped_before_it_was_read_knows_its_bytes(self):
-        corpus = Corpus.from_texts(["the cat", "", "in the hat"])
-        expected = np.bincount(np.frombuffer(b"the catin the hat", np.uint8), minlength=256).tolist()
-        trainer = Trainer(corpus, TrainingConfig(vocabulary_size=300))
-        assert trainer.run.base_counts.tolist() == expected
+    def test_a_run_that_was_stopped_before_it_was_laid_out_is_empty(self):
+        trainer = Trainer(Corpus.from_texts(["the cat", "", "in the hat"]), TrainingConfig(vocabulary_size=300))
+        assert trainer.prepared is None
         trainer.stop()
-        assert trainer.run.base_counts.tolist() == trainer.run.uses().tolist() == expected
+        run = trainer.run
+        assert (len(run), run.ended, run.tokens_before, run.bytes_per_token()) == (0, STOPPED, 0, 0.0)
+        assert run.base_counts.tolist() == run.uses().tolist() == [0] * 256
 
     @settings(patient, max_examples=40)
     @given(documents, limits)
@@ -341,6 +342,29 @@ def test_the_same_corpus_and_settings_give_the_same_run():
 
 
 def test_a_corpus_that_is_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr("tokstudio.core.trainer._LARGEST_CORPUS", 10)
+    monkeypatch.setattr("tokstudio.core.layout.LARGEST_CORPUS", 10)
     with pytest.raises(CorpusError, match="The corpus is too large: 10 bytes, and at most 10 can be merged at once"):
-        Trainer(Corpus.from_text("0123456789"), TrainingConfig(vocabulary_size=300))
+        list(Trainer(Corpus.from_text("0123456789"), TrainingConfig(vocabulary_size=300)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"pattern": r"\w+"}, "drops"),
+        ({"base": "characters", "base_vocabulary": ["a"]}, 'The character "b"'),
+        ({"held_out": 0.5}, "at least 20"),
+    ],
+)
+def test_a_trainer_that_failed_fails_again_with_the_same_words(settings, words):
+    trainer = Trainer(Corpus.from_text("ab ab"), TrainingConfig(min_frequency=2, **settings))
+    for _ in range(3):
+        with pytest.raises(TokStudioError, match=words):
+            list(trainer)
+    assert trainer.run.tokens_before == 0
+
+
+def test_before_the_corpus_is_laid_out_the_alphabet_is_that_of_the_base_vocabulary():
+    config = TrainingConfig(min_frequency=2, base="characters", base_vocabulary=["a", "<u>", "b"])
+    tokenizer = Trainer(Corpus.from_text("ab"), config).tokenizer()
+    assert [bytes(token) for token in tokenizer.tokens] == [b"a", b"<u>", b"b"]
+    assert len(Trainer(Corpus.from_text("ab"), TrainingConfig(min_frequency=2, base="characters")).tokenizer()) == 0

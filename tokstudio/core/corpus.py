@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -79,10 +79,13 @@ class Source:
         path: Where the file is; None for pasted text and samples.
         encoding: What it was read as, such as "utf-8" or "windows-1252"; "bytes" where nothing was decoded.
         note: One short remark for the person, such as "byte order mark dropped"; mostly empty.
-        data: All documents, one after another, without separators; UTF-8 where it could be decoded. Read-only.
+        data: All documents, one after another, without separators; UTF-8 where it could be decoded. Read-only. Of a
+            file that is large for the memory it is a `FileText`, which behaves like an array as far as slices go.
         ends: Where each document ends in `data`, ascending. Read-only.
         modified: The file's time of modification when it was read, in seconds since the epoch.
         size_on_disk: The file's size when it was read.
+        counts: Where word counts are given: int64, how often each document, a pre-token, occurs; none is empty.
+            Else None, and each document occurs once. Read-only.
     """
 
     name: str
@@ -93,10 +96,12 @@ class Source:
     ends: NDArray[np.int64]
     modified: float | None = None
     size_on_disk: int | None = None
+    counts: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        self.data.setflags(write=False)
-        self.ends.setflags(write=False)
+        for array in (self.data, self.ends, self.counts):
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
 
     @classmethod
     def from_texts(cls, texts: Iterable[Text], name: str = "Pasted text") -> Source:
@@ -106,10 +111,12 @@ class Source:
         ends = np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)), dtype=np.int64)
         return cls(name, None, "utf-8" if _is_utf8(parts) else "bytes", "", data, ends)
 
-    @property
+    @cached_property
     def bytes(self) -> int:
-        """How many bytes of text there are."""
-        return len(self.data)
+        """How many bytes of text there are; where counts are given, of the text that was counted."""
+        if self.counts is None:
+            return len(self.data)
+        return int((np.diff(self.ends, prepend=0) * self.counts).sum())
 
     @property
     def documents(self) -> int:
@@ -117,7 +124,12 @@ class Source:
         return len(self.ends)
 
     def split_work(self, documents: str) -> Work[Source]:
-        """Gives the same text as one document ("file") or a document a line ("line"), without reading it again."""
+        """Gives the same text as one document ("file") or a document a line ("line"), without reading it again.
+
+        Given word counts stay as they are.
+        """
+        if self.counts is not None:
+            return self
         ends = yield from document_ends(self.data, documents)
         return replace(self, ends=ends)
 
@@ -180,6 +192,22 @@ class Corpus:
         """Makes a corpus of several documents."""
         return cls((Source.from_texts(texts),))
 
+    @classmethod
+    def from_counts(cls, counts: AnyPath | Mapping[Text, int]) -> Corpus:
+        """Makes a corpus of pre-tokens and how often each occurs; a pattern is not applied to them again.
+
+        Args:
+            counts: A mapping, or a file: see `word_counts.read_counts_work` for its form.
+
+        Raises:
+            CorpusError: The file cannot be read, or a count is not a positive whole number.
+        """
+        from tokstudio.core.word_counts import counts_of_mapping, read_counts_work
+
+        if isinstance(counts, Mapping):
+            return cls((counts_of_mapping(counts),))
+        return cls((finish(read_counts_work(Path(counts))),))
+
     @property
     def bytes(self) -> int:
         """How many bytes of text there are."""
@@ -193,7 +221,7 @@ class Corpus:
     def sample(self, size: int) -> bytes:
         """Gives at most `size` bytes of text: the beginning of every source, each in proportion to its length."""
         share = min(1.0, size / self.bytes) if self.bytes else 0.0
-        return b"".join(source.data[: int(share * source.bytes)].tobytes() for source in self.sources)
+        return b"".join(source.data[: int(share * len(source.data))].tobytes() for source in self.sources)
 
     def iter_documents(self) -> Iterator[memoryview]:
         """Gives each document's bytes in turn, without copying them."""
@@ -207,15 +235,20 @@ class Corpus:
 
     @cached_property
     def sha256(self) -> str:
-        """The hexadecimal SHA-256 of all documents, each preceded by its length as 8 bytes, little endian."""
+        """The hexadecimal SHA-256 of all documents, each preceded by its length as 8 bytes, little endian.
+
+        Where counts are given, "counts" and all of them as 8 bytes each come before their documents.
+        """
         return finish(self.sha256_work())
 
     def sha256_work(self) -> Work[str]:
         """Computes `sha256` in bounded pieces, and keeps it."""
         if "sha256" in self.__dict__:
             return self.sha256
-        digest, done, total = hashlib.sha256(), 0, self.bytes
+        digest, done, total = hashlib.sha256(), 0, sum(len(source.data) for source in self.sources)
         for source in self.sources:
+            if source.counts is not None:
+                digest.update(b"counts" + source.counts.astype("<i8").tobytes())
             for piece, size in _pieces_with_lengths(source.data, source.ends):
                 digest.update(piece.data)
                 done += size

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
+import re
 import secrets
 import stat
 import sys
+import time
+import zlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +28,10 @@ _PIECE = 1 << 18
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _MISSING = (errno.ENOENT, errno.ENOTDIR)
+
+_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.([0-9a-f]{8})-([0-9]{1,9})\.tokstudio")  # where, and by which process
+_STALE = 24 * 60 * 60  # seconds: no file takes as long to write
+_ENTRIES = 1000
 
 
 def write_files(contents: Mapping[Path, Iterable[bytes]]) -> Work[tuple[Path, ...]]:
@@ -54,6 +62,7 @@ class StagedFiles:
         self._staged: dict[Path, Path] = {}
         self._targets: dict[Path, Path] = {}
         self._folders: list[Path] = []
+        self._swept: set[Path] = set()
 
     def __enter__(self) -> StagedFiles:
         return self
@@ -99,6 +108,7 @@ class StagedFiles:
         """
         try:
             with self._open(path) as file:
+                yield from self._sweep(self._targets[path].parent)
                 yield from _copy(pieces, file, total)
                 file.flush()
                 os.fsync(file.fileno())
@@ -108,7 +118,7 @@ class StagedFiles:
     def _open(self, path: Path) -> BinaryIO:
         try:
             target = _target(path)
-            temporary = target.with_name(f".{secrets.token_hex(8)}.tokstudio")
+            temporary = target.with_name(f".{secrets.token_hex(8)}.{_place()}-{os.getpid()}.tokstudio")
             # As the system makes new files, so that they get the usual permissions; `tempfile` would not.
             handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
         except ValueError as error:
@@ -121,6 +131,19 @@ class StagedFiles:
             file.close()
             raise
         return file
+
+    def _sweep(self, folder: Path) -> Work[None]:
+        """Removes what writers that were killed have left in a folder, once; what cannot be removed stays."""
+        if folder in self._swept:
+            return
+        self._swept.add(folder)
+        with suppress(OSError), os.scandir(folder) as entries:
+            for number, entry in enumerate(entries, 1):
+                with suppress(OSError):
+                    if _is_left_behind(entry):
+                        os.unlink(entry)
+                if number % _ENTRIES == 0:
+                    yield Progress("writing")
 
     def commit(self) -> tuple[Path, ...]:
         """Moves all files into place; where one cannot be moved, those moved before it are put back.
@@ -156,6 +179,36 @@ class StagedFiles:
 def file_name(path: Path) -> str:
     """What a person calls a file or a folder: its last name."""
     return path.name or str(path)
+
+
+def _place() -> str:
+    """Where process ids mean the same: this machine, and on Linux this container."""
+    name = platform.node()
+    with suppress(OSError):
+        name += str(os.stat("/proc/self/ns/pid").st_ino)
+    return f"{zlib.crc32(name.encode('utf-8', 'surrogateescape')):08x}"
+
+
+def _is_left_behind(entry: os.DirEntry[str]) -> bool:
+    """Whether nobody writes this temporary file any more."""
+    name = _TEMPORARY.fullmatch(entry.name)
+    if name is None or not entry.is_file(follow_symlinks=False):
+        return False
+    age = time.time() - entry.stat(follow_symlinks=False).st_mtime
+    return age > _STALE or (name[1] == _place() and _is_gone(int(name[2])))
+
+
+def _is_gone(process: int) -> bool:
+    """Whether there is no such process here; where one cannot ask, it counts as alive."""
+    if sys.platform == "win32":
+        return False  # asking as below would end it
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _copy(pieces: Iterable[bytes], file: BinaryIO, total: int) -> Work[None]:
@@ -200,6 +253,7 @@ def _second_name(target: Path) -> Path | None:
     """Gives what is there a second name, so that it can be put back; None where nothing is there."""
     if not target.exists():
         return None
+    # Not the name of a temporary file: this may become the only copy, which nobody else must sweep away.
     second = target.with_name(f".{secrets.token_hex(8)}.tokstudio")
     try:
         os.link(target, second)

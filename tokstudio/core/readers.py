@@ -11,6 +11,7 @@ import stat
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,12 @@ from tokstudio.core.corpus import AnyPath, Source, check_documents, document_end
 from tokstudio.core.decoding import ENCODINGS as ENCODINGS
 from tokstudio.core.decoding import SAMPLE, decode, detect, encoding_name, seems_text
 from tokstudio.core.errors import CorpusError
+from tokstudio.core.file_text import FileText
 from tokstudio.core.progress import Progress, Work, finish
 
 _PIECE = 1 << 20
+# A file that would take more than this share of the free memory is read piece by piece as it is needed.
+_MOST_OF_FREE = 0.4
 
 
 def read_source(path: AnyPath, documents: str = "file", encoding: str | None = None) -> Work[Source]:
@@ -104,15 +108,19 @@ def expand_work(paths: Iterable[AnyPath]) -> Work[list[Path]]:
 
 
 def _read(path: Path) -> Work[tuple[NDArray[np.uint8], os.stat_result]]:
-    """Reads as many bytes as the file had when it was opened; it may grow meanwhile, but not shrink or vanish."""
+    """Reads as many bytes as the file had when it was opened; it may grow meanwhile, but not shrink or vanish.
+
+    A file that is large for the free memory stays where it is.
+    """
     _refuse_irregular(path)
     with path.open("rb", buffering=0) as file:
         status = os.fstat(file.fileno())
-        size, free = status.st_size, _free_memory()
+        size, free = status.st_size, free_memory()
         if not size:
             raise CorpusError(f"{_name(path)}: the file is empty.")
-        if free is not None and size > free:
-            raise MemoryError
+        if free is not None and size > _MOST_OF_FREE * free:
+            # Behaves like an array where it is read.
+            return cast("NDArray[np.uint8]", FileText(path)), status
         raw = np.empty(size, dtype=np.uint8)
         view, done = raw.data, 0
         while done < size:
@@ -160,7 +168,7 @@ def _name(path: Path) -> str:
     return to_utf8(path.name or str(path)).decode()
 
 
-def _free_memory() -> int | None:
+def free_memory() -> int | None:
     """Gives the bytes of memory a program may still take; where only all of it is known, all; else None."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:

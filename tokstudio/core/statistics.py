@@ -1,6 +1,7 @@
 """What a corpus holds, counted: characters, lines, scripts; and the first lines of a source.
 
-Bytes that are not UTF-8 are counted apart and are no characters. Works in bounded pieces over numpy arrays.
+Bytes that are not UTF-8 are counted apart and are no characters. Of given word counts each word counts as often as it
+occurs. Works in bounded pieces over numpy arrays.
 """
 
 # SPDX-License-Identifier: MIT
@@ -18,6 +19,7 @@ from tokstudio.core.decoding import code_points
 from tokstudio.core.progress import Progress, Work
 
 _PIECE = 1 << 17
+_WORDS_IN_A_PIECE = 1 << 12
 _PREVIEW_BYTES = 1 << 16
 _INVALID = slice(0xDC80, 0xDD00)
 
@@ -40,9 +42,10 @@ class Statistics:
 
     Attributes:
         bytes: Bytes of text.
-        documents: Documents.
+        documents: Documents; given words are none.
+        words: Different words whose counts are given, not counted from text.
         characters: Unicode characters.
-        lines: Lines; a document's last line counts with or without a line feed, an empty document has none.
+        lines: Lines of text; a document's last line counts with or without a line feed, an empty document has none.
         distinct_characters: How many different characters there are.
         invalid_bytes: Bytes that are part of no UTF-8 character.
         scripts: Each script with its share of the letters (and of the marks on them), the largest first.
@@ -51,6 +54,7 @@ class Statistics:
 
     bytes: int
     documents: int
+    words: int
     characters: int
     lines: int
     distinct_characters: int
@@ -63,19 +67,27 @@ def statistics_work(corpus: Corpus) -> Work[Statistics]:
     """Counts what `corpus` holds, in bounded pieces."""
     counts = np.zeros(0x110000, dtype=np.int64)
     lines = longest = done = 0
+    total = sum(len(source.data) for source in corpus.sources)
     for source in corpus.sources:
+        if source.counts is not None:
+            for points, occurrences, size in _weighted_characters(source, source.counts):
+                np.add.at(counts, points, occurrences)
+                done += size
+                yield Progress("counting characters", done, total)
+            continue
         more, longest_here = yield from _lines(source)
         lines, longest = lines + more, max(longest, longest_here)
         for points, size in _characters(source):
             np.add.at(counts, points, 1)
             done += size
-            yield Progress("counting characters", done, corpus.bytes)
+            yield Progress("counting characters", done, total)
     invalid = int(counts[_INVALID].sum())
     counts[_INVALID] = 0
     scripts = yield from _scripts(counts)
     return Statistics(
         bytes=corpus.bytes,
-        documents=corpus.documents,
+        documents=sum(source.documents for source in corpus.sources if source.counts is None),
+        words=sum(source.documents for source in corpus.sources if source.counts is not None),
         characters=int(counts.sum()),
         lines=lines,
         distinct_characters=int(np.count_nonzero(counts)),
@@ -87,7 +99,7 @@ def statistics_work(corpus: Corpus) -> Work[Statistics]:
 
 def preview(source: Source, lines: int = 200) -> str:
     """Gives the first lines of a source, and never more than its first 64 KiB."""
-    whole = source.bytes <= _PREVIEW_BYTES
+    whole = len(source.data) <= _PREVIEW_BYTES
     text = codecs.utf_8_decode(source.data[:_PREVIEW_BYTES].tobytes(), "replace", whole)[0]
     return "\n".join(text.split("\n", lines)[:lines])
 
@@ -115,18 +127,35 @@ def _lines(source: Source) -> Work[tuple[int, int]]:
 def _characters(source: Source) -> Iterator[tuple[NDArray[np.uint32], int]]:
     """Yields code points and how many bytes they took; no character reaches from one document into the next."""
     start = 0
-    for stop in [*_split_characters(source), source.bytes]:
+    for stop in [*_split_characters(source), len(source.data)]:
         yield from code_points(source.data[start:stop])
         start = stop
+
+
+def _weighted_characters(
+    source: Source, counts: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.int64], int]]:
+    """Yields the code points of given words, how often each occurs, and how many bytes they took."""
+    start = 0
+    for first in range(0, len(counts), _WORDS_IN_A_PIECE):
+        begin, words = start, list[str]()
+        for end in source.ends[first : first + _WORDS_IN_A_PIECE].tolist():
+            words.append(source.data[start:end].tobytes().decode("utf-8", "surrogateescape"))
+            start = end
+        # numpy copies the characters as they are, where a codec would stop at every surrogate.
+        points = np.array(["".join(words)]).view(np.uint32)
+        occurrences = counts[first : first + _WORDS_IN_A_PIECE]
+        yield points, np.repeat(occurrences, list(map(len, words))), start - begin
 
 
 def _split_characters(source: Source) -> list[int]:
     """Finds the document borders that have a continuation byte behind them; mostly there are none."""
     found: list[int] = []
-    for first in range(0, source.documents, _PIECE):
-        ends = source.ends[first : first + _PIECE]
-        ends = ends[ends < source.bytes]
-        found += ends[(source.data[ends] & 0xC0) == 0x80].tolist()
+    for start in range(0, len(source.data), _PIECE):
+        piece = source.data[start : start + _PIECE]
+        first, last = np.searchsorted(source.ends, [start, start + len(piece)]).tolist()
+        ends = source.ends[first:last]
+        found += ends[(piece[ends - start] & 0xC0) == 0x80].tolist()
     return found
 
 

@@ -6,74 +6,122 @@ Training it is left to the Trainer, its files to `formats`.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from operator import index
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from tokstudio.core.alphabet import LARGEST_ID, Alphabet, frozen_ids
+from tokstudio.core.batch import Batch, encode_texts, padding_id
 from tokstudio.core.corpus import Text, to_utf8
 from tokstudio.core.errors import ConfigError
-from tokstudio.core.progress import Progress, Work, finish
-from tokstudio.core.run import BASE_SIZE
+from tokstudio.core.progress import Work, finish
+from tokstudio.core.run import special_ids
+from tokstudio.core.specials import SpecialFinder
 from tokstudio.core.tokens import TokenParts, Tokens
+from tokstudio.core.words import PADDING
 
 if TYPE_CHECKING:
-    from tokstudio.core.kernels.encode import PairRanks
+    from tokstudio.core.config import TrainingConfig
+    from tokstudio.core.encoder import Encoder
     from tokstudio.core.run import Run
 
-_BUDGET = 200_000  # steps of encoding a call: some 10 ms
-_LONGEST_TEXT = 2**31 - 2
-_LARGEST_ID = 2**31 - 2
+_MOST_FINDERS = 16
+_SPARSEST = 16  # ids a token, beyond a million: tables are as long as the highest id
+
+AllowedSpecial = Literal["all"] | Collection[str]
 
 
 class Tokenizer:
-    """A byte-level tokenizer without pre-tokenization: a text is one sequence, and merges may cross spaces.
+    """A tokenizer by byte pair encoding.
 
     Args:
         merges: int32 [n, 2], ids of left and right in rank order.
-        merge_results: int32 [n], the id each merge makes; None for 256, 257, ... in order.
-        byte_ids: int32 [256], the id of each byte; None where they are equal.
+        merge_results: int32 [n], the id each merge makes; None for the ids behind the alphabet's, in order.
+        alphabet: The base tokens; None for the bytes with their own numbers.
+        special_tokens: Each special token's text with its id.
+        pattern: How text is split before merging: a name of `patterns.NAMES` or a regular expression.
         run: The run it comes from, if any.
         checked: Whether the merges are known to be in order.
 
     Raises:
-        ConfigError: A merge names an id that neither a byte nor an earlier merge has, or two tokens share an id.
+        ConfigError: A merge names an id that neither a base token nor an earlier merge has, or two tokens share an id.
     """
-
-    pattern = "none"
 
     def __init__(
         self,
         merges: NDArray[np.int32],
         merge_results: NDArray[np.int32] | None = None,
         *,
-        byte_ids: NDArray[np.int32] | None = None,
+        alphabet: Alphabet | None = None,
+        special_tokens: Mapping[str, int] | None = None,
+        pattern: str = "none",
         run: Run | None = None,
         checked: bool = False,
     ) -> None:
-        self._merges = _frozen(merges).reshape(-1, 2)
-        results = np.arange(BASE_SIZE, BASE_SIZE + len(self._merges)) if merge_results is None else merge_results
-        self._results = _frozen(results)
-        self._byte_ids = _frozen(np.arange(BASE_SIZE) if byte_ids is None else byte_ids)
+        self._alphabet = Alphabet.of_bytes() if alphabet is None else alphabet
+        self._specials = dict(special_tokens or {})
+        self._pattern = pattern
+        self._merges = frozen_ids(merges).reshape(-1, 2)
+        if merge_results is None:
+            first = int(np.max(self._alphabet.ids, initial=-1)) + 1
+            merge_results = np.arange(first, first + len(self._merges), dtype=np.int32)
+        self._results = frozen_ids(merge_results)
+        if len(self._results) != len(self._merges):
+            raise ConfigError(f"There are {len(self._merges):,} merges, but {len(self._results):,} results of merges.")
+        if "" in self._specials:
+            raise ConfigError("A special token may not be empty.")
         self._run = run
         self._limit = len(self._merges)
+        self._refuse_sparse_ids()
         if not checked:
-            _check(self._merges, self._results, self._byte_ids)
-        base = {int(token): bytes([byte]) for byte, token in enumerate(self._byte_ids)}
-        self._parts = TokenParts(base, self._merges, self._results)
-        self._shared: dict[str, PairRanks] = {}
+            _check(self._merges, self._results, self._alphabet, self._specials)
+        base = {number: token.encode() for token, number in self._specials.items()}
+        self._parts = TokenParts({**base, **self._alphabet.tokens}, self._merges, self._results)
+        self._shared: dict[Any, Any] = {}
+        self._own: dict[Any, Any] = {}
 
     @classmethod
     def from_run(cls, run: Run) -> Tokenizer:
         """The tokenizer that a run has trained."""
-        return cls.from_training(run.merges, run)
+        return cls.from_training(run.merges, run.config, run.alphabet, run.base_size, run)
 
     @classmethod
-    def from_training(cls, merges: NDArray[np.int32], run: Run | None = None) -> Tokenizer:
-        """The tokenizer of merges as the Trainer makes them, so far or all of them; they are not checked again."""
-        return cls(merges, run=run, checked=True)
+    def from_training(
+        cls,
+        merges: NDArray[np.int32],
+        config: TrainingConfig,
+        alphabet: Alphabet,
+        base_size: int,
+        run: Run | None = None,
+    ) -> Tokenizer:
+        """The tokenizer of merges as the Trainer makes them, so far or all of them; they are not checked again.
+
+        Args:
+            merges: int32 [n, 2], ids of left and right.
+            config: What was asked for.
+            alphabet: The base tokens.
+            base_size: Ids before those of the merges.
+            run: The run, if it has ended.
+        """
+        end = base_size + len(merges)
+        specials = special_ids(config, end)
+        if config.unknown_token is not None:
+            alphabet = replace(alphabet, unknown=specials[config.unknown_token])
+        results = np.arange(base_size, end, dtype=np.int32)
+        return cls(
+            merges,
+            results,
+            alphabet=alphabet,
+            special_tokens=specials,
+            pattern=config.pattern,
+            run=run,
+            checked=True,
+        )
 
     @property
     def run(self) -> Run | None:
@@ -91,30 +139,47 @@ class Tokenizer:
         return self._results[: self._limit]
 
     @property
+    def alphabet(self) -> Alphabet:
+        """The base tokens."""
+        return self._alphabet
+
+    @property
     def byte_ids(self) -> NDArray[np.int32]:
-        """int32 [256], the id of each byte."""
-        return self._byte_ids
+        """int32 [256], the id of each byte.
+
+        Raises:
+            ConfigError: The base tokens are characters.
+        """
+        if self._alphabet.base != "bytes":
+            raise ConfigError("This tokenizer is made of characters: its bytes have no ids.")
+        return self._alphabet.id_of
 
     @property
     def special_tokens(self) -> Mapping[str, int]:
-        """Special tokens and their ids."""
-        return {}
+        """Each special token's text with its id."""
+        return dict(self._specials)
+
+    @property
+    def pattern(self) -> str:
+        """How text is split before merging: a name or a regular expression."""
+        return self._pattern
 
     @cached_property
     def tokens(self) -> Tokens:
-        """The bytes of each token by id; None where an id is not in use."""
+        """The bytes of each token by id; None where an id is not in use. A special token is its UTF-8."""
         in_use = np.zeros(self._parts.size, np.bool_)
-        in_use[self._byte_ids] = True
+        in_use[self._alphabet.ids] = True
         in_use[self.merge_results] = True
-        size = int(np.flatnonzero(in_use)[-1]) + 1
+        in_use[list(self._specials.values())] = True
+        size = int(np.max(np.flatnonzero(in_use), initial=-1)) + 1
         return Tokens(self._parts, in_use[:size])
 
     def __len__(self) -> int:
         """How many tokens there are."""
-        return BASE_SIZE + self._limit
+        return len(self._alphabet) + self._limit + len(self._specials)
 
     def parts(self, token: int) -> tuple[int, int] | None:
-        """The ids of the two tokens that a token joins; None for a byte."""
+        """The ids of the two tokens that a token joins; None for a base or special token."""
         left = int(self._parts.left[token])
         return None if left < 0 else (left, int(self._parts.right[token]))
 
@@ -126,11 +191,15 @@ class Tokenizer:
         Raises:
             ConfigError: There are not that many.
         """
+        merges = _index("The number of merges", merges)
         if not 0 <= merges <= self._limit:
             raise ConfigError(f"There is no merge {merges:,}: this tokenizer has {self._limit:,}.")
         earlier = Tokenizer.__new__(Tokenizer)
-        earlier.__dict__ |= {name: value for name, value in self.__dict__.items() if name != "tokens"}
+        # One step, as another thread may be asking for the tokens.
+        earlier.__dict__ |= self.__dict__.copy()
+        earlier.__dict__.pop("tokens", None)
         earlier._limit = merges
+        earlier._own = {}
         return earlier
 
     def compact(self) -> Tokenizer:
@@ -138,42 +207,65 @@ class Tokenizer:
         new_id = np.full(self._parts.size, -1, np.int32)
         in_use = self.tokens.ids()
         new_id[in_use] = np.arange(len(in_use), dtype=np.int32)
-        return Tokenizer(new_id[self.merges], new_id[self.merge_results], byte_ids=new_id[self._byte_ids])
+        return Tokenizer(
+            new_id[self.merges],
+            new_id[self.merge_results],
+            alphabet=self._alphabet.renumbered(new_id),
+            special_tokens={token: int(new_id[number]) for token, number in self._specials.items()},
+            pattern=self._pattern,
+            checked=True,
+        )
 
-    def encode(self, text: Text) -> list[int]:
-        """Ids of a text; of `bytes`, any bytes."""
-        return self.encode_array(text).tolist()
+    def encode(self, text: Text, allowed_special: AllowedSpecial = ()) -> list[int]:
+        """Ids of a text; of `bytes`, any bytes.
 
-    def encode_array(self, text: Text) -> NDArray[np.uint32]:
-        """Ids of a text as uint32 [tokens]."""
-        return finish(self.encode_work(text))
-
-    def encode_work(self, text: Text) -> Work[NDArray[np.uint32]]:
-        """Does what `encode_array` does, in bounded pieces.
+        Args:
+            text: The text.
+            allowed_special: Which special tokens become their id: "all", or their texts. All others are plain text.
 
         Raises:
-            ConfigError: The text is longer than 2 GB.
+            ConfigError: A special token is not known, or a character is not in the vocabulary.
         """
-        from tokstudio.core.kernels import encode as kernel
+        return self.encode_array(text, allowed_special).tolist()
 
-        data = np.frombuffer(to_utf8(text), np.uint8)
-        n = len(data)
-        if n > _LONGEST_TEXT:
-            raise ConfigError(
-                f"The text is too long: {n:,} bytes, and at most {_LONGEST_TEXT:,} can be encoded at once."
-            )
-        symbols = self._byte_ids[data]
-        following, previous, pending = (np.empty(n, np.int32) for _ in range(3))
-        heap, state = np.empty(2 * n, np.int64), np.zeros(kernel.STATE_SIZE, np.int64)
-        scratch = (symbols, following, previous, pending, heap, state)
-        ranks = self._pair_ranks()
-        pieces = 0
-        while not kernel.encode_sequence(ranks, self._limit, *scratch, _BUDGET):
-            pieces += 1
-            # A text of n bytes takes at most 3 n steps, and mostly half of that.
-            yield Progress("encoding", min(n, pieces * _BUDGET * 2 // 3), n)
-        ids = np.empty(n, np.uint32)
-        return ids[: kernel.collect(symbols, following, ids)].copy()
+    def encode_array(self, text: Text, allowed_special: AllowedSpecial = ()) -> NDArray[np.uint32]:
+        """Ids of a text as uint32 [tokens]; like `encode`."""
+        return finish(self.encode_work(text, allowed_special))
+
+    def encode_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[NDArray[np.uint32]]:
+        """Does what `encode_array` does, in bounded pieces."""
+        finder = self._finder(allowed_special)
+        raw = to_utf8(text)
+        if self._alphabet.base == "characters" and isinstance(text, bytes):
+            raw = raw.decode("utf-8", "replace").encode()
+        data = np.zeros(len(raw) + PADDING, np.uint8)
+        data[: len(raw)] = np.frombuffer(raw, np.uint8)
+        encoder = self._encoder
+        if not finder.texts:
+            ids = yield from encoder.encode_work(data, 0, len(raw))
+        else:
+            pieces = yield from finder.cut_work(data, np.array([len(raw)], np.int64))
+            numbers = [self._specials[text.decode()] for text in finder.texts]
+            ids: list[NDArray[np.uint32]] = []
+            columns = (pieces.starts.tolist(), pieces.stops.tolist(), pieces.specials.tolist())
+            for start, stop, special in zip(*columns, strict=True):
+                ids += yield from encoder.encode_work(data, start, stop)
+                if special >= 0:
+                    ids.append(np.array([numbers[special]], np.uint32))
+        return np.concatenate(ids) if ids else np.empty(0, np.uint32)
+
+    def encode_batch(
+        self, texts: Iterable[Text], padding: bool | int = False, allowed_special: AllowedSpecial = ()
+    ) -> Batch:
+        """Ids of several texts.
+
+        Args:
+            texts: The texts.
+            padding: Whether to pad all of them to the longest, with the padding token if there is one; or the id to
+                pad with.
+            allowed_special: As for `encode`.
+        """
+        return encode_texts(lambda text: self.encode(text, allowed_special), texts, padding, padding_id(self._specials))
 
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
         """Text of ids; what is not UTF-8 becomes U+FFFD unless `errors` says otherwise (see `bytes.decode`).
@@ -192,6 +284,7 @@ class Tokenizer:
         tokens = self.tokens
         made: list[bytes] = []
         for token in ids.tolist() if isinstance(ids, np.ndarray) else ids:
+            token = _index("An id", token)
             part = tokens[token] if 0 <= token < len(tokens) else None
             if part is None:
                 raise ConfigError(f"Id {token} is not in the vocabulary.")
@@ -199,42 +292,82 @@ class Tokenizer:
         return b"".join(made)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.merges, self.merge_results, self._byte_ids, self._run)
+        return _restore, (
+            self.merges,
+            self.merge_results,
+            self._alphabet,
+            self._specials,
+            self._pattern,
+            self._run,
+        )
 
-    def _pair_ranks(self) -> PairRanks:
-        """The look-up of merges, made once for all tokenizers of a run."""
-        if "ranks" not in self._shared:
-            from tokstudio.core.kernels.encode import PairRanks, fill_ranks
+    def _refuse_sparse_ids(self) -> None:
+        """Raises ConfigError where tables by id would be out of all proportion, as a damaged file may want them."""
+        ids = (*self._specials.values(), *(int(np.max(a, initial=0)) for a in (self._alphabet.ids, self._results)))
+        tokens = len(self._alphabet) + len(self._results) + len(self._specials)
+        if max(ids) > _SPARSEST * tokens + (1 << 20):
+            raise ConfigError(f"The id {max(ids):,} is far too high for {tokens:,} tokens.")
 
-            slots = 1 << max(4, (2 * len(self._merges)).bit_length())
-            none = np.full(slots, -1, np.int32)
-            table = PairRanks(np.empty(slots, np.int32), np.empty(slots, np.int32), none, self._results)
-            fill_ranks(self._merges, table)
-            self._shared["ranks"] = table
-        return self._shared["ranks"]
+    @property
+    def _encoder(self) -> Encoder:
+        """Made when first asked for; the look-up of merges is made once for all tokenizers of a run."""
+        if "encoder" not in self._own:
+            from tokstudio.core.encoder import Encoder, Merges
+
+            if "merges" not in self._shared:
+                self._shared["merges"] = Merges(self._merges, self._results)
+            self._own["encoder"] = Encoder(self._alphabet, self._shared["merges"], self._limit, self._pattern)
+        return self._own["encoder"]
+
+    def _finder(self, allowed: AllowedSpecial) -> SpecialFinder:
+        """What finds the special tokens that are allowed."""
+        chosen = frozenset(self._specials if isinstance(allowed, str) and allowed == "all" else _several(allowed))
+        for token in sorted(chosen - self._specials.keys()):
+            raise ConfigError(f'Special token "{token}" is not known.')
+        finders: dict[frozenset[str], SpecialFinder] = self._shared.setdefault("finders", {})
+        finder = finders.get(chosen)
+        if finder is None:
+            finder = SpecialFinder(token.encode() for token in chosen)
+            if len(finders) >= _MOST_FINDERS:
+                finders.clear()
+            finders[chosen] = finder
+        return finder
+
+
+def _index(name: str, value: object) -> int:
+    try:
+        return index(value)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        raise ConfigError(f"{name} must be a whole number, not {value!r}.") from None
+
+
+def _several(allowed: AllowedSpecial) -> Collection[str]:
+    if isinstance(allowed, str):
+        raise ConfigError('Name the special tokens that are allowed in a list, or say "all".')
+    return allowed
 
 
 def _restore(
-    merges: NDArray[np.int32], results: NDArray[np.int32], byte_ids: NDArray[np.int32], run: Run | None
+    merges: NDArray[np.int32],
+    results: NDArray[np.int32],
+    alphabet: Alphabet,
+    specials: Mapping[str, int],
+    pattern: str,
+    run: Run | None,
 ) -> Tokenizer:
-    return Tokenizer(merges, results, byte_ids=byte_ids, run=run)
+    return Tokenizer(
+        merges, results, alphabet=alphabet, special_tokens=specials, pattern=pattern, run=run, checked=True
+    )
 
 
-def _frozen(ids: ArrayLike) -> NDArray[np.int32]:
-    """Ids that nobody can change any more: copied, unless they are read-only already."""
-    given = np.asarray(ids)
-    if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() > _LARGEST_ID):
-        raise ConfigError(f"Ids must be whole numbers from 0 to {_LARGEST_ID:,}.")
-    array = given.astype(np.int32, order="C", copy=given.flags.writeable)
-    array.setflags(write=False)
-    return array
-
-
-def _check(merges: NDArray[np.int32], results: NDArray[np.int32], byte_ids: NDArray[np.int32]) -> None:
+def _check(
+    merges: NDArray[np.int32], results: NDArray[np.int32], alphabet: Alphabet, specials: Mapping[str, int]
+) -> None:
     """Raises ConfigError unless every merge joins tokens that exist by then and makes a new one."""
-    known = set(byte_ids.tolist())
-    if len(known) != BASE_SIZE or min(known) < 0:
-        raise ConfigError("Each of the 256 bytes needs an id of its own.")
+    known = set(alphabet.ids.tolist())
+    for token, number in specials.items():
+        if number in known or not 0 <= number <= LARGEST_ID:
+            raise ConfigError(f'The special token "{token}" has the id {number}, which is not free.')
     for number, ((left, right), result) in enumerate(zip(merges.tolist(), results.tolist(), strict=True), 1):
         for part in (left, right):
             if part not in known:
@@ -242,3 +375,6 @@ def _check(merges: NDArray[np.int32], results: NDArray[np.int32], byte_ids: NDAr
         if result in known or result < 0:
             raise ConfigError(f"Merge {number:,} makes token {result}, which exists already.")
         known.add(result)
+    ids = list(specials.values())
+    if len(set(ids)) < len(ids) or known & set(ids):
+        raise ConfigError("Two tokens share an id.")

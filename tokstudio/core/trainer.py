@@ -10,35 +10,24 @@ import platform
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.metadata import version
 from math import log
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio import __version__
-from tokstudio.core.byte_level import BYTE_ORDER
+from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError, CorpusError
-from tokstudio.core.progress import Progress
-from tokstudio.core.run import (
-    BASE_SIZE,
-    NOTHING_LEFT,
-    REACHED_SIZE,
-    STOPPED,
-    MergeBatch,
-    Run,
-    TrainedOn,
-    TrainingConfig,
-)
+from tokstudio.core.preparation import Prepared, prepare_corpus_work
+from tokstudio.core.progress import Progress, Work
+from tokstudio.core.run import NOTHING_LEFT, REACHED_SIZE, STOPPED, MergeBatch, Run, TrainedOn
 
 if TYPE_CHECKING:
-    from tokstudio.core.engine import Engine, Merges
+    from tokstudio.core.engine import Engine, Merges, Units
     from tokstudio.core.tokenizer import Tokenizer
 
-_LARGEST_CORPUS = 2_000_000_000  # places must fit into 31 bits
-_LAYOUT_BUDGET = 1 << 23
-_PIECE = 1 << 20
 _ALL = 1 << 62
 _NOT_REPEATABLE = "The run's merges do not follow from this corpus and these settings: train anew."
 
@@ -48,16 +37,10 @@ class Trainer:
 
     Between two pieces `run` and `tokenizer()` give what there is so far.
 
-    Raises:
-        CorpusError: The corpus is too large.
+    The corpus is prepared first: see `core.preparation`.
     """
 
     def __init__(self, corpus: Corpus, config: TrainingConfig) -> None:
-        if corpus.bytes + corpus.documents > _LARGEST_CORPUS:
-            raise CorpusError(
-                f"The corpus is too large: {corpus.bytes:,} bytes, "
-                f"and at most {_LARGEST_CORPUS:,} can be merged at once."
-            )
         self.corpus = corpus
         self.config = config
         self.ended: str | None = None
@@ -66,8 +49,10 @@ class Trainer:
         self._made = 0
         self._to_repeat: Run | None = None
         self._engine: Engine | None = None
-        self._layout = _Layout(corpus)
-        self._tokens_before = corpus.bytes
+        self._preparing: Work[tuple[Prepared, Units]] | None = prepare_corpus_work(corpus, config)
+        self._prepared: Prepared | None = None
+        self._preparation = Progress("reading", 0, corpus.bytes)
+        self._failure: Exception | None = None
 
     @classmethod
     def resume(cls, corpus: Corpus, run: Run, config: TrainingConfig) -> Trainer:
@@ -84,8 +69,9 @@ class Trainer:
         limits = {"vocabulary_size": config.vocabulary_size, "min_frequency": config.min_frequency}
         if replace(run.config, **limits) != config:
             raise ConfigError("Only the limits may differ when a run goes on: train anew for other settings.")
-        if config.max_merges is not None and config.max_merges < len(run):
-            raise ConfigError(f"Vocabulary size must be at least {BASE_SIZE + len(run):,}: the run has that many.")
+        limit = config.max_merges(run.base_size)
+        if limit is not None and limit < len(run):
+            raise ConfigError(f"Vocabulary size must be at least {run.vocabulary_size:,}: the run has that many.")
         if config.min_frequency is not None and len(run) and int(run.counts[-1]) < config.min_frequency:
             raise ConfigError(f"Minimum frequency must be at most {int(run.counts[-1]):,}: the run went down to that.")
         trainer = cls(corpus, config)
@@ -104,14 +90,14 @@ class Trainer:
         return self._made
 
     @property
-    def base_counts(self) -> NDArray[np.int64] | None:
-        """int64 [256], how often each byte stands in the corpus; None until all of it is read."""
-        return None if self._engine is None and self.ended is None else self._layout.base_counts()
+    def prepared(self) -> Prepared | None:
+        """The corpus as it is merged, its symbols aside; None until all of it is laid out."""
+        return self._prepared
 
     @property
     def tokens_before(self) -> int:
-        """Tokens in the corpus before the first merge."""
-        return self._tokens_before
+        """Tokens in the corpus before the first merge, unknown ones included; 0 until it is laid out."""
+        return self._prepared.tokens if self._prepared else 0
 
     def advance(self, merges: int | None = None) -> MergeBatch:
         """Does one bounded piece of work (some 10 to 50 ms) and makes at most so many merges.
@@ -125,12 +111,17 @@ class Trainer:
         """
         if merges is not None and merges < 1:
             raise ConfigError(f"At least one merge must be asked for, not {merges}.")
+        if self._failure is not None:
+            raise self._failure
         started = time.perf_counter()
         try:
-            made = None if self.ended else self._advance(merges)
+            batch = self._batch(None if self.ended else self._advance(merges))
+        except Exception as failure:
+            self._failure = failure
+            self._release()
+            raise
         finally:
             self._seconds += time.perf_counter() - started
-        batch = self._batch(made)
         if len(batch):
             self._batches.append(batch)
         return batch
@@ -146,7 +137,7 @@ class Trainer:
         if self.ended is not None:
             return Progress("merging", 1000, 1000)
         if self._engine is None:
-            return Progress("reading", self._layout.done, self.corpus.bytes)
+            return self._preparation
         if self._made == 0 and (share := self._engine.founding) is not None:
             return Progress("counting", int(1000 * share), 1000)
         if self._to_repeat is not None:
@@ -155,7 +146,10 @@ class Trainer:
 
     @property
     def run(self) -> Run:
-        """The run so far; "stopped" where it has not ended."""
+        """The run so far; "stopped" where it has not ended. Before the corpus is laid out it has no tokens at all."""
+        prepared = self._prepared
+        alphabet = self.config.alphabet if prepared is None else prepared.alphabet
+        base_size = self.config.base_size or len(self.config.leading_specials)
         earlier = self._batches
         left = np.concatenate([b.left for b in earlier]) if earlier else np.empty(0, np.int32)
         right = np.concatenate([b.right for b in earlier]) if earlier else np.empty(0, np.int32)
@@ -163,12 +157,18 @@ class Trainer:
             config=self.config,
             merges=np.stack([left, right], axis=1),
             counts=np.concatenate([b.count for b in earlier]) if earlier else np.empty(0, np.int64),
-            tokens_before=self._tokens_before,
+            tokens_before=self.tokens_before,
             tokens_after=np.concatenate([b.tokens_after for b in earlier]) if earlier else np.empty(0, np.int64),
             ended=self.ended or STOPPED,
-            corpus=TrainedOn(self.corpus.bytes, self.corpus.documents, self.corpus.sha256),
-            base_counts=self._layout.base_counts(),
-            versions={"tokstudio": __version__, "python": platform.python_version(), "numpy": np.__version__},
+            corpus=TrainedOn(prepared.bytes if prepared else 0, self.corpus.documents, self.corpus.sha256),
+            alphabet=alphabet,
+            base_counts=np.zeros(base_size, np.int64) if prepared is None else prepared.base_counts,
+            versions={
+                "tokstudio": __version__,
+                "python": platform.python_version(),
+                "numpy": np.__version__,
+                "regex": version("regex"),
+            },
             seconds=self._seconds,
         )
 
@@ -179,12 +179,12 @@ class Trainer:
         return Tokenizer.from_run(self.run)
 
     def _advance(self, merges: int | None) -> Merges | None:
-        limit = self.config.max_merges
+        if self._engine is None:
+            self._prepare()
+            return None
+        limit = self.config.max_merges(self._base_size)
         if limit is not None and self._made >= limit:
             self._end(REACHED_SIZE)
-            return None
-        if self._engine is None:
-            self._begin()
             return None
         allowed = _ALL if merges is None else merges
         if self._to_repeat is not None:
@@ -200,17 +200,25 @@ class Trainer:
             self._end(REACHED_SIZE)
         return made
 
-    def _begin(self) -> None:
-        """Lays the corpus out; the engine begins when all of it is there."""
-        from tokstudio.core.engine import Engine, Units
+    @property
+    def _base_size(self) -> int:
+        assert self._prepared is not None
+        return len(self._prepared.base_counts)
 
-        if not self._layout.advance():
-            return
-        tie_order = np.array(BYTE_ORDER if self.config.tie_break == "huggingface" else range(BASE_SIZE), np.int32)
-        units = Units(self._layout.symbols, np.empty(0, np.int64), np.ones(BASE_SIZE, np.int64), tie_order)
-        # The size alone lets merging go on to pairs that occur once.
-        floor = self.config.min_frequency or 1
-        self._engine = Engine(units, self.config.tie_break, floor, self.config.max_token_bytes)
+    def _prepare(self) -> None:
+        """Does one piece of what comes before merging."""
+        from tokstudio.core.engine import Engine
+
+        assert self._preparing is not None
+        try:
+            self._preparation = next(self._preparing)
+        except StopIteration as end:
+            self._preparing = None
+            prepared, units = end.value
+            self._prepared = prepared
+            # The size alone lets merging go on to pairs that occur once.
+            floor = self.config.min_frequency or 1
+            self._engine = Engine(units, self.config.tie_break, floor, self.config.max_token_bytes)
 
     def _batch(self, made: Merges | None) -> MergeBatch:
         """What the caller sees of some merges: those of a resumed run are checked and kept back."""
@@ -219,7 +227,8 @@ class Trainer:
             return MergeBatch(self._made + 1, none32, none32, none64, none64)
         first = self._made + 1
         self._made += len(made.left)
-        batch = MergeBatch(first, made.left, made.right, made.count, made.tokens_after)
+        assert self._prepared is not None
+        batch = MergeBatch(first, made.left, made.right, made.count, made.tokens_after + self._prepared.unknown)
         for array in (batch.left, batch.right, batch.count, batch.tokens_after):
             array.setflags(write=False)
         if self._to_repeat is None or not len(batch):
@@ -229,7 +238,7 @@ class Trainer:
             np.array_equal(run.merges[here, 0], made.left)
             and np.array_equal(run.merges[here, 1], made.right)
             and np.array_equal(run.counts[here], made.count)
-            and np.array_equal(run.tokens_after[here], made.tokens_after)
+            and np.array_equal(run.tokens_after[here], batch.tokens_after)
         )
         if not same:
             raise CorpusError(_NOT_REPEATABLE)
@@ -247,61 +256,25 @@ class Trainer:
 
     def _end(self, words: str) -> None:
         self.ended = words
+        self._release()
+
+    def _release(self) -> None:
+        """Lets go of the memory that only merging needs."""
         self._engine = None
-        self._layout.release()
+        if self._preparing is not None:
+            self._preparing.close()
+            self._preparing = None
 
     def _merged_share(self) -> float:
         """How far merging is, by the limit that is nearer: by merges, or by the logarithm of the count."""
         shares = [0.0]
-        if limit := self.config.max_merges:
+        if limit := self.config.max_merges(self._base_size):
             shares.append(self._made / limit)
         if (least := self.config.min_frequency) and self._batches:
             first, last = int(self._batches[0].count[0]), int(self._batches[-1].count[-1])
             if first > least:
                 shares.append(log(first / last) / log(first / least))
         return min(1.0, max(shares))
-
-
-class _Layout:
-    """Turns a corpus into symbols, a bounded piece at a time."""
-
-    def __init__(self, corpus: Corpus) -> None:
-        self._sources = list(corpus.sources)
-        self._counts = np.zeros(BASE_SIZE, np.int64)
-        self._position = np.array([0, 0, 1], np.int64)
-        self._size = 1 + corpus.bytes + corpus.documents
-        self.symbols = np.empty(0, np.int32)
-        self.done = 0
-
-    def advance(self) -> bool:
-        """Does one piece; True when all symbols are there."""
-        from tokstudio.core.kernels.layout import lay_out_bytes
-
-        if len(self.symbols) == 0:
-            self.symbols = np.empty(self._size, np.int32)
-            self.symbols[0] = -1
-        if self._sources:
-            source, position = self._sources[0], self._position
-            before = int(position[0])
-            lay_out_bytes(source.data, source.ends, position, self.symbols, self._counts, _LAYOUT_BUDGET)
-            self.done += int(position[0]) - before
-            if position[1] == len(source.ends):
-                self._sources.pop(0)
-                position[0] = position[1] = 0
-        return not self._sources
-
-    def base_counts(self) -> NDArray[np.int64]:
-        """int64 [256], how often each byte stands in the corpus, in what is not laid out yet as well."""
-        counts, at = self._counts.copy(), int(self._position[0])
-        for source in self._sources:
-            for start in range(at, source.bytes, _PIECE):
-                counts += np.bincount(source.data[start : start + _PIECE], minlength=BASE_SIZE)
-            at = 0
-        return counts
-
-    def release(self) -> None:
-        """Lets go of the memory."""
-        self.symbols = np.empty(0, np.int32)
 
 
 def train(corpus: Corpus, config: TrainingConfig) -> Tokenizer:

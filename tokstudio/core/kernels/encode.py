@@ -1,15 +1,17 @@
-"""Encoding: applies merges lowest rank first, leftmost first among equals, in O(n log n), in bounded calls.
+"""Encoding: applies merges lowest rank first, leftmost first among equals, in bounded calls.
 
-The text is a doubly linked list of tokens. A heap of (rank, place) holds every pair that a merge could join; an entry
-that is out of date by the time it is taken is passed over.
+A long sequence is a doubly linked list of tokens with a heap of (rank, place) that holds every pair a merge could join:
+O(n log n); an entry that is out of date by the time it is taken is passed over. A short word is searched anew for its
+lowest rank after each merge, which is faster there.
+
+Pairs are looked up in one array (`pairs`, int64 [2 s], s a power of two): at 2 k the pair, left << 32 | right, or -1
+for a free slot; at 2 k + 1 its rank << 32 | the id that the merge makes.
 """
 
 # SPDX-License-Identifier: MIT
 # numpy's stubs cannot tell an element from an array where the index came out of an array itself.
-# pyright: reportArgumentType=false, reportReturnType=false
+# pyright: reportArgumentType=false, reportReturnType=false, reportAssignmentType=false
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -17,66 +19,62 @@ from numpy.typing import NDArray
 
 from tokstudio.core.kernels.tables import Int32, Int64
 
+Bytes = NDArray[np.uint8]
+
 _NONE = -1
 _MIX = np.uint64(0x9E3779B97F4A7C15)
+_LOW = 0xFFFFFFFF
 
 # Places in the state of an encoding (int64).
 STARTED, HEAP_SIZE, STATE_SIZE = 0, 1, 2
 
+# Base tokens that a word may have to be encoded as a short one.
+SHORT = 48
 
-class PairRanks(NamedTuple):
-    """A hash table from pair to rank: open addressing, a power of two of slots, -1 in `ranks` for an empty one.
-
-    `results` is indexed by rank and gives the id that the merge makes.
-    """
-
-    lefts: Int32
-    rights: Int32
-    ranks: Int32
-    results: Int32
+# What `encode_words` came back for.
+DONE, NEED_ROOM, TOO_LONG, UNKNOWN = range(4)
 
 
-@njit(nogil=True, cache=True)
-def _slot(left: int, right: int, mask: int) -> int:
-    mixed = ((np.uint64(left) << np.uint64(32)) | np.uint64(right)) * _MIX
-    return np.int64(mixed >> np.uint64(32)) & mask
+@njit(nogil=True, cache=True, inline="always")
+def slot_of(pair: int, mask: int) -> int:
+    """Where to begin looking for a pair in a table of `mask` + 1 slots."""
+    return np.int64((np.uint64(pair) * _MIX) >> np.uint64(32)) & mask
 
 
-@njit(nogil=True, cache=True)
-def fill_ranks(merges: Int32, table: PairRanks) -> None:
-    """Enters the rows of `merges` (int32 [n, 2]) under their rank; of a pair that stands twice, the first counts."""
-    mask = len(table.ranks) - 1
-    for rank in range(len(merges)):
-        left, right = merges[rank, 0], merges[rank, 1]
-        slot = _slot(left, right, mask)
-        while table.ranks[slot] != _NONE and (table.lefts[slot] != left or table.rights[slot] != right):
-            slot = (slot + 1) & mask
-        if table.ranks[slot] == _NONE:
-            table.lefts[slot], table.rights[slot], table.ranks[slot] = left, right, rank
-
-
-@njit(nogil=True, cache=True)
-def _rank(lefts: Int32, rights: Int32, ranks: Int32, left: int, right: int, limit: int) -> int:
-    """The rank of a pair, or -1 where no merge below `limit` joins it."""
-    mask = len(ranks) - 1
-    slot = _slot(left, right, mask)
-    while True:
-        rank = ranks[slot]
-        if rank == _NONE:
-            return _NONE
-        if lefts[slot] == left and rights[slot] == right:
-            return rank if rank < limit else _NONE
+@njit(nogil=True, cache=True, inline="always")
+def _find(pairs: Int64, left: int, right: int, limit: int) -> int:
+    """The rank << 32 | result of a pair, or -1 where no merge below rank `limit` joins it."""
+    pair = (np.int64(left) << 32) | right
+    mask = (pairs.size >> 1) - 1
+    slot = slot_of(pair, mask)
+    while pairs[2 * slot] != pair and pairs[2 * slot] != _NONE:
         slot = (slot + 1) & mask
+    found = pairs[2 * slot + 1]
+    return found if pairs[2 * slot] == pair and (found >> 32) < limit else _NONE
+
+
+@njit(nogil=True, cache=True)
+def fill_pairs(merges: Int32, results: Int32, pairs: Int64) -> None:
+    """Enters the rows of `merges` (int32 [n, 2]) under their rank; of a pair that stands twice, the first counts."""
+    mask = (pairs.size >> 1) - 1
+    for rank in range(len(merges)):
+        pair = (np.int64(merges[rank, 0]) << 32) | merges[rank, 1]
+        slot = slot_of(pair, mask)
+        while pairs[2 * slot] != pair and pairs[2 * slot] != _NONE:
+            slot = (slot + 1) & mask
+        if pairs[2 * slot] == _NONE:
+            pairs[2 * slot] = pair
+            pairs[2 * slot + 1] = (np.int64(rank) << 32) | results[rank]
 
 
 @njit(nogil=True, cache=True)
 def encode_sequence(
-    table: PairRanks,
+    pairs: Int64,
     limit: int,
     symbols: Int32,
     following: Int32,
     previous: Int32,
-    pending: Int32,
+    pending: Int64,
     heap: Int64,
     state: Int64,
     budget: int,
@@ -84,12 +82,12 @@ def encode_sequence(
     """Encodes one sequence with the merges below rank `limit`, for about `budget` steps a call.
 
     Args:
-        table: The merges.
+        pairs: The merges; see the module's head.
         limit: How many of them count.
         symbols: int32 [n], base tokens; afterwards the tokens, at the places that `following` leads through from 0.
         following: int32 [n], scratch; afterwards the place of the next token, n after the last.
         previous: int32 [n], scratch.
-        pending: int32 [n], scratch: the rank of the pair that begins at each place, -1 for none.
+        pending: int64 [n], scratch: what `pairs` says of the pair that begins at each place, -1 for none.
         heap: int64 [2 n], scratch: rank << 32 | place.
         state: int64 [STATE_SIZE], zeros at first.
         budget: Steps.
@@ -97,7 +95,6 @@ def encode_sequence(
     Returns:
         Whether the sequence is encoded.
     """
-    lefts, rights, ranks, results = table.lefts, table.rights, table.ranks, table.results
     n = len(symbols)
     if state[STARTED] < n:
         end = min(n, state[STARTED] + budget)
@@ -105,10 +102,10 @@ def encode_sequence(
         for i in range(state[STARTED], end):
             following[i], previous[i], pending[i] = i + 1, i - 1, _NONE
             if i + 1 < n:
-                rank = _rank(lefts, rights, ranks, symbols[i], symbols[i + 1], limit)
-                pending[i] = rank
-                if rank != _NONE:
-                    heap[size] = (np.int64(rank) << 32) | i
+                found = _find(pairs, symbols[i], symbols[i + 1], limit)
+                pending[i] = found
+                if found != _NONE:
+                    heap[size] = (found & ~_LOW) | i
                     size += 1
         state[HEAP_SIZE] = size
         state[STARTED] = end
@@ -143,42 +140,35 @@ def encode_sequence(
             at, child = child, 2 * child + 1
         heap[at] = entry
 
-        rank, place = top >> 32, top & 0xFFFFFFFF
-        if pending[place] != rank:
+        place = top & _LOW
+        if pending[place] >> 32 != top >> 32:
             continue
         gone = following[place]
         after = following[gone]
-        symbols[place] = results[rank]
+        symbols[place] = pending[place] & _LOW
         following[place] = after
         pending[gone] = pending[place] = _NONE
         if after < n:
             previous[after] = place
-            new = _rank(lefts, rights, ranks, symbols[place], symbols[after], limit)
-            if new != _NONE:
-                pending[place] = new
-                size = _push(heap, size, (np.int64(new) << 32) | place)
-        before = previous[place]
-        if before >= 0:
-            new = _rank(lefts, rights, ranks, symbols[before], symbols[place], limit)
-            if new != pending[before]:
-                pending[before] = new
-                if new != _NONE:
-                    size = _push(heap, size, (np.int64(new) << 32) | before)
+        # The pair that begins here, then the one that ends here.
+        for begin, end in ((place, np.int64(after)), (np.int64(previous[place]), place)):
+            if begin < 0 or end >= n:
+                continue
+            found = _find(pairs, symbols[begin], symbols[end], limit)
+            if found != pending[begin]:
+                pending[begin] = found
+                if found != _NONE:
+                    entry, at = (found & ~_LOW) | begin, size
+                    size += 1
+                    while at > 0:
+                        parent = (at - 1) >> 1
+                        if heap[parent] <= entry:
+                            break
+                        heap[at] = heap[parent]
+                        at = parent
+                    heap[at] = entry
     state[HEAP_SIZE] = size
     return size == 0
-
-
-@njit(nogil=True, cache=True)
-def _push(heap: Int64, size: int, entry: int) -> int:
-    at = size
-    while at > 0:
-        parent = (at - 1) >> 1
-        if heap[parent] <= entry:
-            break
-        heap[at] = heap[parent]
-        at = parent
-    heap[at] = entry
-    return size + 1
 
 
 @njit(nogil=True, cache=True)
@@ -190,3 +180,96 @@ def collect(symbols: Int32, following: Int32, ids: NDArray[np.uint32]) -> int:
         found += 1
         place = following[place]
     return found
+
+
+@njit(nogil=True, cache=True)
+def encode_words(
+    words: Bytes,
+    offsets: Int64,
+    first: int,
+    unit_ids: Int32,
+    unknown: int,
+    pairs: Int64,
+    limit: int,
+    ids: NDArray[np.uint32],
+    id_offsets: Int64,
+) -> tuple[int, int]:
+    """Encodes the words from number `first` on.
+
+    Args:
+        words: uint8, the words one after another.
+        offsets: int64 [n + 1], where each begins, and the end of the last.
+        first: The first one to encode.
+        unit_ids: int32 [256] for bytes or [0x110000] for characters: their ids, -1 for none.
+        unknown: The id for a character that has none; -1 to come back for it.
+        pairs: The merges; see the module's head.
+        limit: How many of them count.
+        ids: uint32, written: the tokens of all words.
+        id_offsets: int64 [n + 1], written: where the tokens of each word begin, and the end of the last.
+
+    Returns:
+        Why it came back, and at which word.
+    """
+    symbols, found = np.empty(SHORT, np.int64), np.empty(SHORT, np.int64)
+    in_bytes = unit_ids.size == 256
+    for word in range(first, offsets.size - 1):
+        at, end, to = offsets[word], offsets[word + 1], id_offsets[word]
+        if to + end - at > ids.size:
+            return NEED_ROOM, word
+        n = 0
+        while at < end:
+            if n == SHORT:
+                return TOO_LONG, word
+            point = np.int64(words[at])
+            size = 1
+            if not in_bytes and point >= 0x80:
+                size = 2 if point < 0xE0 else 3 if point < 0xF0 else 4
+                point &= 0x7F >> size
+                for k in range(at + 1, at + size):
+                    point = (point << 6) | (words[k] & 0x3F)
+            symbol = np.int64(unit_ids[point])
+            if symbol < 0:
+                if unknown < 0:
+                    return UNKNOWN, word
+                symbol = unknown
+            symbols[n] = symbol
+            n += 1
+            at += size
+        # The pairs whose rank is not known yet.
+        begin, stop = 0, n - 1
+        while n > 1:
+            for i in range(begin, stop):
+                found[i] = _find(pairs, symbols[i], symbols[i + 1], limit)
+            best, where = np.int64(0x7FFFFFFFFFFFFFFF), -1
+            for i in range(n - 1):
+                if found[i] != _NONE and found[i] < best:
+                    best, where = found[i], i
+            if where < 0:
+                break
+            symbols[where] = best & _LOW
+            n -= 1
+            for i in range(where + 1, n):
+                symbols[i] = symbols[i + 1]
+                found[i - 1] = found[i]
+            begin, stop = max(0, where - 1), min(n - 1, where + 1)
+        for i in range(n):
+            ids[to + i] = symbols[i]
+        id_offsets[word + 1] = to + n
+    return DONE, offsets.size - 1
+
+
+@njit(nogil=True, cache=True)
+def emit(numbers: Int32, ids: NDArray[np.uint32], id_offsets: Int64, out: NDArray[np.uint32]) -> int:
+    """Writes the tokens of some words, given by number, to `out`.
+
+    Returns:
+        How many tokens those are; where there is no room for all, how many there would be, and `out` is incomplete.
+    """
+    total = 0
+    for number in numbers:
+        start, end = id_offsets[number], id_offsets[number + 1]
+        if total + end - start <= out.size:
+            for k in range(start, end):
+                out[total + k - start] = ids[k]
+        total += end - start
+    return total

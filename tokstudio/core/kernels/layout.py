@@ -1,8 +1,8 @@
-"""Lays documents out as symbols with a separator after each, and counts the base tokens on the way."""
+"""Lays sequences out as symbols with a separator after each, and counts the base tokens on the way."""
 
 # SPDX-License-Identifier: MIT
 # numpy's stubs cannot tell an element from an array where the index came out of an array itself.
-# pyright: reportAssignmentType=false
+# pyright: reportAssignmentType=false, reportArgumentType=false
 from __future__ import annotations
 
 import numpy as np
@@ -11,31 +11,151 @@ from numpy.typing import NDArray
 
 from tokstudio.core.kernels.tables import Int32, Int64
 
+Bytes = NDArray[np.uint8]
+
+# Places in the state of a layout (int64).
+AT, SEQUENCE, SYMBOL, NEXT_ID, UNKNOWN, STRANGE, STATE_SIZE = range(7)
+
 
 @njit(nogil=True, cache=True)
 def lay_out_bytes(
-    data: NDArray[np.uint8], ends: Int64, position: Int64, symbols: Int32, counts: Int64, budget: int
+    data: Bytes,
+    starts: Int64,
+    stops: Int64,
+    counts: Int64,
+    state: Int64,
+    first_id: int,
+    symbols: Int32,
+    weights: Int64,
+    base_counts: Int64,
+    budget: int,
 ) -> None:
-    """Lays out about `budget` bytes of `data` (documents end at `ends`), going on from `position`.
+    """Lays out about `budget` bytes of some sequences, going on from `state`.
 
-    `position` holds the next byte, the next document and the next symbol; it is moved on.
+    Args:
+        data: uint8, the sequences.
+        starts: int64 [n], where each begins.
+        stops: int64 [n], where each ends.
+        counts: int64 [n], how often each occurs; [0] for once each.
+        state: int64 [STATE_SIZE]: the next byte (if above the start of its sequence), sequence and symbol.
+        first_id: The id of byte 0.
+        symbols: int32, written.
+        weights: int64, written: the count of each symbol's sequence; [0] where all are 1.
+        base_counts: int64, added to, by id.
+        budget: Bytes.
     """
-    at, document, to = position
-    stop = min(len(data), at + budget)
-    while document < len(ends) and budget > 0:
-        end = min(ends[document], stop)
+    at, sequence, to = state[AT], state[SEQUENCE], state[SYMBOL]
+    weight = 1
+    while sequence < starts.size and budget > 0:
+        at = max(at, starts[sequence])
+        end = min(stops[sequence], at + budget)
+        if counts.size > 0:
+            weight = counts[sequence]
+        if weights.size > 0:
+            weights[to : to + end - at + 1] = weight
         for i in range(at, end):
-            symbols[to] = data[i]
-            counts[data[i]] += 1
+            symbol = first_id + data[i]
+            symbols[to] = symbol
+            base_counts[symbol] += weight
             to += 1
         budget -= end - at + 1
         at = end
-        if end < ends[document]:
+        if end < stops[sequence]:
             break
         symbols[to] = -1
         to += 1
-        document += 1
-    position[0], position[1], position[2] = at, document, to
+        sequence += 1
+        at = 0
+    state[AT], state[SEQUENCE], state[SYMBOL] = at, sequence, to
+
+
+@njit(nogil=True, cache=True)
+def lay_out_characters(
+    data: Bytes,
+    starts: Int64,
+    stops: Int64,
+    counts: Int64,
+    state: Int64,
+    ids: Int32,
+    growing: bool,
+    symbols: Int32,
+    weights: Int64,
+    base_counts: Int64,
+    budget: int,
+) -> None:
+    """Lays out about `budget` bytes of valid UTF-8 as characters, going on from `state`.
+
+    A character without an id takes the next one (`state[NEXT_ID]`) while the alphabet is growing. Else it becomes a
+    separator, as unknown tokens take part in no merge: `state[UNKNOWN]` counts them, and `state[STRANGE]` keeps the
+    place of the first one (+ 1).
+
+    Args:
+        data: uint8, the sequences.
+        starts: int64 [n], where each begins.
+        stops: int64 [n], where each ends.
+        counts: int64 [n], how often each occurs; [0] for once each.
+        state: int64 [STATE_SIZE].
+        ids: int32 [0x110000], the id of each code point, -1 for none; written while growing.
+        growing: Whether new characters get an id.
+        symbols: int32, written.
+        weights: int64, written: the count of each symbol's sequence; [0] where all are 1.
+        base_counts: int64, added to, by id.
+        budget: Bytes.
+    """
+    at, sequence, to = state[AT], state[SEQUENCE], state[SYMBOL]
+    weight = 1
+    while sequence < starts.size and budget > 0:
+        at = max(at, starts[sequence])
+        stop = stops[sequence]
+        end = min(stop, at + budget)
+        if counts.size > 0:
+            weight = counts[sequence]
+        budget -= end - at + 1
+        while at < end:
+            place = at
+            lead = data[at]
+            if lead < 0x80:
+                point = np.int64(lead)
+                at += 1
+            elif lead < 0xE0:
+                point = (np.int64(lead & 0x1F) << 6) | (data[at + 1] & 0x3F)
+                at += 2
+            elif lead < 0xF0:
+                point = (np.int64(lead & 0x0F) << 12) | (np.int64(data[at + 1] & 0x3F) << 6) | (data[at + 2] & 0x3F)
+                at += 3
+            else:
+                point = (
+                    (np.int64(lead & 0x07) << 18)
+                    | (np.int64(data[at + 1] & 0x3F) << 12)
+                    | (np.int64(data[at + 2] & 0x3F) << 6)
+                    | (data[at + 3] & 0x3F)
+                )
+                at += 4
+            symbol = ids[point]
+            if symbol < 0:
+                if growing:
+                    symbol = state[NEXT_ID]
+                    ids[point] = symbol
+                    state[NEXT_ID] += 1
+                else:
+                    if state[UNKNOWN] == 0:
+                        state[STRANGE] = place + 1
+                    state[UNKNOWN] += weight
+            if symbol >= 0:
+                base_counts[symbol] += weight
+            symbols[to] = symbol
+            if weights.size > 0:
+                weights[to] = weight
+            to += 1
+        if at < stop:
+            break
+        symbols[to] = -1
+        if weights.size > 0:
+            weights[to] = weight
+        to += 1
+        sequence += 1
+        at = 0
+    state[AT], state[SEQUENCE], state[SYMBOL] = at, sequence, to
 
 
 @njit(nogil=True, cache=True)

@@ -1,0 +1,81 @@
+"""Holding a share of the corpus out of training."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from math import floor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from texts import patient
+
+from tokstudio.core.config import TrainingConfig
+from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.errors import CorpusError
+from tokstudio.core.holdout import hold_out_work
+from tokstudio.core.progress import finish
+from tokstudio.core.trainer import Trainer, train
+
+
+def texts_of(source: Source) -> list[bytes]:
+    starts = [0, *source.ends.tolist()]
+    return [source.data[start:end].tobytes() for start, end in zip(starts, source.ends.tolist(), strict=False)]
+
+
+def held(texts, share):
+    parts = finish(hold_out_work([Source.from_texts(texts)], share))
+    return [[text for source in part for text in texts_of(source)] for part in parts]
+
+
+@given(st.lists(st.text("ab\n", min_size=1, max_size=9), min_size=25, max_size=60), st.floats(0, 0.99))
+def test_small_documents_are_the_blocks(texts, share):
+    trained_on, held_out = held(texts, share)
+    blocks = [text.encode() for text in texts]
+    chosen = [floor((i + 1) * share) > floor(i * share) for i in range(len(blocks))]
+    assert held_out == [block for block, out in zip(blocks, chosen, strict=True) if out]
+    assert trained_on == [block for block, out in zip(blocks, chosen, strict=True) if not out]
+
+
+@patient
+@given(st.lists(st.integers(0, 40), min_size=20, max_size=80), st.sampled_from([0.1, 0.25, 0.5]))
+def test_a_document_is_cut_at_lines_and_nothing_is_lost(lengths, share):
+    lines = [bytes([97 + i % 26]) * length + b"\n" for i, length in enumerate(lengths)]
+    trained_on, held_out = held([b"".join(lines)], share)
+    assert all(block.endswith(b"\n") for block in trained_on + held_out)
+    assert sorted(b"".join(trained_on + held_out).split(b"\n")) == sorted(b"".join(lines).split(b"\n"))
+    blocks = len(trained_on) + len(held_out)
+    assert blocks >= 20
+    assert len(held_out) == floor(blocks * share)
+
+
+def test_blocks_are_of_64_kib_at_most():
+    trained_on, held_out = held([b"some words of a line\n" * 200_000], 0.1)
+    assert max(map(len, trained_on + held_out)) <= 1 << 16
+    assert min(map(len, (trained_on + held_out)[:-1])) > 0
+
+
+def test_fewer_than_twenty_lines_are_refused():
+    with pytest.raises(CorpusError, match="The corpus has 2 lines, and holding out a share needs at least 20"):
+        train(Corpus.from_text("one\ntwo"), TrainingConfig(vocabulary_size=300, held_out=0.1))
+
+
+def test_given_counts_cannot_be_held_out():
+    with pytest.raises(CorpusError, match="Word counts have no lines"):
+        train(Corpus.from_counts({"a": 2}), TrainingConfig(vocabulary_size=300, held_out=0.1))
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_training_sees_nothing_of_what_is_held_out(pattern):
+    lines = [f"line {n} of {n * 7 % 5}\n" for n in range(40)]
+    corpus = Corpus.from_text("".join(lines))
+    trainer = Trainer(corpus, TrainingConfig(vocabulary_size=300, held_out=0.25, pattern=pattern))
+    for _ in trainer:
+        pass
+    trained_on, held_out = finish(hold_out_work(corpus.sources, 0.25))
+    by_hand = train(Corpus(trained_on), TrainingConfig(vocabulary_size=300, pattern=pattern)).run
+    assert trainer.run.merges.tolist() == by_hand.merges.tolist()
+    assert trainer.run.tokens_after.tolist() == by_hand.tokens_after.tolist()
+    assert trainer.run.corpus.bytes == by_hand.corpus.bytes
+    assert trainer.run.corpus.sha256 == corpus.sha256
+    assert [texts_of(source) for source in trainer.prepared.held_out] == [texts_of(source) for source in held_out]

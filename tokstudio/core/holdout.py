@@ -1,0 +1,110 @@
+"""Sets a share of a corpus aside: blocks of whole lines, evenly spread."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.corpus import Source, document_ends
+from tokstudio.core.errors import CorpusError
+from tokstudio.core.progress import Progress, Work
+
+LEAST_BLOCKS = 20
+
+_LARGEST_BLOCK = 1 << 16
+_PIECE = 1 << 20
+
+
+def hold_out_work(sources: Sequence[Source], share: float) -> Work[tuple[tuple[Source, ...], tuple[Source, ...]]]:
+    """Splits sources into what is trained on and what is held out.
+
+    The text is taken as blocks of whole lines of at most 64 KiB, at least 20 of them; a document that is shorter is one
+    block. Block i is held out when floor((i + 1) * share) > floor(i * share). Each block becomes a document.
+
+    Args:
+        sources: The corpus.
+        share: From 0 to below 1.
+
+    Returns:
+        The sources to train on, and those held out; one of each for every source.
+
+    Raises:
+        CorpusError: There are fewer than 20 lines, or counts are given instead of text.
+    """
+    if any(source.counts is not None for source in sources):
+        raise CorpusError("Word counts have no lines, so nothing can be held out of them: set the held-out share to 0.")
+    blocks: list[NDArray[np.int64]] = []
+    for largest in (_LARGEST_BLOCK, sum(source.bytes for source in sources) // LEAST_BLOCKS, 1):
+        blocks = yield from _blocks_work(sources, max(1, min(_LARGEST_BLOCK, largest)))
+        if sum(map(len, blocks)) >= LEAST_BLOCKS:
+            break
+    lines = sum(map(len, blocks))
+    if lines < LEAST_BLOCKS:
+        raise CorpusError(
+            f"The corpus has {lines} line{'' if lines == 1 else 's'}, and holding out a share needs at least "
+            f"{LEAST_BLOCKS}: set the held-out share to 0."
+        )
+    numbers = np.arange(lines + 1)
+    is_held = np.diff(np.floor(numbers * share)) > 0
+    trained_on: list[Source] = []
+    held: list[Source] = []
+    first = 0
+    for source, ends in zip(sources, blocks, strict=True):
+        here = is_held[first : first + len(ends)]
+        first += len(ends)
+        trained_on.append((yield from _chosen_work(source, ends, ~here)))
+        held.append((yield from _chosen_work(source, ends, here)))
+    return tuple(trained_on), tuple(held)
+
+
+def _blocks_work(sources: Sequence[Source], largest: int) -> Work[list[NDArray[np.int64]]]:
+    """Where each block of each source ends; none is empty."""
+    blocks: list[NDArray[np.int64]] = []
+    for source in sources:
+        lengths = np.diff(source.ends, prepend=0)
+        ends = source.ends[lengths > 0]
+        long = np.flatnonzero(lengths > largest)
+        if len(long):
+            lines = yield from document_ends(source.data, "line")
+            inner: list[int] = []
+            for document in long.tolist():
+                end = int(source.ends[document])
+                inner += _borders(lines, end - int(lengths[document]), end, largest)
+                yield Progress("splitting", end, source.bytes)
+            ends = np.union1d(ends, np.array(inner, np.int64))
+        blocks.append(ends)
+    return blocks
+
+
+def _borders(lines: NDArray[np.int64], start: int, end: int, largest: int) -> list[int]:
+    """Where to cut one document: behind the last line that still fits, or behind one that is too long."""
+    borders: list[int] = []
+    while end - start > largest:
+        fits = int(np.searchsorted(lines, start + largest, side="right")) - 1
+        at = fits if fits >= 0 and lines[fits] > start else fits + 1
+        if at >= len(lines) or lines[at] >= end:
+            break
+        start = int(lines[at])
+        borders.append(start)
+    return borders
+
+
+def _chosen_work(source: Source, ends: NDArray[np.int64], chosen: NDArray[np.bool_]) -> Work[Source]:
+    """A source of the chosen blocks only."""
+    lengths = np.diff(ends, prepend=0)
+    made_ends = np.cumsum(lengths[chosen], dtype=np.int64)
+    made = np.empty(int(made_ends[-1]) if len(made_ends) else 0, np.uint8)
+    first = start = to = 0
+    while first < len(ends):
+        last = max(first + 1, int(np.searchsorted(ends, start + _PIECE, side="right")))
+        end = int(ends[last - 1])
+        piece = source.data[start:end][np.repeat(chosen[first:last], lengths[first:last])]
+        made[to : to + len(piece)] = piece
+        to += len(piece)
+        first, start = last, end
+        yield Progress("holding out", end, len(source.data))
+    return replace(source, data=made, ends=made_ends)

@@ -1,0 +1,108 @@
+"""Splits many documents in one call, and finds special tokens in them."""
+
+# SPDX-License-Identifier: MIT
+# numpy's stubs cannot tell an element from an array where the index came out of an array itself.
+# pyright: reportArgumentType=false
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tokstudio.core.kernels.scan import scan
+from tokstudio.core.kernels.tables import Int32, Int64
+
+Bytes = NDArray[np.uint8]
+
+
+@njit(nogil=True, cache=True)
+def scan_documents(
+    kind: int, data: Bytes, at: int, document: int, stops: Int64, classes: Bytes, ends: Int64
+) -> tuple[int, int, int]:
+    """Writes where the pre-tokens of some documents end.
+
+    Args:
+        kind: The scanner, as `kernels.scan` numbers them.
+        data: The documents one after another.
+        at: Where to go on; the start of a pre-token.
+        document: The document that `at` is in.
+        stops: int64, where each document ends.
+        classes: uint8 [0x110000], the class of each code point.
+        ends: int64, written.
+
+    Returns:
+        How many were written; where to go on, and in which document. Nothing is left when that is the last one's end.
+    """
+    found = 0
+    while document < stops.size and found < ends.size:
+        stop = stops[document]
+        if at < stop:
+            found += scan(kind, data, at, stop, classes, ends[found:])
+            at = ends[found - 1]
+        if at == stop:
+            document += 1
+    return found, at, document
+
+
+@njit(nogil=True, cache=True)
+def cut_specials(
+    data: Bytes,
+    documents: Int64,
+    first: Int32,
+    texts: Bytes,
+    ends: Int64,
+    starts: Int64,
+    stops: Int64,
+    numbers: Int32,
+    state: Int64,
+    budget: int,
+) -> int:
+    """Cuts documents into the pieces of text between special tokens: the leftmost, there the longest, and on behind it.
+
+    Args:
+        data: uint8, the documents one after another.
+        documents: int64, where each of them ends; no special token reaches from one into the next.
+        first: int32 [257], where the specials that begin with each byte stand among all.
+        texts: uint8, all specials one after another; by first byte, those of one byte from long to short.
+        ends: int64, where each of them ends in `texts`.
+        starts: int64, written: where each piece of text begins.
+        stops: int64, written: where it ends; a piece may be empty.
+        numbers: int32, written: the special token behind it, -1 for the end of its document.
+        state: int64 [3], where to go on, in which document, and where the piece begins; zeros at first.
+        budget: Bytes to look at.
+
+    Returns:
+        How many pieces were written.
+    """
+    at, document, begin = state[0], state[1], state[2]
+    found = 0
+    until = at + budget
+    while document < documents.size and found < starts.size and at <= until:
+        stop = documents[document]
+        number, length = -1, 0
+        while at < stop and at <= until:
+            byte = data[at]
+            for k in range(first[byte], first[byte + 1]):
+                place = ends[k - 1] if k > 0 else 0
+                size = ends[k] - place
+                if at + size > stop:
+                    continue
+                same = 1
+                while same < size and texts[place + same] == data[at + same]:
+                    same += 1
+                if same >= size:
+                    number, length = k, size
+                    break
+            if length > 0:
+                break
+            at += 1
+        if length == 0 and at < stop:
+            break
+        starts[found], stops[found], numbers[found] = begin, at, number
+        found += 1
+        at += length
+        begin = at
+        if length == 0:
+            document += 1
+    state[0], state[1], state[2] = at, document, begin
+    return found

@@ -1,0 +1,187 @@
+"""A table of distinct words (pre-tokens, as bytes), numbered in the order in which they are first met.
+
+Open addressing over 32 bits of a hash; the words themselves stand one after another in one array, so that nothing
+refers to the text they came from. Words are hashed and compared eight bytes at a time: where words are read, eight
+bytes must be readable behind the last one. (Of those eight, the ones behind a word's end are masked away; that the
+first byte is the lowest one holds on every processor this runs on.)
+"""
+
+# SPDX-License-Identifier: MIT
+# numpy's stubs cannot tell an element from an array where the index came out of an array itself.
+# pyright: reportMissingTypeStubs=false, reportArgumentType=false
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from tokstudio.core.kernels.prefetch import prefetch
+from tokstudio.core.kernels.tables import Int32, Int64
+
+Bytes = NDArray[np.uint8]
+UInt64 = NDArray[np.uint64]
+
+PADDING = 8  # bytes that must be readable behind the last word
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_LOW = np.uint64(0xFFFFFFFF)
+
+if TYPE_CHECKING:
+
+    def load_eight(array: Bytes, index: int) -> np.uint64:  # noqa: D103
+        ...
+
+else:
+
+    @intrinsic
+    def load_eight(context, array, index):  # noqa: ANN001, ANN201
+        """The eight bytes from `array[index]` on as one number."""
+
+        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            made = context.make_array(signature.args[0])(context, builder, arguments[0])
+            place = builder.gep(made.data, [arguments[1]])
+            number = builder.bitcast(place, ir.IntType(64).as_pointer())
+            return builder.load(number, align=1)
+
+        return types.uint64(array, types.intp), generate
+
+
+@njit(nogil=True, cache=True)
+def look_up(
+    data: Bytes,
+    start: int,
+    ends: Int64,
+    numbers: Int32,
+    hashes: UInt64,
+    slots: UInt64,
+    offsets: Int64,
+    arena: Bytes,
+    used: int,
+) -> tuple[int, int]:
+    """Writes the number of each word of `data` to `numbers`, and adds the words that are new.
+
+    Args:
+        data: uint8, the words one after another, from `start` on.
+        start: Where the first word begins.
+        ends: int64 [n], where each ends; no word is empty.
+        numbers: int32 [n], written.
+        hashes: uint64 [n], scratch.
+        slots: uint64, a power of two: 32 bits of the hash and the word's number + 1; 0 is free.
+        offsets: int64, where each word of the table begins in `arena`, and where the last one ends.
+        arena: uint8, the words of the table.
+        used: How many words the table holds.
+
+    Returns:
+        How many words of `data` were looked up (fewer than n where the table is full), and how many the table holds.
+    """
+    mask = np.uint64(slots.size - 1)
+    at = start
+    for k in range(ends.size):
+        end = ends[k]
+        mixed = np.uint64(end - at) * _MULTIPLIER
+        while end - at > 8:
+            mixed = (mixed ^ load_eight(data, at)) * _MULTIPLIER
+            mixed ^= mixed >> np.uint64(32)
+            at += 8
+        rest = load_eight(data, at) & (_ALL >> np.uint64(8 * (8 - (end - at))))
+        mixed = (mixed ^ rest) * _MULTIPLIER
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * _MULTIPLIER
+        mixed >>= np.uint64(32)
+        hashes[k] = mixed
+        prefetch(slots, np.int64(mixed & mask))
+        at = end
+
+    at = start
+    for k in range(ends.size):
+        end, mixed = ends[k], hashes[k]
+        length = end - at
+        slot = mixed & mask
+        number = -1
+        while number < 0:
+            held = slots[slot]
+            if held == 0:
+                into = offsets[used]
+                if 2 * (used + 1) > slots.size or used + 2 > offsets.size or into + length + PADDING > arena.size:
+                    return k, used
+                for i in range(length):
+                    arena[into + i] = data[at + i]
+                number = used
+                used += 1
+                offsets[used] = into + length
+                slots[slot] = (mixed << np.uint64(32)) | np.uint64(used)
+            elif held >> np.uint64(32) == mixed:
+                number = np.int64(held & _LOW) - 1
+                place = offsets[number]
+                if offsets[number + 1] - place == length:
+                    here, left = at, length
+                    while left > 8 and load_eight(data, here) == load_eight(arena, place):
+                        here += 8
+                        place += 8
+                        left -= 8
+                    differ = load_eight(data, here) ^ load_eight(arena, place)
+                    if left <= 8 and differ & (_ALL >> np.uint64(8 * (8 - left))) == 0:
+                        break
+                number = -1
+            slot = (slot + np.uint64(1)) & mask
+        numbers[k] = number
+        at = end
+    return ends.size, used
+
+
+@njit(nogil=True, cache=True)
+def spread(slots: UInt64, larger: UInt64) -> None:
+    """Enters what the table's slots hold into a larger array of slots, all free."""
+    mask = np.uint64(larger.size - 1)
+    for held in slots:
+        if held != 0:
+            slot = (held >> np.uint64(32)) & mask
+            while larger[slot] != 0:
+                slot = (slot + np.uint64(1)) & mask
+            larger[slot] = held
+
+
+@njit(nogil=True, cache=True)
+def add_up(
+    numbers: Int32, ends: Int64, start: int, position: int, weights: Int64, counts: Int64, firsts: Int64, known: int
+) -> int:
+    """Counts words by their number; notes where each new one was met first.
+
+    Args:
+        numbers: int32 [n], the words.
+        ends: int64 [n], where each ends.
+        start: Where the first begins.
+        position: What to add to a word's place, for the place in the whole corpus.
+        weights: int64 [n], how often each stands there; [0] for once each.
+        counts: int64, added to.
+        firsts: int64, place of each word's first occurrence; of words numbered `known` and up it is written.
+        known: How many words were met before.
+
+    Returns:
+        How many words have been met now.
+    """
+    weighted = weights.size > 0
+    for k in range(numbers.size):
+        number = numbers[k]
+        if number == known:
+            counts[number], firsts[number] = 0, start + position
+            known += 1
+        counts[number] += weights[k] if weighted else 1
+        start = ends[k]
+    return known
+
+
+@njit(nogil=True, cache=True)
+def gather(arena: Bytes, offsets: Int64, order: Int64, into: Bytes, ends: Int64, first: int, last: int) -> None:
+    """Copies the words `order[first:last]` to where the word before ended; `ends` takes where each ends."""
+    at = ends[first - 1] if first > 0 else 0
+    for k in range(first, last):
+        number = order[k]
+        for i in range(offsets[number], offsets[number + 1]):
+            into[at] = arena[i]
+            at += 1
+        ends[k] = at

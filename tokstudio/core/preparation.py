@@ -1,0 +1,154 @@
+"""What happens to a corpus before its first merge.
+
+A share is held out, text is made valid where characters are wanted, special tokens are cut out, pre-tokens are counted,
+and what is left is laid out as symbols.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.alphabet import Alphabet
+from tokstudio.core.config import TrainingConfig
+from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.counting import Sequences, count_work
+from tokstudio.core.holdout import hold_out_work
+from tokstudio.core.layout import lay_out_work
+from tokstudio.core.patterns import splitter
+from tokstudio.core.progress import Progress, Work
+from tokstudio.core.run import special_ids
+from tokstudio.core.specials import SpecialFinder
+
+if TYPE_CHECKING:
+    from tokstudio.core.engine import Units
+
+_PIECE = 1 << 18
+_REPLACEMENT = "\ufffd"
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What is known of a corpus when it is laid out.
+
+    Attributes:
+        alphabet: The base tokens.
+        base_counts: int64 [base], how often each id before the merges stands in the text to be merged; an unknown token
+            among them as well.
+        tokens: Tokens before the first merge, unknown ones included.
+        bytes: Bytes of that text.
+        positions: Places in the arrays that are merged.
+        sequences: How many sequences those are: documents, or distinct pre-tokens.
+        unknown: How many characters became the unknown token.
+        replaced: How many places were not UTF-8 and became U+FFFD; for characters only.
+        held_out: The text that is kept out.
+    """
+
+    alphabet: Alphabet
+    base_counts: NDArray[np.int64]
+    tokens: int
+    bytes: int
+    positions: int
+    sequences: int
+    unknown: int
+    replaced: int
+    held_out: tuple[Source, ...]
+
+
+def prepare_corpus_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Prepared, Units]]:
+    """Does all of it, in bounded pieces; the units are for the engine.
+
+    Raises:
+        ConfigError: The pattern drops text, or the size leaves no room for a merge.
+        CorpusError: Nothing can be held out, or a character is outside the base vocabulary.
+    """
+    sources, held_out = corpus.sources, ()
+    if config.held_out:
+        sources, held_out = yield from hold_out_work(sources, config.held_out)
+    replaced = 0
+    if config.base == "characters":
+        valid: list[Source] = []
+        for source in sources:
+            made, places = yield from _valid_work(source)
+            valid.append(made)
+            replaced += places
+        sources = tuple(valid)
+    specials = SpecialFinder(token.encode() for token in config.all_specials)
+    chosen = splitter(config.pattern)
+    parts: list[Sequences] = []
+    if config.pattern != "none":
+        parts.append((yield from count_work(sources, chosen, specials)))
+    else:
+        for source in sources:
+            parts.append((yield from _whole_work(source, specials)))
+    layout = yield from lay_out_work(parts, config)
+    tokens = int(layout.base_counts.sum()) + layout.unknown
+    unknown = special_ids(config, len(layout.base_counts)).get(config.unknown_token or "")
+    if unknown is not None and unknown < len(layout.base_counts):
+        layout.base_counts[unknown] = layout.unknown
+    prepared = Prepared(
+        alphabet=layout.alphabet,
+        base_counts=layout.base_counts,
+        tokens=tokens,
+        bytes=layout.bytes,
+        positions=len(layout.units.symbols),
+        sequences=sum(len(part.starts) for part in parts),
+        unknown=layout.unknown,
+        replaced=replaced,
+        held_out=held_out,
+    )
+    return prepared, layout.units
+
+
+def _whole_work(source: Source, specials: SpecialFinder) -> Work[Sequences]:
+    """Each document as one sequence, cut at special tokens only."""
+    if source.counts is not None:
+        starts = np.concatenate([np.zeros(min(1, source.documents), np.int64), source.ends[:-1]])
+        return Sequences(source.data, starts, source.ends, source.counts)
+    pieces = yield from specials.cut_work(source.data, source.ends)
+    return Sequences(np.asarray(source.data), pieces.starts, pieces.stops)
+
+
+def _valid_work(source: Source) -> Work[tuple[Source, int]]:
+    """The same source as valid UTF-8 in every document, and how many places had to be replaced."""
+    if (yield from _is_valid_work(source)):
+        return source, 0
+    made: list[bytes] = []
+    ends: list[int] = []
+    start = end = replaced = 0
+    for stop in source.ends.tolist():
+        raw = source.data[start:stop].tobytes()
+        text = raw.decode("utf-8", "replace")
+        made.append(text.encode())
+        replaced += text.count(_REPLACEMENT) - raw.count(_REPLACEMENT.encode())
+        end += len(made[-1])
+        ends.append(end)
+        start = stop
+        yield Progress("reading", stop, len(source.data))
+    data = np.frombuffer(b"".join(made), np.uint8)
+    return replace(source, data=data, ends=np.array(ends, np.int64)), replaced
+
+
+def _is_valid_work(source: Source) -> Work[bool]:
+    data, ends = source.data, source.ends
+    at = 0
+    while at < len(data):
+        piece = data[at : at + _PIECE + 1]
+        size = min(len(piece), _PIECE)
+        # Back to where a character begins; valid text has one every four bytes.
+        while size < len(piece) and size > 1 and piece[size] & 0xC0 == 0x80:
+            size -= 1
+        first, last = np.searchsorted(ends, [at, at + size]).tolist()
+        try:
+            piece[:size].tobytes().decode()
+        except UnicodeDecodeError:
+            return False
+        if np.any((piece[ends[first:last] - at] & 0xC0) == 0x80):
+            return False
+        at += size
+        yield Progress("reading", at, len(data))
+    return True

@@ -1,0 +1,90 @@
+"""Cuts special tokens out of text: leftmost, then longest."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.arrays import read_only
+from tokstudio.core.progress import Progress, Work
+
+_MOST_PIECES = 1 << 12
+_BUDGET = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Documents without their special tokens.
+
+    Attributes:
+        starts: int64 [n], where each piece of text begins; a piece may be empty.
+        stops: int64 [n], where each ends.
+        specials: int32 [n], which special token stands behind each; -1 at the end of a document.
+    """
+
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    specials: NDArray[np.int32]
+
+
+class SpecialFinder:
+    """Some special tokens, ready to be found.
+
+    Args:
+        specials: Their texts, none empty, none twice.
+
+    Attributes:
+        texts: The same in the order in which `Pieces.specials` numbers them.
+    """
+
+    def __init__(self, specials: Iterable[bytes]) -> None:
+        self.texts = tuple(sorted(specials, key=lambda text: (text[0], -len(text))))
+        firsts = [text[0] for text in self.texts]
+        self._first = np.searchsorted(firsts, np.arange(257)).astype(np.int32)
+        self._bytes = np.frombuffer(b"".join(self.texts), np.uint8)
+        self._ends = np.array(list(accumulate(map(len, self.texts))), np.int64)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def cut_work(self, data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Work[Pieces]:
+        """Cuts documents into the pieces of text between special tokens.
+
+        Args:
+            data: uint8, the documents one after another.
+            ends: int64, where each ends; no special token reaches from one into the next.
+        """
+        if not self.texts:
+            starts = np.concatenate([np.zeros(min(1, len(ends)), np.int64), ends[:-1]])
+            return Pieces(starts, ends, np.full(len(ends), -1, np.int32))
+        from tokstudio.core.kernels.documents import cut_specials
+
+        state = np.zeros(3, np.int64)
+        buffers = np.empty(_MOST_PIECES, np.int64), np.empty(_MOST_PIECES, np.int64), np.empty(_MOST_PIECES, np.int32)
+        parts: list[Pieces] = []
+        tables = (self._first, read_only(self._bytes), self._ends)
+        longest = max(map(len, self.texts))
+        while state[1] < len(ends):
+            # Of a text that stays in its file, this is all that is in memory.
+            at = int(state[0])
+            window = read_only(data[at : at + _BUDGET + longest])
+            state[[0, 2]] -= at
+            first = int(state[1])
+            last = int(np.searchsorted(ends, at + len(window), side="right")) + 1
+            state[1] = 0
+            n = cut_specials(window, ends[first:last] - at, *tables, *buffers, state, _BUDGET)
+            state += (at, first, at)
+            if n:
+                pieces = (buffers[0][:n] + at, buffers[1][:n] + at, buffers[2][:n].copy())
+                parts.append(Pieces(*pieces))
+            yield Progress("cutting", int(state[0]), len(data))
+        return Pieces(
+            np.concatenate([np.empty(0, np.int64), *(part.starts for part in parts)]),
+            np.concatenate([np.empty(0, np.int64), *(part.stops for part in parts)]),
+            np.concatenate([np.empty(0, np.int32), *(part.specials for part in parts)]),
+        )
