@@ -12,6 +12,7 @@ from fifty import FIFTY
 
 from tokstudio import Corpus, TrainingConfig, cli, train
 from tokstudio.cli import coding
+from tokstudio.core.byte_level import CHARACTER_OF
 
 TORTURE = "naïve 👩‍👩‍👧‍👦\r\n\ttokenizers\x00 über नमस्ते\n".encode() + b"\xff\xfe\x80 tokenizers"
 
@@ -129,3 +130,78 @@ def test_a_result_that_cannot_be_written_leaves_nothing(tokenizer, tmp_path, cap
 def test_the_file_found_in_a_folder_is_named(tokenizer, tmp_path, capsys):
     assert cli.main(["encode", "--text", "a", "--tokenizer", str(tmp_path)]) == 0
     assert capsys.readouterr().err == "Tokenizer: tokenizer.json.\n"
+
+
+@pytest.fixture
+def with_specials(text, tmp_path):
+    path = tmp_path / "specials.json"
+    arguments = ["--vocab-size", "308", "--special", "<|end|>", "--special", "<|pad|>", "--pattern", "gpt2"]
+    assert cli.main(["train", text, *arguments, "--export", f"huggingface={path}", "-q"]) == 0
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "found"), [([], []), (["all"], [306, 307]), (["<|pad|>"], [307]), (["<|pad|>", "<|end|>"], [306, 307])]
+)
+def test_special_tokens_are_plain_text_unless_allowed(with_specials, capsysbinary, allowed, found):
+    given = "tokenizers<|end|> are<|pad|>"
+    options = [word for token in allowed for word in ("--allow-special", token)]
+    assert cli.main(["encode", "--tokenizer", with_specials, "--text", given, *options]) == 0
+    printed = capsysbinary.readouterr().out
+    ids = json.loads(printed)
+    config = TrainingConfig(vocabulary_size=308, special_tokens=["<|end|>", "<|pad|>"], pattern="gpt2")
+    assert ids == train(Corpus.from_text(FIFTY), config).encode(given, "all" if allowed == ["all"] else allowed)
+    assert [token for token in ids if token >= 306] == found
+    assert cli.main(["decode", "--tokenizer", with_specials, "--text", printed.decode()]) == 0
+    assert capsysbinary.readouterr().out == given.encode()
+
+
+def test_a_special_token_that_is_not_there_is_named(with_specials, capsys):
+    arguments = ["encode", "--tokenizer", with_specials, "--text", "a", "--allow-special", "<|mask|>"]
+    assert cli.main(arguments) == 1
+    assert capsys.readouterr().err == 'tokstudio: Special token "<|mask|>" is not known.\n'
+
+
+@pytest.mark.parametrize("command", ["encode", "decode"])
+def test_the_pattern_of_files_that_cannot_say_it_is_given(text, tmp_path, capsys, command):
+    folder = tmp_path / "made"
+    assert cli.main(["train", text, "--vocab-size", "306", "--export", f"classic={folder}", "-q"]) == 0
+    whole = train(Corpus.from_text(FIFTY), TrainingConfig(vocabulary_size=306))
+    split = [token for word in ("we", " are", " not") for token in whole.encode(word)]
+    assert split != whole.encode("we are not")
+    given = {"encode": "we are not", "decode": json.dumps(split)}[command]
+    printed = {"encode": json.dumps(split) + "\n", "decode": "we are not"}[command]
+    arguments = [command, "--tokenizer", str(folder), "--text", given, "-q"]
+    assert cli.main([*arguments, "--pattern", "gpt2"]) == 0
+    assert capsys.readouterr().out == printed
+    assert cli.main([*arguments, "--pattern", "(a"]) == 1
+    assert capsys.readouterr().err.startswith("tokstudio: The pattern does not compile")
+
+
+def test_files_that_do_not_say_their_pattern_need_it(tmp_path, capsys):
+    vocabulary = {CHARACTER_OF[byte]: byte for byte in range(256)} | {"ab": 256}
+    (tmp_path / "vocab.json").write_text(json.dumps(vocabulary))
+    (tmp_path / "merges.txt").write_text("#version: 0.2\na b\n")
+    arguments = ["encode", "--tokenizer", str(tmp_path), "--text", "ab", "-q"]
+    assert cli.main(arguments) == 1
+    assert capsys.readouterr().err.endswith(" Add --pattern with a name or an expression.\n")
+    assert cli.main([*arguments, "--pattern", "gpt2"]) == 0
+    assert capsys.readouterr().out == "[256]\n"
+
+
+def test_what_characters_cannot_give_back_is_said(tmp_path, typed, capsys):
+    text, path = tmp_path / "text.txt", tmp_path / "characters.json"
+    text.write_text("abab\ufffd")
+    arguments = ["--base", "characters", "--special", "<?>", "--unknown-token", "<?>", "--vocab-size", "5"]
+    assert cli.main(["train", str(text), *arguments, "--export", f"huggingface={path}", "-q"]) == 0
+    typed(b"ab\xff\xffx")
+    assert cli.main(["encode", "--tokenizer", str(path)]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == [3, 2, 2, 4]
+    assert printed.err.splitlines() == [
+        "standard input: 2 places were not UTF-8 and became U+FFFD.",
+        "standard input: 1 id is the unknown token, 4.",
+    ]
+    typed(b"ab")
+    assert cli.main(["encode", "--tokenizer", str(path)]) == 0
+    assert capsys.readouterr().err == ""

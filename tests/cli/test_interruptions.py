@@ -14,7 +14,7 @@ import pytest
 from fifty import FIFTY, FIFTY_LINES
 
 from tokstudio import Corpus, Trainer, TrainingConfig, cli, train
-from tokstudio.cli import training
+from tokstudio.cli import exporting, training
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -76,19 +76,32 @@ def test_an_interruption_before_the_first_merge_exports_nothing(text, tmp_path, 
     assert "nothing was exported" in capsys.readouterr().err
 
 
+def test_an_interruption_before_all_is_laid_out_has_no_merges_to_tell_of(text, monkeypatch, capsys):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Trainer, "advance", interrupt)
+    arguments = ["--base", "characters", "--special", "<?>", "--unknown-token", "<?>", "--held-out", "0.1"]
+    assert cli.main(["train", text, "--vocab-size", "306", *arguments]) == 130
+    assert capsys.readouterr().err == "Interrupted before the first merge.\n"
+    assert cli.main(["train", text, "--vocab-size", "306", *arguments, "--json"]) == 130
+    outcome = json.loads(capsys.readouterr().out)
+    assert (outcome["merges"], outcome["tokens"], outcome["held_out_bytes_per_token"]) == (0, 0, None)
+
+
 def test_an_interruption_while_reading_ends_at_once(text, monkeypatch, capsys):
     def reading(*_):
         signal.raise_signal(signal.SIGINT)
         yield
         pytest.fail("went on")
 
-    monkeypatch.setattr(training, "_read_corpus", reading)
+    monkeypatch.setattr(training, "read_corpus_work", reading)
     assert cli.main(["train", text, "--vocab-size", "306"]) == 130
     assert capsys.readouterr().err == "tokstudio: Interrupted.\n"
 
 
 def test_an_interruption_while_exporting_leaves_the_old_file(text, tmp_path, monkeypatch, capsys):
-    save_work = training.save_work
+    save_work = exporting.save_work
 
     def interrupted(*arguments, **options):
         work = save_work(*arguments, **options)
@@ -96,7 +109,7 @@ def test_an_interruption_while_exporting_leaves_the_old_file(text, tmp_path, mon
         signal.raise_signal(signal.SIGINT)
         return (yield from work)
 
-    monkeypatch.setattr(training, "save_work", interrupted)
+    monkeypatch.setattr(exporting, "save_work", interrupted)
     out = tmp_path / "old.json"
     out.write_text("old")
     assert cli.main(["train", text, "--vocab-size", "306", "--export", f"huggingface={out}"]) == 130

@@ -11,8 +11,8 @@ from types import ModuleType
 import pytest
 
 from tokstudio import cli
+from tokstudio.core.config import TIE_BREAKS
 from tokstudio.core.formats import FORMATS
-from tokstudio.core.run import TIE_BREAKS
 
 
 @pytest.fixture

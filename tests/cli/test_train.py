@@ -12,8 +12,11 @@ import pytest
 from fifty import FIFTY_LINES
 
 from tokstudio import Corpus, Trainer, TrainingConfig, cli, train
-from tokstudio.cli import terminal
-from tokstudio.core.run import TIE_BREAKS
+from tokstudio.cli import terminal, training
+from tokstudio.core import forecast
+from tokstudio.core.config import TIE_BREAKS
+from tokstudio.core.formats import FORMATS
+from tokstudio.core.progress import Progress
 
 
 def test_the_fifty_merges_are_printed_in_the_words_of_the_source(text, capsys):
@@ -145,6 +148,58 @@ def test_a_folder_to_export_to_that_is_missing_is_said_before_training(text, tmp
     assert capsys.readouterr().err.startswith(f"tokstudio: tokenizer.json: the folder {target.parent} does not exist")
 
 
+def test_what_a_format_cannot_hold_is_said_before_the_first_merge(text, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(training, "_merge", lambda *_: pytest.fail("merged"))
+    out = tmp_path / "out"
+    arguments = ["train", text, "--vocab-size", "300", "--special", "<|end|>", "--export", f"classic={out}"]
+    assert cli.main(arguments) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"tokstudio: out: {FORMATS['classic'].title} cannot hold all of this tokenizer. ")
+    assert said.endswith(" Add --accept-loss to export what it can hold.\n")
+    assert not out.exists()
+
+
+def test_a_loss_can_be_accepted_and_is_said_all_the_same(text, tmp_path, capsys):
+    out = tmp_path / "out"
+    arguments = ["train", text, "--vocab-size", "300", "--special", "<|end|>", "--export", f"classic={out}"]
+    assert cli.main([*arguments, "--accept-loss"]) == 0
+    assert len(json.loads((out / "merges.json").read_text())["merges"]) == 43
+    exported, *losses = capsys.readouterr().err.splitlines()[1:]
+    assert exported.startswith("Exported ")
+    assert losses
+    assert all(loss.startswith("out: ") for loss in losses)
+
+
+def test_a_format_that_cannot_hold_characters_is_refused_before_the_first_merge(text, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(training, "_merge", lambda *_: pytest.fail("merged"))
+    arguments = ["train", text, "--vocab-size", "300", "--base", "characters", "--accept-loss"]
+    assert cli.main([*arguments, "--export", f"classic={tmp_path / 'out'}"]) == 1
+    assert capsys.readouterr().err.startswith("tokstudio: out: ")
+
+
+def test_a_training_that_would_not_fit_is_refused(text, monkeypatch, capsys):
+    for module in (training, forecast):
+        monkeypatch.setattr(module, "free_memory", lambda: 100)
+    assert cli.main(["train", text, "--vocab-size", "300"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("tokstudio: This training would take about ")
+    assert said.endswith(" Or add --force to try it all the same.\n")
+    assert cli.main(["train", text, "--vocab-size", "300", "--force"]) == 0
+    assert "44 merges" in capsys.readouterr().err
+
+
+def test_what_else_a_forecast_finds_is_left_to_the_training(text, monkeypatch, capsys):
+    # 333 bytes times 200 do not fit for certain, but they do.
+    for module in (training, forecast):
+        monkeypatch.setattr(module, "free_memory", lambda: 66_000)
+    assert cli.main(["train", text, "--vocab-size", "300"]) == 0
+    capsys.readouterr()
+    assert cli.main(["train", text, "--vocab-size", "300", "--held-out", "0.5"]) == 1
+    assert capsys.readouterr().err == (
+        "tokstudio: The corpus has 5 lines, and holding out a share needs at least 20: set the held-out share to 0.\n"
+    )
+
+
 def test_an_export_that_fails_keeps_no_other_from_being_written(text, tmp_path, capsys):
     taken, good = tmp_path / "taken", tmp_path / "good.json"
     taken.write_text("a file where a folder should be")
@@ -182,6 +237,53 @@ def test_progress_is_one_line_on_a_terminal_and_gone_at_the_end(text, slow_train
     assert any(re.fullmatch(r"Merging \d+ %, 25 merges *", state) for state in states)
     assert states[-2].strip() == ""
     assert re.fullmatch(r"Trained in .*\n", states[-1])
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that a test sets."""
+
+    class Clock:
+        now = 1000.0
+
+        def monotonic(self):
+            return self.now
+
+    made = Clock()
+    monkeypatch.setattr(terminal, "time", made)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("seconds", "done", "words"),
+    [
+        (4, 500, ""),
+        (6, 500, ", about 6 s left"),
+        (6, 10, ""),
+        (60, 250, ", about 3 min left"),
+    ],
+)
+def test_the_time_left_is_told_once_it_is_known(clock, monkeypatch, seconds, done, words):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with terminal.Console(chatty=True) as console:
+        clock.now += 100
+        console.show(Progress("counting", 900, 1000))
+        # What the phase before it has taken says nothing of this one.
+        console.show(Progress("merging", 0, 1000))
+        clock.now += seconds
+        console.show(Progress("merging", done, 1000), ", 7 merges")
+        last = sys.stderr.getvalue().split("\r")[-1].rstrip()
+    assert last == f"Merging {done // 10} %, 7 merges{words}"
+
+
+def test_the_next_file_begins_anew(clock, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with terminal.Console(chatty=True) as console:
+        for _ in range(2):
+            console.show(Progress("reading", 1, 10))
+            clock.now += 4
+            console.show(Progress("reading", 9, 10))
+    assert "left" not in sys.stderr.getvalue()
 
 
 def test_printed_merges_and_progress_do_not_share_a_screen(text, slow_trainer, monkeypatch):

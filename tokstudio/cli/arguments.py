@@ -10,6 +10,9 @@ from pathlib import Path
 from tokstudio import __version__
 
 # The core's own lists would bring NumPy with them; a test holds these against them.
+_PATTERNS = ("none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
+_BASES = ("bytes", "characters")
+_PLACEMENTS = ("last", "first")
 _TIE_BREAKS = ("first", "lowest-id", "huggingface", "bytes")
 _EXPORTS = ("huggingface", "classic", "merges-csv", "vocabulary-csv")
 
@@ -22,6 +25,13 @@ Opens the window, with the given texts in it. Other commands do without one:
 
 Each has its own --help. To open a file that is called like a command, write ./train.
 """
+
+_TRAIN_TEXT = """\
+Trains a tokenizer on text. Set a vocabulary size, a minimum frequency, or both.
+Interrupted, it keeps and exports what it has trained so far.
+"""
+
+_SPECIAL_WORDS = "write a value that begins with a dash as --special=-x-"
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -56,40 +66,113 @@ def _window(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _train(words: Sequence[str]) -> argparse.Namespace:
-    parser = _parser(
-        "tokstudio train",
-        "Trains a tokenizer on text. Set a vocabulary size, a minimum frequency, or both.\n"
-        "Interrupted, it keeps and exports what it has trained so far.",
+    parser = _parser("tokstudio train", _TRAIN_TEXT)
+    _add_corpus(parser)
+    _add_limits(parser)
+    _add_tokens(parser)
+    _add_results(parser)
+    arguments = parser.parse_args(words)
+    if not arguments.files and not arguments.counts:
+        parser.error("the following arguments are required: FILE or --counts")
+    if arguments.files.count("-") > 1:
+        parser.error("standard input can be read once only")
+    return arguments
+
+
+def _add_corpus(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("the corpus").add_argument
+    add("files", nargs="*", metavar="FILE", help="a text, a folder of texts, or - for standard input")
+    add(
+        "--counts",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="pre-tokens and how often each occurs, alone or behind the texts: a line is a pre-token, a tab and its "
+        'count, or a JSON value such as ["the", 12]; may be repeated',
     )
-    add = parser.add_argument
-    add("files", nargs="+", metavar="FILE", help="a text, a folder of texts, or - for standard input")
-    add("--vocab-size", type=_whole, metavar="N", help="stop when there are N tokens, the 256 bytes included")
+    add("--documents", choices=("file", "line"), default="file", help="what a document is; merges never cross one")
+    add("--encoding", metavar="NAME", help="how the files are written, such as utf-8 or bytes; detected if not given")
+    add(
+        "--held-out",
+        type=_share,
+        default=0.0,
+        metavar="SHARE",
+        help="keep this share of the text, such as 0.1, out of training, and say how well it is compressed",
+    )
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("when to stop, and what to merge").add_argument
+    add("--vocab-size", type=_whole, metavar="N", help="stop when there are N tokens, base and special tokens included")
     add("--min-frequency", type=_whole, metavar="N", help="stop when no pair occurs N times")
     add("--tie-break", choices=_TIE_BREAKS, default="first", help="which of the most frequent pairs is merged first")
     add("--max-token-bytes", type=_whole, metavar="N", help="make no token longer than N bytes")
-    add("--documents", choices=("file", "line"), default="file", help="what a document is; merges never cross one")
-    add("--encoding", metavar="NAME", help="how the files are written, such as utf-8 or bytes; detected if not given")
+    add(
+        "--pattern",
+        default="none",
+        metavar="NAME|REGEX",
+        help=f"how text is split before merging: {', '.join(_PATTERNS)}, or a regular expression of your own; none, if "
+        "not given, lets merges cross spaces",
+    )
+    add("--force", action="store_true", help="train even if there is likely too little memory")
+
+
+def _add_tokens(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("the tokens that are not merged").add_argument
+    add("--base", choices=_BASES, default="bytes", help="what merging begins with")
+    add(
+        "--base-vocabulary",
+        type=Path,
+        metavar="FILE",
+        help="for characters: the base tokens in the order of their ids, as a JSON list or one a line, where "
+        r"\n, \r, \t and \\ are a line feed, a carriage return, a tab and a backslash; an entry of several characters "
+        "is a special token",
+    )
+    add("--unknown-token", metavar="TOKEN", help="for characters: the special token for those not in the vocabulary")
+    add(
+        "--special",
+        action="append",
+        default=[],
+        metavar="TOKEN",
+        help=f"a text that gets an id of its own and is never merged; may be repeated; {_SPECIAL_WORDS}",
+    )
+    add(
+        "--special-placement",
+        choices=_PLACEMENTS,
+        default="last",
+        help="whether special tokens have the last ids or the first",
+    )
+
+
+def _add_results(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("what comes of it").add_argument
     add(
         "--export",
         action="append",
         default=[],
         type=_export_target,
         metavar="FORMAT=PATH",
-        help="write the tokenizer: classic (a folder), huggingface, merges-csv or vocabulary-csv; may be repeated",
+        help=f"write the tokenizer: {', '.join(_EXPORTS)}; PATH is a file, for classic a folder; may be repeated",
     )
+    add("--accept-loss", action="store_true", help="export even where a format cannot hold all of the tokenizer")
     add("--json", action="store_true", help="print how it went as one JSON object")
     add("--print-merges", action="store_true", help="print each merge as it is made (with --json to standard error)")
     _add_quiet(parser)
-    arguments = parser.parse_args(words)
-    if arguments.files.count("-") > 1:
-        parser.error("standard input can be read once only")
-    return arguments
 
 
 def _encode(words: Sequence[str]) -> argparse.Namespace:
     parser = _parser(
         "tokstudio encode",
         "Turns text into token ids and prints them as a JSON list. A file is taken byte by byte as it is.",
+    )
+    parser.add_argument(
+        "--allow-special",
+        action="append",
+        default=[],
+        metavar="all|TOKEN",
+        help="give this special token its id where it stands in the text, or all of them; else they are plain text; "
+        "may be repeated",
     )
     return _parse_coding(
         parser,
@@ -127,6 +210,12 @@ def _parse_coding(
     parser.add_argument(
         "--tokenizer", metavar="PATH", type=Path, required=True, help="the tokenizer's file, or the folder it is in"
     )
+    parser.add_argument(
+        "--pattern",
+        metavar="NAME|REGEX",
+        help=f"how the tokenizer splits text, where its files cannot say it: {', '.join(_PATTERNS)}, or a regular "
+        "expression",
+    )
     parser.add_argument("--out", metavar="FILE", type=Path, help=out_help)
     _add_quiet(parser)
     arguments = parser.parse_args(words)
@@ -150,6 +239,13 @@ def _whole(text: str) -> int:
         return int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f'"{text}" is not a whole number') from None
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a number, such as 0.1') from None
 
 
 def _export_target(text: str) -> tuple[str, Path]:

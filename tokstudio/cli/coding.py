@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.cli.terminal import Console, put, standard_input
+from tokstudio.cli.reading import read_file
+from tokstudio.cli.terminal import Console, put, several, standard_input
 from tokstudio.core.corpus import to_utf8
-from tokstudio.core.errors import ConfigError, CorpusError
+from tokstudio.core.errors import ConfigError, FormatError
 from tokstudio.core.files import write_files
-from tokstudio.core.formats import load_work
+from tokstudio.core.formats import PatternNeeded, load_work
 from tokstudio.core.tokenizer import Tokenizer
 
 _NPY_MAGIC = b"\x93NUMPY"
@@ -26,9 +27,11 @@ _LARGEST_UINT16 = 2**16 - 1
 
 def encode(arguments: argparse.Namespace, console: Console) -> None:
     """Turns text into ids: a JSON list, or a NumPy array by the name of the file."""
-    _, text = _read_input(arguments)
-    tokenizer = _load(arguments.tokenizer, console)
-    ids = console.finish(tokenizer.encode_work(text))
+    name, text = _read_input(arguments)
+    tokenizer = _load(arguments, console)
+    allowed: list[str] = arguments.allow_special
+    ids = console.finish(tokenizer.encode_work(text, "all" if "all" in allowed else allowed))
+    _tell_of_losses(name, text, ids, tokenizer, console)
     if arguments.out is not None and arguments.out.suffix.lower() == ".npy":
         # By the vocabulary, not by the ids: all texts that a tokenizer encodes are arrays of one kind.
         small = len(tokenizer.tokens) - 1 <= _LARGEST_UINT16
@@ -43,7 +46,7 @@ def decode(arguments: argparse.Namespace, console: Console) -> None:
     """Turns ids into exactly the bytes they stand for."""
     name, data = _read_input(arguments)
     ids = _read_ids(name, data)
-    tokenizer = _load(arguments.tokenizer, console)
+    tokenizer = _load(arguments, console)
     _deliver(tokenizer.decode_bytes(ids), arguments.out, console)
 
 
@@ -54,14 +57,7 @@ def _read_input(arguments: argparse.Namespace) -> tuple[str, bytes]:
     if arguments.file in (None, "-"):
         return "standard input", standard_input()
     path = Path(arguments.file)
-    try:
-        return path.name, path.read_bytes()
-    except FileNotFoundError as error:
-        raise CorpusError(f"{path.name}: there is no such file.") from error
-    except IsADirectoryError as error:
-        raise CorpusError(f"{path.name}: this is a folder, not a file.") from error
-    except OSError as error:
-        raise CorpusError(f"{path.name}: it cannot be read ({error.strerror or error}).") from error
+    return path.name, read_file(path)
 
 
 def _bytes_of_argument(text: str) -> bytes:
@@ -109,11 +105,27 @@ def _read_npy(name: str, data: bytes) -> list[int]:
     return ids.tolist()
 
 
-def _load(path: Path, console: Console) -> Tokenizer:
-    loaded = console.finish(load_work(path))
+def _load(arguments: argparse.Namespace, console: Console) -> Tokenizer:
+    path: Path = arguments.tokenizer
+    try:
+        loaded = console.finish(load_work(path, arguments.pattern))
+    except PatternNeeded as error:
+        raise FormatError(f"{error} Add --pattern with a name or an expression.") from error
     if path.is_dir():
         console.say(f"Tokenizer: {', '.join(file.name for file in loaded.files)}.")
     return loaded.tokenizer
+
+
+def _tell_of_losses(name: str, text: bytes, ids: NDArray[np.uint32], tokenizer: Tokenizer, console: Console) -> None:
+    """Says what decoding will not give back: bytes are kept as they are, characters need not be."""
+    if tokenizer.alphabet.base != "characters":
+        return
+    replaced = text.decode("utf-8", "replace").count("\ufffd") - text.count("\ufffd".encode())
+    if replaced:
+        console.say(f"{name}: {several(replaced, 'place was', 'places were')} not UTF-8 and became U+FFFD.")
+    unknown = tokenizer.alphabet.unknown
+    if unknown is not None and (found := int(np.count_nonzero(ids == unknown))):
+        console.say(f"{name}: {several(found, 'id is', 'ids are')} the unknown token, {unknown}.")
 
 
 def _deliver(data: bytes, out: Path | None, console: Console) -> None:

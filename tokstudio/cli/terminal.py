@@ -18,6 +18,7 @@ T = TypeVar("T")
 DONE, FAILED = 0, 1  # exit codes
 
 _REFRESH = 0.1  # seconds between two states of the progress line
+_TIME_LEFT_AFTER = 5.0  # seconds that a phase has lasted
 
 
 class Console:
@@ -31,7 +32,9 @@ class Console:
         self._chatty = chatty
         self._live = chatty and sys.stderr is not None and sys.stderr.isatty()
         self._shown = 0
-        self._next = time.monotonic() + _REFRESH
+        self._next = self._since = time.monotonic()
+        self._next += _REFRESH
+        self._last = Progress("")
 
     def __enter__(self) -> Console:
         return self
@@ -51,12 +54,18 @@ class Console:
 
     def show(self, progress: Progress, detail: str = "") -> None:
         """Shows how far the work is, unless that was done a moment ago."""
+        if not self._live:
+            return
         now = time.monotonic()
-        if not self._live or now < self._next:
+        if progress.phase != self._last.phase or progress.done < self._last.done:
+            self._since = now  # the next phase, or the same of the next file
+        self._last = progress
+        if now < self._next:
             return
         self._next = now + _REFRESH
         share = f" {100 * progress.done // progress.total} %" if progress.total else ""
-        line = f"{progress.phase.capitalize()}{share}{detail}"[: shutil.get_terminal_size().columns - 1]
+        left = _time_left(progress, now - self._since)
+        line = f"{progress.phase.capitalize()}{share}{detail}{left}"[: shutil.get_terminal_size().columns - 1]
         _say("\r" + line.ljust(self._shown), end="")
         self._shown = len(line)
 
@@ -78,6 +87,14 @@ class Console:
             self._shown = 0
 
 
+def _time_left(progress: Progress, elapsed: float) -> str:
+    # At first nobody knows, and what is over soon needs no forecast.
+    if elapsed < _TIME_LEFT_AFTER or not progress.total or progress.done * 50 < progress.total:
+        return ""
+    left = elapsed * (progress.total - progress.done) / progress.done
+    return f", about {left:.0f} s left" if left < 90 else f", about {left / 60:.0f} min left"
+
+
 def complain(sentence: str) -> None:
     """Says what went wrong, where no `Console` shows progress."""
     _say(f"tokstudio: {sentence}")
@@ -87,6 +104,11 @@ def _say(text: str, end: str = "\n") -> None:
     # Where standard error is gone, nobody is left to tell.
     with suppress(OSError, ValueError):
         print(text, end=end, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def several(number: int, one: str, many: str) -> str:
+    """A number with its words: `several(2, "place was", "places were")` is "2 places were"."""
+    return f"{number:,} {one if number == 1 else many}"
 
 
 def standard_input() -> bytes:

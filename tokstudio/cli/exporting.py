@@ -1,0 +1,76 @@
+"""What `train` exports: whether that can work is found before there is anything to lose."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tokstudio.cli.terminal import Console
+from tokstudio.core.errors import FormatError, TokStudioError
+from tokstudio.core.formats import FORMATS, ExportReport, save_work
+from tokstudio.core.tokenizer import Tokenizer
+
+Exports = Sequence[tuple[str, Path]]  # the name of a format, and where to write it
+
+
+def check_folders(exports: Exports) -> None:
+    """Finds before an hour of training what would be in the way of its result.
+
+    Raises:
+        FormatError: A folder is missing or cannot be written to.
+    """
+    for name, path in exports:
+        folder = path.absolute().parent
+        if not FORMATS[name].folder and not folder.is_dir():
+            raise FormatError(f"{path.name}: the folder {folder} does not exist: make it, or choose another.")
+        if not os.access(path if FORMATS[name].folder and path.is_dir() else folder, os.W_OK):
+            raise FormatError(f"{path.name}: nothing can be written to {folder}: choose another folder.")
+
+
+def check_losses(tokenizer: Tokenizer, exports: Exports, accept_loss: bool) -> None:
+    """Finds the same of the formats: what they cannot hold is known before the first merge.
+
+    Args:
+        tokenizer: As it is before the first merge.
+        exports: What will be written.
+        accept_loss: Whether a part of it is wanted all the same.
+
+    Raises:
+        FormatError: A format cannot hold such a tokenizer.
+    """
+    for name, path in exports:
+        chosen = FORMATS[name]
+        losses = chosen.losses(tokenizer)
+        if losses and not accept_loss:
+            raise FormatError(
+                f"{path.name}: {chosen.title} cannot hold all of this tokenizer. {' '.join(losses)} "
+                "Add --accept-loss to export what it can hold."
+            )
+        try:
+            chosen.size(tokenizer, 0)
+        except FormatError as error:
+            raise FormatError(f"{path.name}: {error}") from error
+
+
+def export(
+    tokenizer: Tokenizer, exports: Exports, accept_loss: bool, sample: bytes, console: Console
+) -> list[ExportReport]:
+    """Writes every export that can be written, and gives their reports."""
+    reports: list[ExportReport] = []
+    for name, path in exports:
+        try:
+            report = console.finish(save_work(tokenizer, path, name, accept_loss, sample=sample))
+        except TokStudioError as error:
+            console.complain(str(error))
+            continue
+        reports.append(report)
+        console.say(f"Exported {', '.join(map(str, report.files))}" + (f": {report.proof}." if report.proof else "."))
+        _tell_losses(path, report.losses, console)
+    return reports
+
+
+def _tell_losses(path: Path, losses: Iterable[str], console: Console) -> None:
+    for loss in losses:
+        console.say(f"{path.name}: {loss}")

@@ -1,0 +1,117 @@
+"""What `train` says of a corpus beside the merges: what was cut, replaced, unknown or held out.
+
+Doing any of that is left to the core.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tokstudio.cli.terminal import Console, several
+from tokstudio.core.config import TrainingConfig
+from tokstudio.core.corpus import Source
+from tokstudio.core.errors import ConfigError
+from tokstudio.core.preparation import Prepared
+from tokstudio.core.progress import Progress, Work
+from tokstudio.core.specials import SpecialFinder
+from tokstudio.core.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How well a tokenizer compresses some text; special tokens, which are cut out, are not counted.
+
+    Attributes:
+        bytes: Bytes of the text.
+        tokens: Tokens that it becomes.
+    """
+
+    bytes: int
+    tokens: int
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """The compression ratio; None where there is no text."""
+        return self.bytes / self.tokens if self.tokens else None
+
+
+def tell_of_preparation(prepared: Prepared, config: TrainingConfig, console: Console) -> None:
+    """Says what of the corpus is not trained on as it was."""
+    if prepared.replaced:
+        console.say(
+            f"{several(prepared.replaced, 'place was', 'places were')} not UTF-8 and became U+FFFD: "
+            "merging begins with characters."
+        )
+    if prepared.unknown:
+        console.say(
+            f"{several(prepared.unknown, 'character is', 'characters are')} not in the base vocabulary and became "
+            f"{config.unknown_token}."
+        )
+    if config.held_out:
+        held = sum(source.bytes for source in prepared.held_out)
+        console.say(f"Held out: {held:,} bytes." if held else "Held out: nothing, because the share is too small.")
+
+
+def count_specials_work(sources: Iterable[Source], config: TrainingConfig) -> Work[int]:
+    """How many special tokens stand in a corpus; given word counts are taken as they are, and hold none."""
+    finder, found = _finder(config), 0
+    for source in sources:
+        if source.counts is None and len(finder):
+            pieces = yield from finder.cut_work(source.data, source.ends)
+            found += int(np.count_nonzero(pieces.specials >= 0))
+    return found
+
+
+def tell_of_specials(found: int, console: Console) -> None:
+    """Says how many special tokens were cut out."""
+    if found:
+        console.say(f"{several(found, 'special token was', 'special tokens were')} cut out of the text.")
+
+
+def measure_work(tokenizer: Tokenizer, held_out: Iterable[Source], config: TrainingConfig) -> Work[Measured]:
+    """Encodes held-out text, document by document, with special tokens cut out as they are in training.
+
+    Raises:
+        ConfigError: It has a character that the training part has not, and there is no unknown token.
+    """
+    finder = _finder(config)
+    size, done = sum(source.bytes for source in held_out), 0
+    text_bytes = tokens = 0
+    for source in held_out:
+        pieces = yield from finder.cut_work(source.data, source.ends)
+        for start, stop in zip(pieces.starts.tolist(), pieces.stops.tolist(), strict=True):
+            if start == stop:
+                continue
+            text = source.data[start:stop].tobytes()
+            if config.base == "characters":
+                text = text.decode("utf-8", "replace").encode()
+            tokens += len((yield from tokenizer.encode_work(text)))
+            text_bytes += len(text)
+            yield Progress("measuring held-out text", done + stop, size)
+        done += source.bytes
+    return Measured(text_bytes, tokens)
+
+
+def tell_of_held_out(
+    tokenizer: Tokenizer, held_out: Iterable[Source], config: TrainingConfig, console: Console
+) -> float | None:
+    """Says how well held-out text is compressed, and gives its bytes per token; None where that cannot be known."""
+    try:
+        measured = console.finish(measure_work(tokenizer, held_out, config))
+    except ConfigError as error:
+        console.say(f"The held-out text cannot be measured. {error}")
+        return None
+    ratio = measured.bytes_per_token
+    if ratio is not None:
+        console.say(
+            f"Held-out text: {ratio:.2f} bytes per token, {measured.bytes:,} bytes -> {measured.tokens:,} tokens."
+        )
+    return ratio
+
+
+def _finder(config: TrainingConfig) -> SpecialFinder:
+    return SpecialFinder(token.encode() for token in config.all_specials)
