@@ -1,13 +1,26 @@
-"""What tests of the window stand on: no window, timer or thread may outlive its test."""
+"""What tests of the window stand on: a session, looks, actions, a place to show a pane, and a way to train.
 
+No window, timer or thread may outlive its test.
+"""
+
+# SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QThread
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, QThread
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QWidget
+from pytestqt.qtbot import QtBot
+
+from tests.gui.person import PATIENCE, TEXT
+from tokstudio.gui.session import Session
+from tokstudio.gui.studio_run import StudioRun
+from tokstudio.gui.theme import Theme
+from tokstudio.gui.training import Settings
+from tokstudio.resources import sample_text
 
 
 @pytest.fixture(autouse=True)
@@ -27,3 +40,96 @@ def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     assert not running, f"threads left behind: {running}"
     windows = [widget for widget in application.topLevelWidgets() if widget.isVisible()]
     assert not windows, f"windows left behind: {windows}"
+
+
+@pytest.fixture
+def session(qtbot: QtBot) -> Iterator[Session]:
+    """The studio's state; its jobs end with the test."""
+    made = Session()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Theme:
+    """The light looks."""
+    return Theme("light")
+
+
+class Actions(dict[str, QAction]):
+    """The window's actions by id, each made when it is first asked for."""
+
+    def __missing__(self, name: str) -> QAction:
+        self[name] = QAction(name)
+        return self[name]
+
+
+@pytest.fixture
+def actions(qtbot: QtBot) -> Actions:
+    """Actions that do nothing until the test says what."""
+    return Actions()
+
+
+@pytest.fixture
+def show(qtbot: QtBot) -> Iterator[Callable[[QWidget, int, int], None]]:
+    """Shows a widget, with so many pixels, in a window that is hidden before the session ends."""
+    hosts: list[QWidget] = []
+
+    def show(widget: QWidget, width: int, height: int) -> None:
+        host = QWidget()
+        hosts.append(host)
+        qtbot.addWidget(host)
+        host.resize(width, height)
+        widget.setParent(host)
+        widget.setGeometry(host.rect())
+        host.show()
+        qtbot.waitExposed(host)
+
+    yield show
+    for host in hosts:
+        host.hide()
+
+
+@pytest.fixture
+def dock(qtbot: QtBot, session: Session) -> Iterator[Callable[[QDockWidget, int, int], None]]:
+    """Shows a pane at the left of an active main window of so many pixels."""
+    windows: list[QMainWindow] = []
+
+    def dock(pane: QDockWidget, width: int, height: int) -> None:
+        window = QMainWindow()
+        windows.append(window)
+        qtbot.addWidget(window)
+        window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, pane)
+        window.resize(width, height)
+        window.show()
+        qtbot.waitExposed(window)
+        window.activateWindow()
+        qtbot.waitActive(window)
+
+    yield dock
+    session.close()
+    for window in windows:
+        window.close()
+
+
+@pytest.fixture
+def make_run(qtbot: QtBot, session: Session) -> Callable[..., StudioRun]:
+    """Trains within limits on what the session holds, or on `text` where it holds nothing, and gives the run."""
+
+    def make_run(text: str = TEXT, **limits: int | None) -> StudioRun:
+        if not session.sources:
+            session.add_text(text)
+        session.set_settings(Settings(**limits))
+        session.train()
+        qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+        assert session.active is not None
+        return session.active
+
+    return make_run
+
+
+@pytest.fixture
+def trained(session: Session, pane: QWidget, make_run: Callable[..., StudioRun]) -> Session:
+    """The session with a run of 344 merges, made while the test's own `pane` was there to see it."""
+    make_run(sample_text("article"), vocabulary_size=600)
+    return session

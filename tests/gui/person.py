@@ -13,6 +13,7 @@ from tokstudio.cli import main
 from tokstudio.gui.main_window import MainWindow
 
 PATIENCE = 60_000  # milliseconds; the first training of a test run compiles
+TEXT = "the cat sat on the mat and the rat sat on the cat. " * 40
 
 
 class Answers:

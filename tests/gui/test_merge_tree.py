@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QByteArray, QPoint, QPointF, Qt
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QWidget
 
-from tokstudio.gui.theme import DARK, LIGHT, Theme
+from tokstudio.gui.theme import DARK, LIGHT
 from tokstudio.gui.widgets.merge_tree import MergeTree, TreeNode
 from tokstudio.gui.widgets.tree_layout import lay_out
 
@@ -39,11 +39,6 @@ def chain(length):
 
 
 @pytest.fixture
-def theme(qapp):
-    return Theme("light")
-
-
-@pytest.fixture
 def tree(qtbot, theme):
     host = QWidget()
     qtbot.addWidget(host)
@@ -61,13 +56,6 @@ def tree(qtbot, theme):
 def clicks(tree):
     ids = []
     tree.nodeClicked.connect(ids.append)
-    return ids
-
-
-@pytest.fixture
-def hovers(tree):
-    ids = []
-    tree.nodeHovered.connect(ids.append)
     return ids
 
 
@@ -153,18 +141,28 @@ def test_a_press_that_slides_off_its_box_is_no_click(qtbot, tree, clicks):
     assert clicks == []
 
 
-def test_pointing_at_a_box_tells_it_once(qtbot, tree, hovers):
-    at = middle(tree, 1)
-    for place in (QPoint(2, 2), at, at + QPoint(1, 1), middle(tree, 0)):
-        qtbot.mouseMove(tree.viewport(), place)
-    assert hovers == [265, 503]
+def test_a_box_that_is_pointed_at_is_outlined_until_the_pointer_leaves_it(qtbot, tree):
+    qtbot.mouseMove(tree.viewport(), QPoint(2, 2))
+    plain = tree.viewport().grab().toImage()
+    qtbot.mouseMove(tree.viewport(), middle(tree, 1))
+    edge = tree.place_of(1)
+    at = QPoint(round(edge.center().x()), round(edge.top()))
+    pointed = tree.viewport().grab().toImage()
+    accent, before = QColor(LIGHT.accent), plain.pixelColor(at)
+    assert _distance(pointed.pixelColor(at), accent) < _distance(before, accent)
+    qtbot.mouseMove(tree.viewport(), QPoint(2, 2))
+    assert tree.viewport().grab().toImage() == plain
 
 
-def test_arrows_go_from_box_to_box_and_enter_is_a_click(qtbot, tree, clicks, hovers):
+def _distance(one, other):
+    return sum(abs(a - b) for a, b in zip(one.getRgb(), other.getRgb(), strict=True))
+
+
+def test_arrows_go_from_box_to_box_and_enter_is_a_click(qtbot, tree, clicks):
     keys = (Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Up)
-    for key in keys:
+    for key, token in zip(keys, (265, 300, 280, 264, 300, 503), strict=True):
         qtbot.keyClick(tree, key)
-    assert hovers == [265, 300, 280, 264, 300, 503]
+        assert f", id {token}" in tree.accessibleDescription()
     qtbot.keyClick(tree, Qt.Key.Key_Up)
     qtbot.keyClick(tree, Qt.Key.Key_Return)
     assert clicks == [503]

@@ -78,7 +78,7 @@ def test_a_run_that_has_not_ended_says_what_it_does(model):
     model.set_runs([growing], growing, "paused")
     assert shown(model, 0, ENDED) == "paused"
     assert shown(model, 0, MERGES) == "0"
-    assert shown(model, 0, RATIO) == "1.000"
+    assert shown(model, 0, RATIO) == "–"
     assert shown(model, 0, SECONDS) == "–"
 
 

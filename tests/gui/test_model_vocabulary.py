@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from PySide6.QtCore import QPersistentModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tokstudio import Corpus, TrainingConfig, train
+from tokstudio.core.alphabet import Alphabet
 from tokstudio.core.run import MergeBatch
 from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.gui.models.ordering import order_steps
 from tokstudio.gui.models.query import Query
 from tokstudio.gui.models.tokens import NOT_UTF8, RunTokens
 from tokstudio.gui.models.vocabulary import VocabularyModel
@@ -103,7 +108,7 @@ def test_every_column_sorts(qtbot, model, tokenizer, column, descending):
     def kind(token):
         raw = tokens[token]
         flags = 2 if _broken(raw) else 1 if _blank(raw) else 0
-        return token >= 256, flags, uses[token] == 0
+        return token >= 256, flags, (uses[token] == 0) + _absent(tokenizer, token)
 
     keys = {
         ID: lambda token: token,
@@ -137,12 +142,17 @@ def _blank(raw):
     return raw.isspace() if raw.isascii() else raw.decode().isspace()
 
 
+def _absent(tokenizer, token):
+    return token < 256 and tokenizer.run.base_counts[token] == 0
+
+
 KEEPS = {
-    "Bytes": lambda token, raw, uses: token < 256,
-    "Merges": lambda token, raw, uses: token >= 256,
-    "White space": lambda token, raw, uses: not _broken(raw) and _blank(raw),
-    "Not UTF-8": lambda token, raw, uses: _broken(raw),
-    "Never used": lambda token, raw, uses: uses == 0,
+    "Base": lambda token, raw, uses, absent: token < 256,
+    "Merges": lambda token, raw, uses, absent: token >= 256,
+    "White space": lambda token, raw, uses, absent: not _broken(raw) and _blank(raw),
+    "Not UTF-8": lambda token, raw, uses, absent: _broken(raw),
+    "No longer used": lambda token, raw, uses, absent: uses == 0 and not absent,
+    "Never used": lambda token, raw, uses, absent: absent,
 }
 
 
@@ -152,11 +162,60 @@ def test_kinds_can_be_listed_alone_and_follow_the_playhead(qtbot, model, tokeniz
     for merges in (444, 150):
         model.set_playhead(merges)
         uses = tokenizer.run.uses(merges)
-        expected = [t for t in range(256 + merges) if KEEPS[kind](t, tokenizer.tokens[t], uses[t])]
+        keeps, tokens = KEEPS[kind], tokenizer.tokens
+        expected = [t for t in range(256 + merges) if keeps(t, tokens[t], uses[t], _absent(tokenizer, t))]
         assert settled(qtbot, model) == expected
         assert expected
     model.set_kind("All")
     assert settled(qtbot, model) == list(range(406))
+
+
+def test_a_token_that_is_gone_is_told_from_one_that_never_was(model, tokenizer):
+    uses, base = tokenizer.run.uses(), tokenizer.run.base_counts
+    taken = next(token for token in range(256, 700) if uses[token] == 0)
+    byte = next(token for token in range(256) if uses[token] == 0 < base[token])
+    assert text(model, taken, KIND).endswith("no longer used")
+    assert text(model, byte, KIND).endswith("no longer used")
+    assert text(model, 0xFF, KIND).endswith("never used")
+    assert not text(model, int(uses.argmax()), KIND).endswith("used")
+    model.set_playhead(taken - 255)
+    assert text(model, taken, KIND).startswith("merge")
+    assert not text(model, taken, KIND).endswith("used")
+
+
+def test_a_large_vocabulary_is_put_in_order_bit_by_bit_while_the_playhead_moves(qtbot, model, tokenizer, monkeypatch):
+    monkeypatch.setattr("tokstudio.gui.models.vocabulary._MOST_AT_ONCE", 100)
+    monkeypatch.setattr("tokstudio.gui.models.slices._SLICE", 0.0)
+    lengths = [len(token) for token in tokenizer.tokens]
+    for merges in (300, 444, 20):
+        model.sort(LENGTH, DOWN)
+        assert model.searching
+        model.set_playhead(merges)
+        assert settled(qtbot, model) == sorted(range(256 + merges), key=lambda token: -lengths[token])
+        assert text(model, 97, USES) == f"{int(tokenizer.run.uses(merges)[97]):,}"
+    for merges in (444, 7):
+        # Back to the order of ids, where rows come and go at the end alone.
+        model.sort(ID)
+        assert model.searching
+        model.set_playhead(merges)
+        assert settled(qtbot, model) == list(range(256 + merges))
+        model.set_playhead(merges - 5)
+        assert ids(model) == list(range(251 + merges))
+        settled(qtbot, model)
+        model.sort(TOKEN)
+        settled(qtbot, model)
+
+
+@given(arrays(np.int64, st.integers(0, 60), elements=st.integers(-(2**40), 2**40) | st.integers(-3, 3)), st.booleans())
+def test_numbers_are_ordered_in_steps_as_a_stable_sort_would(key, descending):
+    steps = order_steps(key, descending)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            order = end.value
+            break
+    assert order.tolist() == sorted(range(len(key)), key=lambda place: -key[place] if descending else key[place])
 
 
 def test_text_and_kind_filter_together_in_any_order(qtbot, model, tokenizer):
@@ -212,7 +271,7 @@ def test_it_keeps_up_with_a_run_that_grows_while_sorted(qtbot, tokenizer):
 def test_a_file_may_number_its_tokens_as_it_likes(qtbot, tokenizer):
     byte_ids = np.arange(1255, 999, -1, dtype=np.int32)
     merges = np.array([[byte_ids[97], byte_ids[98]], [7, byte_ids[99]]], np.int32)
-    opened = Tokenizer(merges, np.array([7, 3], np.int32), byte_ids=byte_ids)
+    opened = Tokenizer(merges, np.array([7, 3], np.int32), alphabet=Alphabet.of_bytes(byte_ids))
     model = VocabularyModel()
     QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning)
     model.set_run(StudioRun.opened(1, "file", opened), 2)

@@ -6,64 +6,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QAction, QImage
-from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QPushButton, QToolButton
 
+from tests.gui.person import PATIENCE
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.gui.panes.compression import CompressionPane
-from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.training import Settings
 from tokstudio.gui.widgets.legend import Entry, Legend
 from tokstudio.resources import SAMPLES, sample_text
 
-PATIENCE = 60_000  # the first training of a test run compiles
-
-
-class Actions(dict):
-    def __missing__(self, name):
-        self[name] = QAction(name)
-        return self[name]
-
 
 @pytest.fixture
-def session(qtbot):
-    made = Session()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def actions(qtbot):
-    return Actions()
-
-
-@pytest.fixture
-def pane(qtbot, session, actions):
-    host = QWidget()
-    qtbot.addWidget(host)
-    host.resize(700, 380)
-    pane = CompressionPane(session, Theme("light"), actions)
-    pane.setParent(host)
-    pane.setGeometry(host.rect())
-    host.show()
-    qtbot.waitExposed(host)
-    yield pane
-    host.hide()
-
-
-def run_training(qtbot, session, size):
-    session.set_settings(Settings(size, None))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
-    return session.active
-
-
-@pytest.fixture
-def trained(qtbot, session, pane):
-    session.add_text(sample_text("article"))
-    run_training(qtbot, session, 600)
-    return session
+def pane(session, theme, actions, show):
+    pane = CompressionPane(session, theme, actions)
+    show(pane, 700, 380)
+    return pane
 
 
 def curve(pane, run):
@@ -163,9 +121,9 @@ def test_a_click_a_drag_and_the_bar_move_the_playhead(qtbot, pane, trained):
     assert pane.plot.accessibleDescription().startswith("no merges")
 
 
-def test_earlier_runs_stay_and_the_legend_changes_to_them(qtbot, pane, trained):
+def test_earlier_runs_stay_and_the_legend_changes_to_them(qtbot, pane, trained, make_run):
     first = trained.active
-    second = run_training(qtbot, trained, 400)
+    second = make_run(vocabulary_size=400)
     assert curve(pane, first).role == "other"
     assert curve(pane, second).role == "active"
     trained.rename(first, "A long one")
@@ -178,9 +136,9 @@ def test_earlier_runs_stay_and_the_legend_changes_to_them(qtbot, pane, trained):
     assert list(pane.plot._curves) == [first.key]
 
 
-def test_a_click_on_an_earlier_curve_makes_it_the_active_run(qtbot, pane, trained):
+def test_a_click_on_an_earlier_curve_makes_it_the_active_run(qtbot, pane, trained, make_run):
     first = trained.active
-    second = run_training(qtbot, trained, 300)
+    second = make_run(vocabulary_size=300)
     assert trained.active is second
     place = pane.plot.to_scene(300, first.bytes_per_token(300)).toPoint()
     qtbot.mouseClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
@@ -234,15 +192,15 @@ def test_the_curve_waits_for_the_first_merge_and_then_grows(qtbot, session, pane
 
 
 def test_pictures_have_the_size_that_was_asked(pane, trained):
-    image = QImage.fromData(pane.to_png(400, 300, 2.0), "PNG")
+    image = pane.to_image(400, 300, 2.0)
     assert (image.width(), image.height()) == (800, 600)
     assert b"<svg" in pane.to_svg(400, 300)
 
 
-def test_hidden_it_draws_nothing_and_catches_up_when_shown(qtbot, session, pane):
+def test_hidden_it_draws_nothing_and_catches_up_when_shown(session, pane, make_run):
     pane.hide()
     session.add_text(sample_text("article"))
-    run = run_training(qtbot, session, 400)
+    run = make_run(vocabulary_size=400)
     assert not pane.plot._curves
     pane.show()
     assert len(curve(pane, run).x) == 145

@@ -3,49 +3,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QAction, QWheelEvent
-from PySide6.QtWidgets import QApplication, QMainWindow
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QApplication
 
+from tests.gui.person import PATIENCE, TEXT
+from tokstudio.core.config import TrainingConfig
 from tokstudio.core.errors import ConfigError
-from tokstudio.core.run import TrainingConfig
 from tokstudio.gui.panes.configure import ConfigurePane
-from tokstudio.gui.session import Session
-from tokstudio.gui.theme import Theme
 from tokstudio.gui.training import Settings
 
-TEXT = "the cat sat on the mat and the rat sat on the cat. " * 40
-PATIENCE = 60_000  # the first training of a test run compiles
-
 
 @pytest.fixture
-def session(qtbot) -> Iterator[Session]:
-    made = Session()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def pane(qtbot, session) -> Iterator[ConfigurePane]:
-    window = QMainWindow()
-    qtbot.addWidget(window)
-    actions = {key: QAction(key, window) for key in ("train", "pause", "resume", "step", "stop", "continue_run")}
+def pane(session, theme, actions, dock) -> ConfigurePane:
+    actions["more_settings"].setCheckable(True)
     for key in ("train", "pause", "resume", "step", "stop"):
         actions[key].triggered.connect(lambda _checked, key=key: getattr(session, key)())
     actions["continue_run"].triggered.connect(lambda: session.continue_run(session.active))
-    pane = ConfigurePane(session, Theme("light", window), actions)
-    window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, pane)
-    window.resize(300, 500)
-    window.show()
-    qtbot.waitExposed(window)
-    window.activateWindow()
-    qtbot.waitActive(window)
-    yield pane
-    session.close()
-    window.close()
+    pane = ConfigurePane(session, theme, actions)
+    dock(pane, 300, 500)
+    return pane
 
 
 def type_number(qtbot, field, text: str) -> None:

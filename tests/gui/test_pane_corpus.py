@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QAction
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QPushButton, QToolButton
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton
 
 from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.progress import finish
@@ -25,14 +23,8 @@ from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.corpus_views import beginning, scripts_text
 from tokstudio.resources import sample_text
 
-ACTIONS = ("open_corpus", "open_folder", "paste_corpus", "sample_article", "sample_scripts", "sample_python")
-
-
-@pytest.fixture
-def session(qtbot) -> Iterator[Session]:
-    made = Session()
-    yield made
-    made.close()
+ADDING = ("open_corpus", "open_folder", "open_counts", "paste_corpus")
+ACTIONS = (*ADDING, "sample_article", "sample_scripts", "sample_python")
 
 
 @pytest.fixture
@@ -41,23 +33,13 @@ def asked() -> list[str]:
 
 
 @pytest.fixture
-def pane(qtbot, session, asked) -> Iterator[CorpusPane]:
-    window = QMainWindow()
-    qtbot.addWidget(window)
-    actions = {key: QAction(f"&{key}", window) for key in (*ACTIONS, "clear_corpus")}
-    for key, action in actions.items():
-        action.triggered.connect(lambda _checked, key=key: asked.append(key))
-    pane = CorpusPane(session, Theme("light", window), actions)
+def pane(session, theme, actions, dock, asked) -> CorpusPane:
+    for key in (*ACTIONS, "clear_corpus"):
+        actions[key].triggered.connect(lambda _checked, key=key: asked.append(key))
+    pane = CorpusPane(session, theme, actions)
     QAbstractItemModelTester(pane.source_list.sources_model, QAbstractItemModelTester.FailureReportingMode.Fatal, pane)
-    window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, pane)
-    window.resize(300, 700)
-    window.show()
-    qtbot.waitExposed(window)
-    window.activateWindow()
-    qtbot.waitActive(window)
-    yield pane
-    session.close()
-    window.close()
+    dock(pane, 300, 700)
+    return pane
 
 
 def settled(qtbot, session: Session) -> None:
@@ -92,7 +74,7 @@ def test_an_empty_pane_says_what_it_is_for_and_offers_what_fills_it(qtbot, pane,
 def test_the_add_button_offers_every_way_to_add(pane):
     assert pane.add_button.popupMode() == QToolButton.ToolButtonPopupMode.InstantPopup
     offered = [action.text() for action in pane.add_button.menu().actions() if not action.isSeparator()]
-    assert offered == [f"&{key}" for key in ACTIONS]
+    assert offered == list(ACTIONS)
 
 
 def test_sources_are_listed_with_their_sizes(qtbot, pane, session, tmp_path):
@@ -217,7 +199,7 @@ def test_pasted_text_has_no_encoding_to_choose(pane, session):
     menu = pane.make_menu()
     assert [action.text() for action in menu.actions() if action.isVisible() and action.text()] == [
         "Remove",
-        "&clear_corpus",
+        "clear_corpus",
     ]
     menu.close()
 
@@ -347,3 +329,38 @@ def test_every_cell_answers_every_role(qtbot):
         for role in Qt.ItemDataRole:
             model.data(model.index(0, column), role)
     assert model.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole).startswith("&lt;b&gt;x")
+
+
+def test_word_counts_are_shown_as_words_with_how_often_each_occurs(qtbot, pane, session, tmp_path):
+    (tmp_path / "words.tsv").write_text(" the\t1200\nca\\nt\t3\n")
+    session.open_counts([tmp_path / "words.tsv"])
+    qtbot.waitUntil(lambda: bool(session.sources))
+    settled(qtbot, session)
+    model = pane.source_list.model()
+    assert names(pane) == ["words.tsv · 2 words, counted"]
+    assert model.index(0, SIZE).data() == "4.8 kB"
+    assert "2 words, counted · 4,812 bytes" in model.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole)
+    assert pane.caption.text() == "words.tsv · 2 words, counted"
+    assert pane.preview.toPlainText() == "1,200\t·the\n3\tca⏎t"
+    shown = pane.statistics.shown()
+    assert shown["Words, counted"] == "2"
+    assert shown["Characters"] == "4,812"
+    assert shown.keys().isdisjoint({"Lines", "Documents", "Encoding", "Longest line", "Not UTF-8"})
+    # What has no encoding cannot be read in another.
+    pane.source_list.select_rows([0])
+    assert "Encoding" not in [action.text() for action in pane.make_menu().actions()]
+
+
+def test_text_beside_word_counts_keeps_its_own_figures(qtbot, pane, session):
+    session.set_sources((*Corpus.from_counts({"a": 5}).sources, *Corpus.from_texts(["b\n", "c\n"]).sources))
+    settled(qtbot, session)
+    shown = pane.statistics.shown()
+    assert (shown["Words, counted"], shown["Documents"], shown["Lines"]) == ("1", "2", "2")
+    assert (shown["Bytes"], shown["Characters"], shown["Encoding"]) == ("9", "9", "UTF-8")
+
+
+def test_a_file_of_counts_that_is_wrong_is_told_in_the_pane(qtbot, pane, session, tmp_path):
+    (tmp_path / "words.tsv").write_text("the\t-3\n")
+    session.open_counts([tmp_path / "words.tsv"])
+    qtbot.waitUntil(lambda: "words.tsv: line 1: the count -3 must be at least 1." in visible_words(pane))
+    assert session.sources == ()

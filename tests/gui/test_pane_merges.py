@@ -5,52 +5,20 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
+from tests.gui.person import PATIENCE
 from tokstudio.gui.panes.merges import MergesPane
-from tokstudio.gui.session import Session
-from tokstudio.gui.theme import Theme
 from tokstudio.gui.training import Settings
 from tokstudio.resources import sample_text
 
-PATIENCE = 60_000  # the first training of a test run compiles
-
-
-class Actions(dict):
-    def __missing__(self, name):
-        self[name] = QAction(name)
-        return self[name]
-
 
 @pytest.fixture
-def session(qtbot):
-    made = Session()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def pane(qtbot, session):
-    host = QWidget()
-    qtbot.addWidget(host)
-    host.resize(640, 320)
-    pane = MergesPane(session, Theme("light"), Actions())
-    pane.setParent(host)
-    pane.setGeometry(host.rect())
-    host.show()
-    qtbot.waitExposed(host)
-    yield pane
-    host.hide()
-
-
-@pytest.fixture
-def trained(qtbot, session, pane):
-    session.add_text(sample_text("article"))
-    session.set_settings(Settings(600, None))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
-    return session
+def pane(session, theme, actions, show):
+    pane = MergesPane(session, theme, actions)
+    show(pane, 640, 320)
+    return pane
 
 
 def click(qtbot, table, row, kind="mouseClick"):
@@ -160,12 +128,9 @@ def test_copied_rows_are_on_the_clipboard(qtbot, pane, trained):
     assert lines[0].split("\t")[4] == str(int(trained.active.count[343]))
 
 
-def test_hidden_it_does_nothing_and_catches_up_when_shown(qtbot, session, pane):
+def test_hidden_it_does_nothing_and_catches_up_when_shown(session, pane, make_run):
     pane.hide()
-    session.add_text(sample_text("article"))
-    session.set_settings(Settings(600, None))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    make_run(sample_text("article"), vocabulary_size=600)
     assert pane.model.rowCount() == 0
     session.look_at(300)
     pane.show()

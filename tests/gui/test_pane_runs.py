@@ -3,59 +3,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QLabel, QLineEdit, QMainWindow, QMenu, QTableView
+from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QTableView
 
-from tokstudio.gui.models.runs import CORPUS, ENDED, MARK, MERGES, NAME, RATIO, SECONDS
+from tests.gui.person import PATIENCE
+from tokstudio.gui.models.runs import CORPUS, ENDED, HELD_OUT, MARK, MERGES, NAME, RATIO, SECONDS
 from tokstudio.gui.panes.runs import RunsPane
-from tokstudio.gui.session import Session
-from tokstudio.gui.theme import Theme
 from tokstudio.gui.training import Settings
 
-TEXT = "the cat sat on the mat and the rat sat on the cat. " * 40
-PATIENCE = 60_000  # the first training of a test run compiles
-
 
 @pytest.fixture
-def session(qtbot) -> Iterator[Session]:
-    made = Session()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def pane(qtbot, session) -> Iterator[RunsPane]:
-    window = QMainWindow()
-    qtbot.addWidget(window)
+def pane(session, theme, actions, dock) -> RunsPane:
+    actions["delete_run"].triggered.connect(lambda: session.delete(session.active))
+    pane = RunsPane(session, theme, actions)
+    dock(pane, 1000, 500)
     # The window's own action for the same key must not win while the table has the focus.
-    rename = QAction("Rename Run…", window)
-    rename.setShortcut("F2")
-    window.addAction(rename)
-    delete = QAction("Delete Run", window)
-    delete.triggered.connect(lambda: session.delete(session.active))
-    theme = Theme("light", window)
-    pane = RunsPane(session, theme, {"rename_run": rename, "delete_run": delete})
-    window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, pane)
-    window.resize(1000, 500)
-    window.show()
-    qtbot.waitExposed(window)
-    window.activateWindow()
-    qtbot.waitActive(window)
-    yield pane
-    session.close()
-    window.close()
-
-
-def trained(qtbot, session: Session, **limits) -> None:
-    if not session.sources:
-        session.add_text(TEXT)
-    session.set_settings(Settings(**limits))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    actions["rename_run"].setShortcut("F2")
+    pane.window().addAction(actions["rename_run"])
+    return pane
 
 
 def table(pane: RunsPane) -> QTableView:
@@ -77,9 +43,9 @@ def click(qtbot, pane: RunsPane, row: int, column: int, double: bool = False) ->
 
 
 @pytest.fixture
-def three(qtbot, session, pane) -> RunsPane:
+def three(make_run, pane) -> RunsPane:
     for size in (270, 280, 290):
-        trained(qtbot, session, vocabulary_size=size)
+        make_run(vocabulary_size=size)
     return pane
 
 
@@ -148,8 +114,8 @@ def test_the_menu_of_a_row_acts_on_that_row(qtbot, three, session):
     menu.close()
 
 
-def test_a_training_grows_on_screen_while_another_run_is_looked_at(qtbot, session, pane):
-    trained(qtbot, session, vocabulary_size=270)
+def test_a_training_grows_on_screen_while_another_run_is_looked_at(qtbot, session, pane, make_run):
+    make_run(vocabulary_size=270)
     session.set_settings(Settings(vocabulary_size=300))
     session.step()
     qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
@@ -166,16 +132,16 @@ def test_a_training_grows_on_screen_while_another_run_is_looked_at(qtbot, sessio
     assert text(pane, 1, SECONDS) == f"{session.runs[1].run.seconds:.3f}"
 
 
-def test_a_hidden_pane_catches_up_when_it_is_shown(qtbot, session, pane):
+def test_a_hidden_pane_catches_up_when_it_is_shown(session, pane, make_run):
     pane.hide()
-    trained(qtbot, session, vocabulary_size=270)
+    make_run(vocabulary_size=270)
     assert table(pane).model().rowCount() == 0
     pane.show()
     assert text(pane, 0, NAME) == "Run 1"
 
 
-def test_an_opened_tokenizer_stands_beside_the_runs(qtbot, session, pane):
-    trained(qtbot, session, vocabulary_size=270)
+def test_an_opened_tokenizer_stands_beside_the_runs(session, pane, make_run):
+    make_run(vocabulary_size=270)
     session.add_tokenizer(session.active.tokenizer, "gpt2/tokenizer.json")
     assert text(pane, 1, NAME) == "gpt2/tokenizer.json"
     assert text(pane, 1, ENDED) == "opened from a file"
@@ -197,3 +163,20 @@ def test_a_context_menu_needs_a_row(three):
     view = table(three)
     view.customContextMenuRequested.emit(QPoint(5, view.viewport().height() - 5))
     assert view.findChild(QMenu) is None
+
+
+def test_held_out_text_has_a_column_where_there_is_any(qtbot, pane, session, make_run):
+    make_run(vocabulary_size=270)
+    assert pane._table.isColumnHidden(HELD_OUT)
+    session.set_sources(())
+    session.add_text("the cat sat on the mat\n" * 60)
+    session.set_settings(Settings(270, held_out=0.2, pattern="gpt2", special_tokens=("<s>",)))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.active.held_out_ratio is not None, timeout=PATIENCE)
+    assert not pane._table.isColumnHidden(HELD_OUT)
+    model = pane._table.model()
+    assert [model.index(row, HELD_OUT).data() for row in range(2)] == ["–", f"{session.active.held_out_ratio:.3f}"]
+    tip = model.index(1, 1).data(Qt.ItemDataRole.ToolTipRole)
+    for told in ("Pattern: gpt2", "Special tokens: &lt;s&gt;", "Share held out: 20%"):
+        assert told in tip

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,8 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QGuiApplication
 
+from tests.gui.person import PATIENCE
+from tokstudio import Corpus, train
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.progress import Work, finish
 from tokstudio.core.tokenizer import Tokenizer
@@ -25,19 +26,6 @@ from tokstudio.gui.training import Settings
 pytestmark = pytest.mark.qt_log_ignore("OpenType support missing", "This plugin does not support", extend=True)
 
 CORPUS = "the cat sat on the mat and the cat ate the rat; that is that. " * 40
-WAIT = 60_000
-
-
-@pytest.fixture
-def session(qtbot) -> Iterator[Session]:
-    session = Session()
-    yield session
-    session.close()
-
-
-@pytest.fixture
-def theme(qapp) -> Theme:
-    return Theme("light")
 
 
 @pytest.fixture
@@ -58,21 +46,14 @@ def pane(qtbot, session: Session, theme: Theme, actions: dict[str, QAction]) -> 
     return pane
 
 
-def train(qtbot, session: Session) -> None:
-    session.add_text(CORPUS)
-    session.set_settings(Settings(300))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=WAIT)
-
-
 def settled(qtbot, pane: TextPane) -> None:
-    qtbot.waitUntil(lambda: not pane.page.latest.busy and pane.page.state[0] != "busy", timeout=WAIT)
+    qtbot.waitUntil(lambda: not pane.page.latest.busy and pane.page.state[0] != "busy", timeout=PATIENCE)
 
 
 @pytest.fixture
-def trained(qtbot, session: Session, pane: TextPane) -> TextPane:
+def trained(qtbot, make_run, pane: TextPane) -> TextPane:
     """The pane with a run and a short text in it."""
-    train(qtbot, session)
+    make_run(CORPUS, vocabulary_size=300)
     qtbot.keyClicks(pane.encode.input, "the cat is that")
     settled(qtbot, pane)
     return pane
@@ -127,13 +108,13 @@ def test_the_text_follows_a_training_that_is_under_way(qtbot, session: Session, 
     session.add_text(CORPUS)
     session.set_settings(Settings(300))
     session.step()
-    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=WAIT)
-    qtbot.waitUntil(lambda: pane.encode.figures.values()[2].isdigit(), timeout=WAIT)
+    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.encode.figures.values()[2].isdigit(), timeout=PATIENCE)
     assert int(pane.encode.figures.values()[2]) == len(session.tokenizer.encode("the cat"))
     session.step()
-    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 2, timeout=WAIT)
+    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 2, timeout=PATIENCE)
     session.resume()
-    qtbot.waitUntil(lambda: session.training is None, timeout=WAIT)
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
     settled(qtbot, pane)
     assert int(pane.encode.figures.values()[2]) == len(session.active.tokenizer.encode("the cat"))
 
@@ -188,7 +169,7 @@ def test_what_is_selected_stays_selected_while_the_playhead_moves_and_the_token_
 def test_a_fault_in_the_round_trip_is_shown_where_it_is(qtbot, session, trained, monkeypatch):
     broken = np.array([116, 104, 88], np.uint32)
 
-    def wrong(self: Tokenizer, text: object) -> Work[object]:
+    def wrong(self: Tokenizer, text: object, allowed_special: object = ()) -> Work[object]:
         yield from ()
         return broken
 
@@ -359,3 +340,62 @@ def test_a_narrow_pane_keeps_the_mark_and_drops_the_switches(qtbot, trained: Tex
     assert trained.state_icon.isVisible()
     trained.resize(640, 500)
     assert all(button.isVisible() for button in trained._toggles)
+
+
+def others(pane: TextPane) -> str:
+    return pane.encode.others.label.text().replace("\u00a0", " ")
+
+
+def test_the_tokens_of_others_stand_beside_ours(qtbot, session: Session, trained: TextPane, make_run):
+    qtbot.waitUntil(lambda: others(trained) == "Words 7  White space 4", timeout=PATIENCE)
+    first = session.active
+    make_run(vocabulary_size=260)
+    session.rename(first, "First")
+    count = len(first.tokenizer.encode("the cat is that"))
+    qtbot.waitUntil(lambda: others(trained) == f"Words 7  White space 4  First {count}", timeout=PATIENCE)
+    session.set_text("it's")
+    qtbot.waitUntil(lambda: others(trained).startswith("Words 3  White space 1"), timeout=PATIENCE)
+    session.set_text("")
+    qtbot.waitUntil(lambda: not trained.encode.others.label.isVisible(), timeout=PATIENCE)
+
+
+def test_special_tokens_are_recognised_when_that_is_switched_on(qtbot, session: Session, pane: TextPane):
+    box = pane.encode.specials
+    session.add_text(CORPUS)
+    session.set_settings(Settings(300))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    assert not box.isEnabled()
+    assert box.toolTip() == "This tokenizer has no special tokens."
+    session.set_settings(Settings(300, special_tokens=("<|end|>",)))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    assert box.isEnabled()
+    tokenizer, text = session.tokenizer, "the cat<|end|>"
+    session.set_text(text)
+    settled(qtbot, pane)
+    assert pane.encode._encoded.ids.tolist() == tokenizer.encode(text)
+    box.setFocus()
+    qtbot.keyClick(box, Qt.Key.Key_Space)
+    settled(qtbot, pane)
+    assert pane.encode._encoded.ids.tolist() == tokenizer.encode(text, "all")
+    assert pane.encode._encoded.ids[-1] == 299
+    assert pane.page.state[0] == "good"
+    session.activate(session.runs[0])
+    assert not box.isEnabled()
+    settled(qtbot, pane)
+    assert pane.encode._encoded.ids.tolist() == session.tokenizer.encode(text)
+
+
+@pytest.mark.parametrize("allowed", [(), "all"])
+def test_an_unknown_token_covers_the_character_it_stands_for(allowed):
+    settings = Settings(30, base="characters", base_vocabulary=("<?>", *"abct "), unknown_token="<?>")
+    tokenizer = train(Corpus.from_text("a cat at a cab " * 9), settings.config())
+    text = "a ¿cat<?>\n北🌍 at"
+    result = finish(encode_work(tokenizer, text, allowed))
+    starts = [0, *result.ends[:-1].tolist()]
+    covered = [result.data[start:end].decode() for start, end in zip(starts, result.ends.tolist(), strict=True)]
+    assert "".join(covered) == text
+    unknown = [piece for piece, token in zip(covered, result.ids.tolist(), strict=True) if token == 0]
+    assert unknown == (["¿", "<?>", "\n", "北", "🌍"] if allowed else ["¿", "<", "?", ">", "\n", "北", "🌍"])
+    assert result.differs is not None

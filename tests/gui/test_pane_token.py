@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -14,25 +12,16 @@ from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.panes.token import TokenPane
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
-from tokstudio.gui.training import Settings
 from tokstudio.gui.widgets.token_label import meaning, segments, token_label
 
 pytestmark = pytest.mark.qt_log_ignore("OpenType support missing", "This plugin does not support", extend=True)
 
 CORPUS = "the cat sat on the mat and the cat ate the rat; that is that.\n" * 40 + "太阳" * 30
-WAIT = 60_000
 
 
 @pytest.fixture
-def session(qtbot) -> Iterator[Session]:
-    session = Session()
-    yield session
-    session.close()
-
-
-@pytest.fixture
-def pane(qtbot, session: Session) -> TokenPane:
-    pane = TokenPane(session, Theme("light"), {})
+def pane(qtbot, session: Session, theme: Theme) -> TokenPane:
+    pane = TokenPane(session, theme, {})
     qtbot.addWidget(pane)
     pane.resize(400, 340)
     pane.show()
@@ -40,11 +29,8 @@ def pane(qtbot, session: Session) -> TokenPane:
 
 
 @pytest.fixture
-def trained(qtbot, session: Session, pane: TokenPane) -> TokenPane:
-    session.add_text(CORPUS)
-    session.set_settings(Settings(330))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=WAIT)
+def trained(make_run, pane: TokenPane) -> TokenPane:
+    make_run(CORPUS, vocabulary_size=330)
     return pane
 
 

@@ -5,58 +5,19 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QToolButton, QWidget
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QToolButton
 
 from tokstudio.gui.panes.vocabulary import VocabularyPane
-from tokstudio.gui.session import Session
-from tokstudio.gui.theme import Theme
-from tokstudio.gui.training import Settings
-from tokstudio.resources import sample_text
 
-PATIENCE = 60_000  # the first training of a test run compiles
 USES = 6
 
 
-class Actions(dict):
-    def __missing__(self, name):
-        self[name] = QAction(name)
-        return self[name]
-
-
 @pytest.fixture
-def session(qtbot):
-    made = Session()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def actions(qtbot):
-    return Actions()
-
-
-@pytest.fixture
-def pane(qtbot, session, actions):
-    host = QWidget()
-    qtbot.addWidget(host)
-    host.resize(760, 320)
-    pane = VocabularyPane(session, Theme("light"), actions)
-    pane.setParent(host)
-    pane.setGeometry(host.rect())
-    host.show()
-    qtbot.waitExposed(host)
-    yield pane
-    host.hide()
-
-
-@pytest.fixture
-def trained(qtbot, session, pane):
-    session.add_text(sample_text("article"))
-    session.set_settings(Settings(600, None))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
-    return session
+def pane(session, theme, actions, show):
+    pane = VocabularyPane(session, theme, actions)
+    show(pane, 760, 320)
+    return pane
 
 
 def ids(pane):
@@ -94,9 +55,9 @@ def test_a_click_on_a_header_sorts_and_another_turns_it_round(qtbot, pane, train
 
 
 def test_kinds_filter_and_the_count_says_how_many(qtbot, pane, trained):
-    pane.kinds.setCurrentText("Never used")
-    uses = trained.active.uses(344)
-    assert ids(pane) == [token for token in range(600) if uses[token] == 0]
+    pane.kinds.setCurrentText("No longer used")
+    uses, before = trained.active.uses(344), trained.active.base_counts
+    assert ids(pane) == [token for token in range(600) if uses[token] == 0 and (token >= 256 or before[token])]
     assert pane.note.text() == f"{len(ids(pane))} of 600"
     pane.kinds.setCurrentText("All")
     assert pane.note.text() == ""
@@ -160,11 +121,9 @@ def test_the_export_button_is_the_windows_action(qtbot, pane, actions):
     assert button.accessibleName()
 
 
-def test_another_run_takes_its_place(qtbot, pane, trained):
+def test_another_run_takes_its_place(pane, trained, make_run):
     first = trained.active
-    trained.set_settings(Settings(300, None))
-    trained.train()
-    qtbot.waitUntil(lambda: trained.training is None, timeout=PATIENCE)
+    make_run(vocabulary_size=300)
     assert len(ids(pane)) == 300
     trained.activate(first)
     assert len(ids(pane)) == 600

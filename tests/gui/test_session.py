@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from tests.gui.person import PATIENCE, TEXT
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.gui.session import Session
 from tokstudio.gui.training import Settings
 from tokstudio.resources import sample_text
-
-TEXT = "the cat sat on the mat and the rat sat on the cat. " * 40
-PATIENCE = 60_000  # the first training of a test run compiles
-
-
-@pytest.fixture
-def session(qtbot) -> Iterator[Session]:
-    made = Session()
-    yield made
-    made.close()
 
 
 def trained(qtbot, session: Session, text: str = TEXT, **limits) -> None:

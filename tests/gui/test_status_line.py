@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
 import pytest
 
+from tests.gui.person import PATIENCE
+from tokstudio.core.corpus import Source
 from tokstudio.core.progress import Progress, Work
 from tokstudio.gui.latest import Latest
-from tokstudio.gui.session import Session
-from tokstudio.gui.status_line import StatusLine
+from tokstudio.gui.status_line import Pace, StatusLine
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.training import Settings
-
-PATIENCE = 60_000
-
-
-@pytest.fixture
-def session(qtbot) -> Iterator[Session]:
-    made = Session()
-    yield made
-    made.close()
 
 
 @pytest.fixture
@@ -80,3 +71,44 @@ def test_what_was_cancelled_elsewhere_is_no_longer_waited_for(qtbot, session):
     qtbot.waitUntil(lambda: bool(told))
     assert not latest.busy
     assert str(told[0]) == "Cancelled."
+
+
+def test_time_left_is_judged_by_the_last_seconds():
+    pace = Pace()
+    for second in range(61):
+        # Slow at first, then ten times as fast.
+        done = min(second, 40) + 10 * max(0, second - 40)
+        pace.note(float(second), Progress("merging", done, 1000))
+    assert pace.seconds_left() == pytest.approx((1000 - 240) / 10)
+
+
+def test_time_left_is_not_told_before_it_can_be_judged():
+    pace = Pace()
+    pace.note(0.0, Progress("merging", 0, 1000))
+    pace.note(1.0, Progress("merging", 500, 1000))
+    assert pace.seconds_left() is None
+    pace.note(4.0, Progress("merging", 500, 1000))
+    assert pace.seconds_left() == pytest.approx(4.0)
+    unknown = Pace()
+    unknown.note(0.0, Progress("reading"))
+    unknown.note(9.0, Progress("reading"))
+    assert unknown.seconds_left() is None
+
+
+def test_what_of_the_corpus_was_not_as_it_should_be_is_told(qtbot, session, line):
+    session.set_sources((Source.from_texts([b"aab\xff" * 20]),))
+    session.set_settings(
+        Settings(None, 2, base="characters", base_vocabulary=("a", "<?>", "\ufffd"), unknown_token="<?>")
+    )
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    assert line.words.text().endswith("20 places were not UTF-8 and became U+FFFD. 20 characters are unknown.")
+
+
+def test_the_figure_of_held_out_text_stands_beside_the_other(qtbot, session, line):
+    session.add_text("the cat sat on the mat\n" * 100)
+    session.set_settings(Settings(270, held_out=0.1))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "held out" in line.figures.text(), timeout=PATIENCE)
+    assert f"{session.active.held_out_ratio:.2f} held out" in line.figures.text()

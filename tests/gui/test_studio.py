@@ -16,6 +16,7 @@ from tests.gui.person import PATIENCE, at_the_window
 from tokstudio import Corpus, TrainingConfig, load, train
 from tokstudio.cli import main
 from tokstudio.gui.actions import SPECS
+from tokstudio.gui.choices import Settings
 from tokstudio.resources import sample_text
 
 TEXT = "".join(f"the cat number {n} sat on the mat of the rat, {n * n} times.\n" for n in range(300))
@@ -283,6 +284,24 @@ def test_a_read_only_folder_is_one_sentence(qtbot, monkeypatch, tmp_path, book):
     assert at_the_window(monkeypatch, act) == 0
 
 
+def test_word_counts_are_opened_by_the_menu_and_trained_on(qtbot, monkeypatch, tmp_path):
+    path = tmp_path / "words.tsv"
+    path.write_text(" the\t12\n then\t5\n cat\t2\n")
+    expected = train(Corpus.from_counts(path), TrainingConfig(vocabulary_size=261))
+
+    def act(window, answers):
+        session = window._session
+        answers.files = [path]
+        window.actions_by_id["open_counts"].trigger()
+        qtbot.waitUntil(lambda: len(session.sources) == 1, timeout=PATIENCE)
+        session.set_settings(Settings(261))
+        qtbot.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
+        qtbot.waitUntil(lambda: session.active is not None and session.training is None, timeout=PATIENCE)
+        assert np.array_equal(session.active.merges, expected.merges)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
 def test_every_pane_can_be_closed_shown_again_and_put_back(qtbot, monkeypatch):
     def act(window, answers):
         for pane in window.panes:
@@ -301,15 +320,19 @@ def test_the_window_remembers_what_was_changed(qtbot, monkeypatch):
         window.token.close()
         window.actions_by_id["theme_dark"].trigger()
         window.actions_by_id["show_ids"].trigger()
-        window._session.set_settings(type(window._session.settings)(5000, 3))
+        window.actions_by_id["more_settings"].trigger()
+        window._session.set_settings(Settings(5000, 3, pattern="gpt2", special_tokens=("<|end|>",), documents="line"))
 
     def look(window, answers):
         assert window.token.isHidden()
         assert window._theme.palette.dark
         assert window.actions_by_id["theme_dark"].isChecked()
         assert window.actions_by_id["show_ids"].isChecked()
-        assert window._session.settings.vocabulary_size == 5000
-        assert window._session.settings.min_frequency == 3
+        assert window.actions_by_id["more_settings"].isChecked()
+        assert window.configure.more.isVisible()
+        assert window._session.settings == Settings(
+            5000, 3, pattern="gpt2", special_tokens=("<|end|>",), documents="line"
+        )
 
     assert at_the_window(monkeypatch, change) == 0
     assert at_the_window(monkeypatch, look) == 0

@@ -25,11 +25,6 @@ def spans(*tokens: bytes):
 
 
 @pytest.fixture
-def theme(qapp) -> Theme:
-    return Theme("light")
-
-
-@pytest.fixture
 def view(qtbot, theme: Theme) -> TokenView:
     view = TokenView(theme)
     qtbot.addWidget(view)
@@ -138,17 +133,6 @@ def test_shift_and_arrows_extend_the_selection(qtbot, view: TokenView):
     assert view.selection() == (3, 5)
     press(qtbot, view, *[Qt.Key.Key_Right] * 4, modifier=Qt.KeyboardModifier.ShiftModifier)
     assert view.selection() == (5, 7)
-
-
-def test_enter_and_double_click_activate(qtbot, view: TokenView):
-    view.set_tokens(*spans(*LINES))
-    with qtbot.waitSignal(view.tokenActivated) as heard:
-        qtbot.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=middle(view, 4))
-    assert heard.args == [4]
-    view.select(7, 7)
-    with qtbot.waitSignal(view.tokenActivated) as heard:
-        press(qtbot, view, Qt.Key.Key_Return)
-    assert heard.args == [7]
 
 
 def test_pointing_says_the_token_and_leaving_says_none(qtbot, view: TokenView):

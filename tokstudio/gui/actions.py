@@ -49,6 +49,12 @@ def _cannot_step(session: Session) -> str | None:
     return None if session.state == "paused" else session.obstacle
 
 
+def _no_sample(session: Session) -> str | None:
+    if session.training is not None:
+        return "A training is under way."
+    return None if session.sample_size is not None else "As far as is known, all of the corpus can be trained on."
+
+
 def _cannot_continue(session: Session) -> str | None:
     if session.can_continue(session.active):
         return None
@@ -108,6 +114,7 @@ class Spec:
 SPECS: tuple[Spec, ...] = (
     Spec("open_corpus", "&Open Corpus…", "Add text files to the corpus.", (_Key.Open,), "open"),
     Spec("open_folder", "Open &Folder…", "Add all text files of a folder to the corpus.", ("Ctrl+Alt+O",), "folder"),
+    Spec("open_counts", "Open Word Co&unts…", "Add a file of words and how often each occurs.", (), "open"),
     Spec(
         "paste_corpus", "&Paste as Corpus", "Add the text on the clipboard to the corpus.", ("Ctrl+Shift+V",), "paste"
     ),
@@ -157,6 +164,7 @@ SPECS: tuple[Spec, ...] = (
     Spec("copy_ids", "Copy &Ids", "Copy the ids of the selected tokens of the text.", ("Ctrl+Shift+C",), "ids"),
     Spec("filter", "&Filter", "Go to the filter of the table that is shown.", (_Key.Find,), "filter"),
     Spec("train", "&Train", "Train a tokenizer on the corpus.", ("Ctrl+R", "F5"), "train", lambda s: s.obstacle),
+    Spec("train_on_sample", "Train on a Sa&mple", "Train on as much as fits into memory.", (), "train", _no_sample),
     Spec(
         "continue_run",
         "&Continue Run",
@@ -196,6 +204,7 @@ SPECS: tuple[Spec, ...] = (
     Spec("delete_run", "&Delete Run", "Forget the active run.", (), "delete", _run_in_the_making),
     Spec("show_white_space", "&White Space", "Mark spaces and line ends in tokens.", (), "whitespace", checkable=True),
     Spec("show_ids", "Token &Ids", "Write the id beneath each token of the text.", ("Ctrl+I",), "ids", checkable=True),
+    Spec("more_settings", "&More Settings", "Show every setting of the training.", checkable=True),
     Spec("theme_system", "Like the &System", "Light or dark, as the system is.", checkable=True),
     Spec("theme_light", "&Light", "Always light.", checkable=True),
     Spec("theme_dark", "&Dark", "Always dark.", checkable=True),

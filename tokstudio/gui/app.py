@@ -20,7 +20,6 @@ from PySide6.QtWidgets import QApplication
 from tokstudio import __version__
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.kernels.prepare import prepare_work
-from tokstudio.core.run import BASE_SIZE
 from tokstudio.gui.commands import Commands
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.main_window import MainWindow
@@ -190,8 +189,8 @@ def run(files: list[Path], *, demo: bool = False, screenshot: Path | None = None
 
 def _longest_token(run: StudioRun, merges: int) -> int:
     """A token worth looking at: the longest of those merged so far, of several the newest."""
-    lengths = [run.tokenizer.tokens.length(BASE_SIZE + k) for k in range(merges)]
-    return BASE_SIZE + max(range(merges), key=lambda k: (lengths[k], k)) if merges else 0
+    base, tokens = run.base_size, run.tokenizer.tokens
+    return max(range(base, base + merges), key=lambda token: (tokens.length(token), token)) if merges else 0
 
 
 def _require_display(only_a_picture: bool) -> None:

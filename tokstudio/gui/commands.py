@@ -24,6 +24,8 @@ from tokstudio.gui.settings import Preferences
 from tokstudio.gui.theme import BODY_PIXELS, Mode, Theme
 from tokstudio.resources import DEMO_SENTENCES, SAMPLES, sample_text
 
+_COUNTS = "Word counts (*.tsv *.jsonl *.txt);;All files (*)"
+
 
 class Views(Plots, Protocol):
     """What the actions need of the window."""
@@ -98,6 +100,13 @@ class Commands(ExportCommands):
         self._preferences.add_recent(paths)
         self._session.open_paths(paths)
 
+    def open_counts(self) -> None:
+        """Asks for files of word counts and adds them to the corpus."""
+        paths = self._choosers.open_files("Open Word Counts", self._folder(), _COUNTS)
+        if paths:
+            self._preferences.set("folder", str(paths[0].parent))
+            self._session.open_counts(paths)
+
     def clear_recent(self) -> None:
         """Forgets the recent files."""
         self._preferences.forget_recent()
@@ -164,6 +173,10 @@ class Commands(ExportCommands):
     def train(self) -> None:
         """Begins a run."""
         self._session.train()
+
+    def train_on_sample(self) -> None:
+        """Begins a run on as much of the corpus as fits into memory."""
+        self._session.train_on_sample()
 
     def continue_run(self) -> None:
         """Goes on from the active run."""
@@ -265,6 +278,10 @@ class Commands(ExportCommands):
     def show_ids(self, shown: bool) -> None:
         """Remembers the switch for the ids beneath tokens."""
         self._preferences.set("show_ids", shown)
+
+    def more_settings(self, shown: bool) -> None:
+        """Remembers whether all settings are shown; the Configure pane listens to the switch itself."""
+        self._preferences.set("more_settings", shown)
 
     def theme_system(self) -> None:
         """Follows the system."""

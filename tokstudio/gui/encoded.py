@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tokstudio.core.corpus import to_utf8
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.progress import Progress, Work
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.tokenizer import AllowedSpecial, Tokenizer
 
 #: Bytes of text that are put into tokens, or made of ids, at most: memory stays within some 2 GB.
 LONGEST = 50_000_000
@@ -70,8 +70,13 @@ class Decoded:
     problem: str
 
 
-def encode_work(tokenizer: Tokenizer, text: str) -> Work[Encoded]:
+def encode_work(tokenizer: Tokenizer, text: str, allowed_special: AllowedSpecial = ()) -> Work[Encoded]:
     """Puts a text into tokens and decodes them again.
+
+    Args:
+        tokenizer: What encodes it.
+        text: The text.
+        allowed_special: Which special tokens become their id; see `Tokenizer.encode`.
 
     Raises:
         ConfigError: The text is longer than `LONGEST`.
@@ -79,8 +84,10 @@ def encode_work(tokenizer: Tokenizer, text: str) -> Work[Encoded]:
     _refuse_longer(len(text))
     data = yield from _utf8_work(text)
     _refuse_longer(len(data))
-    ids = yield from tokenizer.encode_work(data)
+    ids = yield from tokenizer.encode_work(data, allowed_special)
     back, ends = yield from _spell_work(tokenizer, ids)
+    if tokenizer.alphabet.unknown is not None:
+        ends = yield from _cover_work(tokenizer, data, ids, ends, allowed_special == "all")
     return Encoded(text, data, ids, ends, _first_difference(data, back))
 
 
@@ -170,6 +177,33 @@ def _spell_work(tokenizer: Tokenizer, ids: NDArray[np.uint32]) -> Work[tuple[byt
         parts.append(b"".join(map(spelled.__getitem__, ids[begin : begin + _IDS].tolist())))
         yield Progress("decoding", begin, len(ids))
     return b"".join(parts), ends
+
+
+def _cover_work(
+    tokenizer: Tokenizer, data: bytes, ids: NDArray[np.uint32], ends: NDArray[np.int64], recognised: bool
+) -> Work[NDArray[np.int64]]:
+    """Where tokens end in the text itself: there, an unknown token is as long as the character it stands for."""
+    unknown = tokenizer.alphabet.unknown
+    written = tokenizer.tokens[unknown] if unknown is not None else None
+    places = np.flatnonzero(ids == unknown)
+    if written is None or not len(places):
+        return ends
+    shorter = np.zeros(len(ids), np.int64)
+    shift = 0
+    for number, (place, end) in enumerate(zip(places.tolist(), ends[places].tolist(), strict=True)):
+        begin = end - len(written) - shift
+        # Where special tokens are recognised, it may stand for itself.
+        if not recognised or data[begin : begin + len(written)] != written:
+            shorter[place] = len(written) - _length_of_character(data[begin])
+            shift += int(shorter[place])
+        if number % _IDS == _IDS - 1:
+            yield Progress("decoding", number, len(places))
+    return ends - np.cumsum(shorter)
+
+
+def _length_of_character(first: int) -> int:
+    """Bytes of a character in UTF-8, by its first one."""
+    return 1 + (first >= 0xC0) + (first >= 0xE0) + (first >= 0xF0)
 
 
 def _first_difference(one: bytes, other: bytes) -> int | None:

@@ -10,11 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, Signal
+from PySide6.QtGui import QImage, QImageWriter
 
+from tokstudio.core.errors import FormatError
 from tokstudio.core.files import write_files
 from tokstudio.core.formats import FORMATS, ExportReport, save_work
-from tokstudio.core.progress import Work
+from tokstudio.core.progress import Progress, Work
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.session import Session
@@ -28,7 +30,7 @@ _PLOT_SIZE = (1600, 900)
 class PlotPicture(Protocol):
     """Whoever can draw the plot for a file."""
 
-    def to_png(self, width: int, height: int, scale: float) -> bytes:
+    def to_image(self, width: int, height: int, scale: float) -> QImage:
         """A picture of so many pixels, times `scale`."""
         ...
 
@@ -91,13 +93,15 @@ class ExportCommands(QObject):
         """Saves the plot as a picture."""
         path = self._ask_target("compression.png", "Picture (*.png)")
         if path is not None:
-            self._write(path, self._plots.plot().to_png(*_PLOT_SIZE, 1.0))
+            picture = self._plots.plot().to_image(*_PLOT_SIZE, 1.0)
+            self._session.start_job(partial(_write_picture, path, picture), self._written, writes=True)
 
     def export_plot_svg(self) -> None:
         """Saves the plot as a drawing."""
         path = self._ask_target("compression.svg", "Drawing (*.svg)")
         if path is not None:
-            self._write(path, self._plots.plot().to_svg(*_PLOT_SIZE))
+            drawing = self._plots.plot().to_svg(*_PLOT_SIZE)
+            self._session.start_job(partial(_write_one, path, drawing), self._written, writes=True)
 
     def export_at_playhead(self, only: bool) -> None:
         """Switches between exporting the whole run and only its merges up to the playhead."""
@@ -131,9 +135,6 @@ class ExportCommands(QObject):
         sample = run.corpus.sample(_SAMPLE_OF_CORPUS) if run.corpus is not None else None
         self._session.start_job(partial(_save_run, run, tokenizer, path, name, sample), self._exported, writes=True)
 
-    def _write(self, path: Path, content: bytes) -> None:
-        self._session.start_job(partial(_write_one, path, content), self._written, writes=True)
-
     def _exported(self, saved: tuple[StudioRun, bool, ExportReport]) -> None:
         run, whole, report = saved
         if whole and run in self._session.runs:
@@ -152,6 +153,17 @@ def _save_run(
     """Gives the run, whether all of it can be had back from what was written, and the report."""
     whole = FORMATS[name].readable and len(tokenizer.merges) == len(run)
     return run, whole, (yield from save_work(tokenizer, path, name, sample=sample))
+
+
+def _write_picture(path: Path, picture: QImage) -> Work[Path]:
+    """Compresses the picture, which is why it is work: that takes longer than the window may stand still."""
+    yield Progress("writing")
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    writer = QImageWriter(buffer, QByteArray(b"png"))
+    if not writer.write(picture):
+        raise FormatError(f"{path.name}: the picture cannot be made: {writer.errorString()}.")
+    return (yield from _write_one(path, bytes(buffer.data().data())))
 
 
 def _write_one(path: Path, content: bytes) -> Work[Path]:

@@ -30,13 +30,15 @@ class Latest(QObject):
     Args:
         session: Whose jobs these are.
         parent: The owner.
+        quiet: Whether the person need not know of them.
     """
 
     done = Signal(object)
     failed = Signal(object)
 
-    def __init__(self, session: Session, parent: QObject | None = None) -> None:
+    def __init__(self, session: Session, parent: QObject | None = None, *, quiet: bool = False) -> None:
         super().__init__(parent)
+        self._quiet = quiet
         self._session = session
         self._ticket = 0
         self._job: Job | None = None
@@ -50,7 +52,7 @@ class Latest(QObject):
         """Begins work; what was under way is cancelled, and its answer never heard."""
         self.cancel()
         ticket = self._ticket
-        self._job = self._session.start_job(lambda: _answer(ticket, work), self._take)
+        self._job = self._session.start_job(lambda: _answer(ticket, work), self._take, quiet=self._quiet)
         self._job.cancelled.connect(self._cancelled)
 
     def cancel(self) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QDragEnterEvent, Q
 from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QTabBar, QTabWidget, QToolBar, QToolButton, QWidget
 
 from tokstudio.gui.actions import build_actions, refresh_actions
+from tokstudio.gui.choices import Settings
 from tokstudio.gui.commands import Commands
 from tokstudio.gui.dialogs.about import AboutDialog, ShortcutsDialog
 from tokstudio.gui.dialogs.choosers import Choosers
@@ -27,7 +28,6 @@ from tokstudio.gui.session import Session
 from tokstudio.gui.settings import Preferences
 from tokstudio.gui.status_line import StatusLine
 from tokstudio.gui.theme import Theme
-from tokstudio.gui.training import Settings
 from tokstudio.gui.widgets.message_bar import MessageBar
 
 _LAYOUT_VERSION = 1
@@ -35,15 +35,15 @@ _SIZE = QSize(1440, 900)
 
 # "-" is a line, "> Title" opens a submenu that "<" ends.
 _MENUS: dict[str, str] = {
-    "&File": "open_corpus open_folder paste_corpus >&Samples sample_article sample_scripts sample_python < "
+    "&File": "open_corpus open_folder open_counts paste_corpus >&Samples sample_article sample_scripts sample_python < "
     ">&Recent < - remove_source reload_source >Enc&oding < clear_corpus - open_tokenizer "
     ">&Export export_classic export_huggingface export_merges_csv export_vocabulary_csv - "
     "export_plot_png export_plot_svg - export_at_playhead < - quit",
     "&Edit": "copy copy_ids - filter",
-    "&Train": "train continue_run pause resume step stop - >Train&_on_a_Sample sample_train_article "
+    "&Train": "train train_on_sample continue_run pause resume step stop - >Train&_on_a_Sample sample_train_article "
     "sample_train_scripts sample_train_python < - first previous next last - rename_run delete_run",
     "&View": ">&Panes < reset_layout - >&Theme theme_system theme_light theme_dark < "
-    ">Text_&Size text_larger text_smaller text_reset < - show_white_space show_ids",
+    ">Text_&Size text_larger text_smaller text_reset < - show_white_space show_ids more_settings",
     "&Help": "shortcuts about",
 }
 _TOOLBAR = "open_corpus | train pause step stop"
@@ -182,7 +182,7 @@ class MainWindow(QMainWindow):
         columns = [round(share * self.width()) for share in _COLUMNS]
         self.resizeDocks([self.corpus, self.compression, self.text], columns, Qt.Orientation.Horizontal)
         for upper, lower, share in (
-            (self.corpus, self.configure, 0.56),
+            (self.corpus, self.configure, 0.48),
             (self.compression, self.merges, 0.46),
             (self.text, self.token, 0.6),
         ):
@@ -292,9 +292,7 @@ class MainWindow(QMainWindow):
         self.messages.show_error(problem.text, problem.error)
 
     def _keep_settings(self) -> None:
-        settings = self._session.settings
-        self._preferences.set("vocabulary_size", settings.vocabulary_size or 0)
-        self._preferences.set("min_frequency", settings.min_frequency or 0)
+        self._preferences.set("training", self._session.settings.to_text())
 
     def _pane_moved(self) -> None:
         QTimer.singleShot(0, self, self._show_titles)
@@ -313,11 +311,9 @@ class MainWindow(QMainWindow):
         self.restoreGeometry(preferences.bytes("geometry"))
         if not self._arrange(preferences.bytes("layout")):
             self._share_room()
-        for name, default in (("show_white_space", True), ("show_ids", False)):
+        for name, default in (("show_white_space", True), ("show_ids", False), ("more_settings", False)):
             self.actions_by_id[name].setChecked(preferences.get(name, default))
-        size = preferences.get("vocabulary_size", 1000)
-        frequency = preferences.get("min_frequency", 0)
-        self._session.set_settings(Settings(size or None, frequency or None))
+        self._session.set_settings(Settings.from_text(preferences.get("training", "")))
 
     def _remember(self) -> None:
         self._preferences.set_bytes("geometry", self.saveGeometry())

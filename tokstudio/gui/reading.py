@@ -3,46 +3,125 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from tokstudio.core.corpus import Source, to_utf8
+from tokstudio.core.corpus import Corpus, Source, to_utf8
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.readers import expand_work, read_source
+from tokstudio.core.word_counts import read_counts_work
 
 _PIECE = 1 << 18  # characters
+_LONGEST_LINE = 1 << 16  # bytes before the end of a sample in which the end of a line is looked for
 
 
-def read_all(paths: list[Path], encoding: str | None) -> Work[tuple[list[Source], list[Exception]]]:
-    """Reads what can be read of files and folders; gives the sources, and what was wrong with the others."""
-    read: list[Source] = []
+@dataclass(frozen=True)
+class Read:
+    """What came of reading.
+
+    Attributes:
+        sources: What could be read.
+        problems: What was wrong with the rest.
+        documents: What of them is one document, "file" or "line".
+    """
+
+    sources: tuple[Source, ...]
+    problems: tuple[Exception, ...]
+    documents: str
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Sources, each with the one that takes its place.
+
+    Attributes:
+        pairs: The earlier and the new one.
+        documents: What of the new ones is one document.
+    """
+
+    pairs: tuple[tuple[Source, Source], ...]
+    documents: str
+
+
+def read_all(paths: list[Path], encoding: str | None, documents: str = "file") -> Work[Read]:
+    """Reads what can be read of files and folders."""
+    files: list[Path] = []
     problems: list[Exception] = []
     for path in paths:
         try:
-            for file in (yield from expand_work([path])):
-                try:
-                    read.append((yield from read_source(file, encoding=encoding)))
-                except TokStudioError as error:
-                    problems.append(error)
+            files += yield from expand_work([path])
         except TokStudioError as error:
             problems.append(error)
-        yield Progress("reading")
-    return read, problems
+    read = yield from _read_each(files, lambda file: read_source(file, documents, encoding), documents)
+    return replace(read, problems=(*problems, *read.problems))
 
 
-def read_text(text: str, name: str) -> Work[tuple[list[Source], list[Exception]]]:
+def read_counts(paths: list[Path], documents: str = "file") -> Work[Read]:
+    """Reads what can be read of files of word counts."""
+    return (yield from _read_each(paths, read_counts_work, documents))
+
+
+def read_text(text: str, name: str, documents: str = "file") -> Work[Read]:
     """Makes a source of a long text at hand, in pieces."""
     pieces: list[bytes] = []
     for start in range(0, len(text), _PIECE):
         pieces.append(to_utf8(text[start : start + _PIECE]))
         yield Progress("reading", start, len(text))
     data = np.frombuffer(b"".join(pieces), np.uint8)
-    return [Source(name, None, "utf-8", "", data, np.array([len(data)], np.int64))], []
+    whole = Source(name, None, "utf-8", "", data, np.array([len(data)], np.int64))
+    return Read(((yield from whole.split_work(documents)),), (), documents)
 
 
-def reread(old: Source, encoding: str | None) -> Work[tuple[Source, Source]]:
+def reread(old: Source, encoding: str | None, documents: str = "file") -> Work[Changed]:
     """Gives a source and what its file holds now: several may be read again at once."""
     assert old.path is not None
-    return old, (yield from read_source(old.path, encoding=encoding))
+    reading = read_source(old.path, documents, encoding) if old.counts is None else read_counts_work(old.path)
+    return Changed(((old, (yield from reading)),), documents)
+
+
+def split_all(sources: Iterable[Source], documents: str) -> Work[Changed]:
+    """Gives every source with the same text in other documents."""
+    pairs: list[tuple[Source, Source]] = []
+    for source in sources:
+        pairs.append((source, (yield from source.split_work(documents))))
+    return Changed(tuple(pairs), documents)
+
+
+def sample(corpus: Corpus, size: int) -> Corpus:
+    """The beginning of every source, each in proportion to its length, about `size` bytes in all; nothing is copied."""
+    share = min(1.0, size / corpus.bytes) if corpus.bytes else 0.0
+    parts = (_beginning(source, int(share * len(source.data))) for source in corpus.sources)
+    return Corpus(tuple(part for part in parts if len(part.data)))
+
+
+def _read_each(files: list[Path], read: Callable[[Path], Work[Source]], documents: str) -> Work[Read]:
+    sources: list[Source] = []
+    problems: list[Exception] = []
+    for file in files:
+        try:
+            sources.append((yield from read(file)))
+        except TokStudioError as error:
+            problems.append(error)
+        yield Progress("reading")
+    return Read(tuple(sources), tuple(problems), documents)
+
+
+def _beginning(source: Source, size: int) -> Source:
+    """A source cut behind a line, or where the line is very long behind a character; given words stay whole."""
+    if size >= len(source.data):
+        return source
+    if source.counts is not None:
+        words = int(np.searchsorted(source.ends, size, side="right"))
+        size = int(source.ends[words - 1]) if words else 0
+        return replace(source, data=source.data[:size], ends=source.ends[:words], counts=source.counts[:words])
+    feeds = np.flatnonzero(source.data[max(0, size - _LONGEST_LINE) : size] == ord("\n"))
+    if len(feeds):
+        size = max(0, size - _LONGEST_LINE) + int(feeds[-1]) + 1
+    while size and source.data[size] & 0xC0 == 0x80:
+        size -= 1
+    ends = source.ends[: np.searchsorted(source.ends, size)]
+    return replace(source, data=source.data[:size], ends=np.append(ends, size) if size else ends[:0])

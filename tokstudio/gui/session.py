@@ -6,122 +6,66 @@ Panes change it through its methods and listen to its signals; they never talk t
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from tokstudio.core.corpus import Corpus, Source
-from tokstudio.core.progress import Work
+from tokstudio.core.corpus import Corpus
+from tokstudio.core.forecast import Forecast
 from tokstudio.core.run import Run
-from tokstudio.core.statistics import Statistics, statistics_work
 from tokstudio.core.tokenizer import Tokenizer
-from tokstudio.gui.jobs import Job
-from tokstudio.gui.problems import problem_of
-from tokstudio.gui.reading import read_all, read_text, reread
+from tokstudio.gui.choices import Settings
+from tokstudio.gui.corpus_keeper import CorpusKeeper
+from tokstudio.gui.held_out import Measured, measure_work
+from tokstudio.gui.models.sources import size_text
+from tokstudio.gui.reading import sample
 from tokstudio.gui.studio_run import StudioRun
-from tokstudio.gui.training import Settings, Training
+from tokstudio.gui.training import Training
 
 _TICK = 50  # milliseconds between two looks at the training
-_LONG_TEXT = 1 << 20  # characters; longer texts are turned into bytes by a job
 _UNTITLED_RUN = "Run {}"
+CERTAIN = 1 << 20  # bytes of a corpus up to which a forecast sees all of it, so that its word is the training's
 
 
-class Session(QObject):
+class Session(CorpusKeeper):
     """The studio's state. Every method is to be called from the GUI thread.
 
-    Signals:
-        sources_changed: The list of sources, or what one of them holds.
-        statistics_changed: `statistics`: counted anew, or None while that goes on.
+    Signals (beside those of the corpus and of jobs):
         settings_changed: `settings`.
-        runs_changed: The list of runs, a run's name, or which is active.
+        forecast_changed: `forecast`.
+        runs_changed: The list of runs, a run's name, what is known of one, or which is active.
         merges_added: The active run has grown; at most every 50 ms.
-        training_changed: Training began, paused, went on or ended.
+        training_changed: Training began, paused, went on or ended, or whether it can begin.
         playhead_changed: `playhead`, or the tokenizer there.
         token_changed: `token`, the one that is looked at.
         text_changed: `text`.
-        busy_changed: A job began or ended.
-        corpus_failed: A source could not be read (Problem).
-        failed: Anything else that went wrong (Problem).
     """
 
-    sources_changed = Signal()
-    statistics_changed = Signal()
     settings_changed = Signal()
+    forecast_changed = Signal()
     runs_changed = Signal()
     merges_added = Signal()
     training_changed = Signal()
     playhead_changed = Signal()
     token_changed = Signal()
     text_changed = Signal()
-    busy_changed = Signal()
-    corpus_failed = Signal(object)
-    failed = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.sources: tuple[Source, ...] = ()
-        self.statistics: Statistics | None = None
         self.settings = Settings()
+        self.forecast: Forecast | None = None
         self.runs: list[StudioRun] = []
         self.active: StudioRun | None = None
         self.training: Training | None = None
         self.playhead = 0
         self.token: int | None = None
         self.text = ""
-        self.jobs: list[Job] = []
         self._following = True
         self._made_runs = 0
-        self._counting: Job | None = None
         self._paused_before = False
         self._timer = QTimer(self)
         self._timer.setInterval(_TICK)
         self._timer.timeout.connect(self._tick)
-
-    # ---- corpus
-
-    @property
-    def corpus(self) -> Corpus:
-        """All sources, in their order."""
-        return Corpus(self.sources)
-
-    def open_paths(self, paths: list[Path], encoding: str | None = None) -> None:
-        """Reads files and folders in the background and adds what could be read to the corpus."""
-        self.start_job(lambda: read_all(paths, encoding), self._add_sources, self._reading_failed)
-
-    def add_text(self, text: str, name: str = "Pasted text") -> None:
-        """Adds a text at hand to the corpus."""
-        if len(text) > _LONG_TEXT:
-            self.start_job(lambda: read_text(text, name), self._add_sources)
-        else:
-            self.set_sources((*self.sources, Source.from_texts([text], name)))
-
-    def set_sources(self, sources: tuple[Source, ...]) -> None:
-        """Replaces the sources, and counts anew what they hold."""
-        self.sources = sources
-        self.statistics = None
-        if self._counting is not None:
-            self._counting.cancel()
-            self._counting = None
-        if sources:
-            corpus = self.corpus
-            self._counting = self.start_job(lambda: statistics_work(corpus), self._set_statistics, quiet=True)
-        self.sources_changed.emit()
-        self.statistics_changed.emit()
-        self.training_changed.emit()
-
-    def remove_sources(self, indexes: list[int]) -> None:
-        """Takes sources out of the corpus."""
-        gone = set(indexes)
-        self.set_sources(tuple(source for i, source in enumerate(self.sources) if i not in gone))
-
-    def reread(self, index: int, encoding: str | None) -> None:
-        """Reads a source's file again, in another encoding or because it has changed; the others stay."""
-        old = self.sources[index]
-        if old.path is None:
-            return
-        self.start_job(lambda: reread(old, encoding), self._replace_source, self._reading_failed)
+        self.sources_changed.connect(self._forget_forecast)
+        self.sources_changed.connect(self.training_changed)
 
     # ---- settings and training
 
@@ -129,6 +73,8 @@ class Session(QObject):
         """Takes over what was entered; it may be something that cannot work."""
         if settings != self.settings:
             self.settings = settings
+            self._forget_forecast()
+            self.set_documents(settings.documents)
             self.settings_changed.emit()
             self.training_changed.emit()
 
@@ -141,7 +87,9 @@ class Session(QObject):
             return "Open a text first."
         if self.corpus.bytes == 0:
             return "The corpus holds no text."
-        return self.settings.problem
+        if self.splitting:
+            return "The corpus is just being divided into documents."
+        return self.settings.problem or self._foreseen
 
     @property
     def state(self) -> str:
@@ -154,8 +102,30 @@ class Session(QObject):
         """Begins a run on the corpus with the settings; with `single` it pauses after one merge."""
         if self.obstacle is not None:
             return
+        self._train_on(self.corpus, single=single)
+
+    @property
+    def sample_size(self) -> int | None:
+        """Bytes of the corpus that could be trained on where all of it does not fit; None where it does."""
+        forecast = self.forecast
+        return forecast.sample if forecast is not None and 0 < forecast.sample < self.corpus.bytes else None
+
+    def set_forecast(self, forecast: Forecast) -> None:
+        """Takes over what a training of this corpus with these settings will likely take."""
+        self.forecast = forecast
+        self.forecast_changed.emit()
+        self.training_changed.emit()
+
+    def train_on_sample(self) -> None:
+        """Begins a run on as much of the corpus as will fit; the corpus stays as it is."""
+        size = self.sample_size
+        if self.training is None and self.settings.problem is None and size is not None:
+            self._train_on(sample(self.corpus, size), f" (first {size_text(size)})")
+
+    def _train_on(self, corpus: Corpus, remark: str = "", *, single: bool = False) -> None:
         self._made_runs += 1
-        run = StudioRun(self._made_runs, _UNTITLED_RUN.format(self._made_runs), self.settings.config(), self.corpus)
+        name = _UNTITLED_RUN.format(self._made_runs) + remark
+        run = StudioRun(self._made_runs, name, self.settings.config(), corpus)
         self.runs.append(run)
         self._begin(Training(run, None, single, self))
 
@@ -275,43 +245,25 @@ class Session(QObject):
             self.text = text
             self.text_changed.emit()
 
-    # ---- jobs
-
-    def start_job(
-        self,
-        work: Callable[[], Work],
-        done: Callable[[Any], None] | None = None,
-        failed: Callable[[Exception], None] | None = None,
-        *,
-        quiet: bool = False,
-        writes: bool = False,
-    ) -> Job:
-        """Runs work in the background. `done` and `failed` must be bound methods of QObjects."""
-        job = Job(work, self)
-        job.quiet, job.writes = quiet, writes
-        if done is not None:
-            job.finished.connect(done)
-        job.failed.connect(failed or self.report)
-        job.ended.connect(self._job_ended)
-        self.jobs.append(job)
-        job.start()
-        self.busy_changed.emit()
-        return job
-
     def close(self) -> None:
         """Ends every job and waits for its thread."""
         self._timer.stop()
-        running = [*self.jobs, *([self.training.job] if self.training else [])]
-        for job in running:
-            job.cancel()
-        for job in running:
-            job.wait()
-
-    def report(self, error: Exception) -> None:
-        """Tells the person what went wrong; anything that is not ours is named as what it is."""
-        self.failed.emit(problem_of(error))
+        self.end_jobs(*([self.training.job] if self.training else []))
 
     # ---- private
+
+    @property
+    def _foreseen(self) -> str | None:
+        """Why a training would come to nothing, where that is certain or it would not fit into memory."""
+        forecast = self.forecast
+        if forecast is None or (self.sample_size is None and self.corpus.bytes > CERTAIN):
+            return None
+        return forecast.problem or None
+
+    def _forget_forecast(self) -> None:
+        if self.forecast is not None:
+            self.forecast = None
+            self.forecast_changed.emit()
 
     def _begin(self, training: Training) -> None:
         self.training = training
@@ -329,12 +281,20 @@ class Session(QObject):
         training = self.training
         if training is None:
             return
-        paused = training.job.paused
-        if training.drain() and training.run is self.active:
+        paused, made, known = training.job.paused, len(training.run), training.run.base_counts is not None
+        told = training.drain() or known != (training.run.base_counts is not None)
+        if told and training.run is self.active:
+            self._keep_token(training.run, made)
             self._merges_added()
         if paused != self._paused_before:
             self._paused_before = paused
             self.training_changed.emit()
+
+    def _keep_token(self, run: StudioRun, made: int) -> None:
+        """Stays with the token that is looked at: the ids of special tokens behind the merges move as a run grows."""
+        if made < len(run) and self.token is not None and self.token >= run.base_size + made:
+            self.token += len(run) - made
+            self.token_changed.emit()
 
     def _merges_added(self) -> None:
         assert self.active is not None
@@ -348,9 +308,15 @@ class Session(QObject):
         training = self.training
         assert training is not None
         self._tick()
+        if training.run.base_counts is None:
+            # Stopped before there was anything to merge: as if it had never begun.
+            return
         training.run.complete(run)
         if training.run is self.active:
             self._merges_added()
+        if training.run.held_out:
+            made = training.run
+            self.start_job(lambda: measure_work(made), self._take_measured, quiet=True)
 
     def _training_failed(self, error: Exception) -> None:
         training = self.training
@@ -364,35 +330,13 @@ class Session(QObject):
         self._timer.stop()
         if training is not None:
             training.deleteLater()
-            if training.run.ended == "failed" and len(training.run) == 0:
-                self.delete(training.run)
+            run = training.run
+            if run.base_counts is None or (run.ended == "failed" and len(run) == 0):
+                self.delete(run)
         self.training_changed.emit()
         self.runs_changed.emit()
 
-    def _add_sources(self, sources: object) -> None:
-        read, problems = sources  # pyright: ignore[reportGeneralTypeIssues]
-        if read:
-            self.set_sources((*self.sources, *read))
-        for error in problems:
-            self.corpus_failed.emit(problem_of(error))
-
-    def _replace_source(self, sources: tuple[Source, Source]) -> None:
-        old, new = sources
-        if old in self.sources:
-            self.set_sources(tuple(new if source is old else source for source in self.sources))
-
-    def _reading_failed(self, error: Exception) -> None:
-        self.corpus_failed.emit(problem_of(error))
-
-    def _set_statistics(self, statistics: Statistics) -> None:
-        # What was counted of sources that have been replaced since may still arrive.
-        if self.sender() is self._counting:
-            self.statistics = statistics
-            self.statistics_changed.emit()
-
-    def _job_ended(self) -> None:
-        over = [job for job in self.jobs if not job.running]
-        self.jobs = [job for job in self.jobs if job.running]
-        for job in over:
-            job.deleteLater()
-        self.busy_changed.emit()
+    def _take_measured(self, measured: Measured) -> None:
+        measured.run.held_out_ratio = measured.bytes_per_token
+        measured.run.held_out = ()
+        self.runs_changed.emit()

@@ -7,6 +7,7 @@ A pointer that waits past half a second, a bar past two, time left past five; it
 from __future__ import annotations
 
 import time
+from collections import deque
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication
@@ -22,14 +23,23 @@ _TICK = 100
 _POINTER_AFTER = 0.5
 _BAR_AFTER = 2.0
 _TIME_LEFT_AFTER = 5.0
+_JUDGED_BY = 5.0  # seconds of work by which the time left is judged
+_LEAST_DONE = 0.02  # share of a phase below which nobody can judge
 _SHOWN_FOR = 15_000  # milliseconds a sentence about something done stays
+
+# Of a training, these come before merging.
+_BEFORE_MERGING = ("reading", "hashing", "cutting", "holding out", "splitting", "counting", "laying out")
 
 _WORDS = {
     "compiling": "Compiling the engine (first start only, some seconds)",
     "loading": "Loading the engine",
     "reading": "Reading",
     "hashing": "Reading",
-    "counting": "Counting pairs",
+    "cutting": "Reading",
+    "holding out": "Reading",
+    "splitting": "Reading",
+    "counting": "Counting",
+    "laying out": "Counting",
     "repeating": "Going back to where the run ended",
     "merging": "Merging",
     "counting lines": "Counting what the corpus holds",
@@ -50,6 +60,7 @@ class StatusLine(QStatusBar):
         self._job: Job | None = None
         self._begun = self._since = self._looked = 0.0  # when the job, its phase, and the last look began
         self._phase = ""
+        self._pace = Pace()
         self._merges_before = 0
         self._rate = 0.0
         self.setSizeGripEnabled(False)
@@ -133,9 +144,12 @@ class StatusLine(QStatusBar):
         progress, now = job.progress, time.monotonic()
         if progress.phase != self._phase:
             self._phase, self._since = progress.phase, now
+            self._pace = Pace()
         if job.paused:
             # What a pause takes is no work.
             self._since += now - self._looked
+            self._pace = Pace()
+        self._pace.note(now, progress)
         elapsed = now - self._begun
         training = self._session.training
         if job.paused:
@@ -148,7 +162,10 @@ class StatusLine(QStatusBar):
             self.bar.setValue(1000 * progress.done // progress.total)
         _set_busy_pointer(training is None and elapsed > _POINTER_AFTER)
         self.cancel.setVisible(training is None and elapsed > _BAR_AFTER)
-        self.left_over.setText(" · ".join(filter(None, (self._speed(now), _time_left(progress, now - self._since)))))
+        left = self._pace.seconds_left() if now - self._since > _TIME_LEFT_AFTER else None
+        then = ", then merging" if training is not None and progress.phase in _BEFORE_MERGING else ""
+        told = f"about {_seconds(left)} left{then}" if left is not None else ""
+        self.left_over.setText(" · ".join(filter(None, (self._speed(now), told))))
         if job.paused:
             self.left_over.setText("")
         self._looked = now
@@ -171,7 +188,12 @@ class StatusLine(QStatusBar):
             return ""
         if run.run is None:
             return run.ended.capitalize() + "."
-        return f"Trained in {_seconds(run.run.seconds)}: {run.ended}."
+        remarks = [f"Trained in {_seconds(run.run.seconds)}: {run.ended}."]
+        if run.replaced:
+            remarks.append(f"{_several(run.replaced, 'place was', 'places were')} not UTF-8 and became U+FFFD.")
+        if run.unknown:
+            remarks.append(f"{_several(run.unknown, 'character is', 'characters are')} unknown.")
+        return " ".join(remarks)
 
     def _show_figures(self) -> None:
         run, at = self._session.active, self._session.playhead
@@ -179,9 +201,13 @@ class StatusLine(QStatusBar):
             self.figures.setText("")
         elif not run.has_counts:
             self.figures.setText(f"{at:,} merges")
+        elif not run.tokens_before:
+            self.figures.setText("")
         else:
+            ratio = run.held_out_ratio
+            held_out = f"    {ratio:.2f} held out" if ratio is not None and at == len(run) else ""
             self.figures.setText(
-                f"{at:,} merges    {run.bytes_per_token(at):.2f} bytes/token    "
+                f"{at:,} merges    {run.bytes_per_token(at):.2f} bytes/token{held_out}    "
                 f"{run.tokens_before:,} → {run.tokens_at(at):,} tokens"
             )
         if self._job is None:
@@ -201,11 +227,31 @@ def _set_busy_pointer(busy: bool) -> None:
         QGuiApplication.restoreOverrideCursor()
 
 
-def _time_left(progress: Progress, elapsed: float) -> str:
-    if elapsed < _TIME_LEFT_AFTER or not progress.total or progress.done * 50 < progress.total:
-        return ""
-    left = elapsed * (progress.total - progress.done) / progress.done
-    return f"about {_seconds(left)} left"
+class Pace:
+    """How fast one phase gets on: judged by the last seconds, as later merges are quicker than the first ones."""
+
+    def __init__(self) -> None:
+        self._noted: deque[tuple[float, float]] = deque()
+
+    def note(self, now: float, progress: Progress) -> None:
+        """Takes down how far it is at this moment."""
+        if progress.total:
+            self._noted.append((now, progress.done / progress.total))
+        while len(self._noted) > 2 and now - self._noted[1][0] > _JUDGED_BY:
+            self._noted.popleft()
+
+    def seconds_left(self) -> float | None:
+        """How long it will still take; None where that cannot be said."""
+        if len(self._noted) < 2:
+            return None
+        (first, begun), (last, done) = self._noted[0], self._noted[-1]
+        if last - first < _JUDGED_BY / 2 or done <= begun or done < _LEAST_DONE:
+            return None
+        return (1 - done) * (last - first) / (done - begun)
+
+
+def _several(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
 
 
 def _seconds(seconds: float) -> str:

@@ -6,13 +6,16 @@ Lives in the GUI thread. Its arrays are read by every pane; only `append` and `c
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.alphabet import Alphabet
+from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus, Source
-from tokstudio.core.run import BASE_SIZE, NOTHING_LEFT, STOPPED, MergeBatch, Run, TrainingConfig, merged, uses
+from tokstudio.core.preparation import Prepared
+from tokstudio.core.run import NOTHING_LEFT, STOPPED, MergeBatch, Run, merged, special_ids, uses
 from tokstudio.core.tokenizer import Tokenizer
 
 
@@ -26,7 +29,15 @@ class StudioRun:
         corpus: What it was trained on; None for one opened from a file, and when the corpus was let go.
         ended: How it ended; None while it trains.
         run: The run itself, once it has ended; None while it trains, and for one opened from a file.
-        base_counts: int64 [256], how often each byte stood in the corpus at first; None until that is counted.
+        alphabet: What merging begins with; None until it is known: characters are first to be counted.
+        base_counts: int64 [base], how often each id before the merges stood in the corpus at first; None until that is
+            counted.
+        corpus_bytes: Bytes of text that merges are made in; of the whole corpus until they are counted.
+        tokens_before: Tokens of that text before the first merge; 0 until they are counted.
+        unknown: How many characters became the unknown token.
+        replaced: How many places were not UTF-8 and became U+FFFD.
+        held_out: The text that was kept out, until it is measured.
+        held_out_ratio: Bytes per token of that text after all merges; None where there is none, or it is not measured.
         exported: Whether it was written to a file since it ended.
     """
 
@@ -36,11 +47,17 @@ class StudioRun:
         self.config = config
         self.corpus = corpus
         self.corpus_bytes = corpus.bytes if corpus else 0
-        self.tokens_before = self.corpus_bytes
+        self.tokens_before = 0
+        self.unknown = self.replaced = 0
+        self.held_out: tuple[Source, ...] = ()
+        self.held_out_ratio: float | None = None
         self.ended: str | None = None
         self.run: Run | None = None
+        self.alphabet: Alphabet | None = None
         self.base_counts: NDArray[np.int64] | None = None
         self.exported = False
+        if config is not None and config.base == "bytes":
+            self.alphabet = Alphabet.of_bytes(first=len(config.leading_specials))
         self._length = 0
         self._merges = np.empty((1024, 2), np.int32)
         self._count = np.empty(1024, np.int64)
@@ -55,6 +72,7 @@ class StudioRun:
         made._length = len(tokenizer.merges)
         made._count = made._tokens_after = np.empty(0, np.int64)
         made._tokenizer = tokenizer
+        made.alphabet = tokenizer.alphabet
         made.ended = "opened from a file"
         made.exported = True
         return made
@@ -84,11 +102,44 @@ class StudioRun:
         return self._tokens_after[: self._length]
 
     @property
+    def ready(self) -> bool:
+        """Whether it is known what merging begins with, so that text can be encoded."""
+        return self.alphabet is not None
+
+    @property
+    def base_size(self) -> int:
+        """Of a run that was trained here: the ids before those of the merges; 0 until they are known."""
+        if self.base_counts is not None:
+            return len(self.base_counts)
+        return (self.config.base_size or 0) if self.config is not None and self.ready else 0
+
+    @property
+    def special_tokens(self) -> Mapping[str, int]:
+        """Each special token with its id; the ids behind the merges move while it grows."""
+        if self.config is not None:
+            return special_ids(self.config, self.base_size + self._length)
+        return self._tokenizer.special_tokens if self._tokenizer is not None else {}
+
+    @property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer of all merges so far."""
         if self._tokenizer is None or len(self._tokenizer.merges) != self._length:
-            self._tokenizer = Tokenizer.from_training(self.merges.copy(), self.run)
+            assert self.config is not None
+            alphabet = self.alphabet if self.alphabet is not None else Alphabet.of_characters("")
+            self._tokenizer = Tokenizer.from_training(
+                self.merges.copy(), self.config, alphabet, self.base_size, self.run
+            )
         return self._tokenizer
+
+    def prepare(self, prepared: Prepared) -> None:
+        """Takes over what is known once the corpus is laid out."""
+        self.alphabet = prepared.alphabet
+        self.base_counts = prepared.base_counts
+        self.corpus_bytes = prepared.bytes
+        self.tokens_before = prepared.tokens
+        self.unknown, self.replaced = prepared.unknown, prepared.replaced
+        self.held_out = prepared.held_out
+        self._tokenizer = None
 
     def append(self, batch: MergeBatch) -> None:
         """Takes over the next merges."""
@@ -107,17 +158,17 @@ class StudioRun:
         """Begins where an earlier run ended; its merges are this one's first."""
         self._merges, self._count, self._tokens_after = earlier.merges, earlier.counts, earlier.tokens_after
         self._length = len(earlier)
-        self.base_counts = earlier.base_counts
+        self._take_over(earlier)
 
     def may_continue(self, config: TrainingConfig, sources: tuple[Source, ...]) -> bool:
         """Whether training would go on where it ended: the same sources and settings, but a larger limit."""
         made = self.run
         if made is None or self.corpus is None or sources != self.corpus.sources:
             return False
-        limits = {"vocabulary_size": config.vocabulary_size, "min_frequency": config.min_frequency}
-        if replace(made.config, **limits) != config:
+        if _without_limits(made.config) != _without_limits(config):
             return False
-        more = config.max_merges is None or config.max_merges > len(self)
+        limit = config.max_merges(made.base_size)
+        more = limit is None or limit > len(self)
         rarer = config.min_frequency is None or (len(self) > 0 and int(self.count[-1]) >= config.min_frequency)
         # A limit that held the run is gone or larger; what ended for want of pairs has nowhere to go.
         held = config != made.config or made.ended == STOPPED
@@ -128,9 +179,8 @@ class StudioRun:
         self._merges, self._count, self._tokens_after = run.merges, run.counts, run.tokens_after
         self._length = len(run)
         self.run = run
-        self.base_counts = run.base_counts
         self.ended = run.ended
-        self.tokens_before = run.tokens_before
+        self._take_over(run)
         self._tokenizer = None
 
     def tokens_at(self, merges: int) -> int:
@@ -158,11 +208,19 @@ class StudioRun:
         """What `uses` says of one token, without counting the others; None where it is not known."""
         if self.base_counts is None:
             return None
+        special = next((text for text, number in self.special_tokens.items() if number == token), None)
+        if special is not None:
+            return self.special_uses(special)
         replacements = self.merged[:merges]
-        made = self.base_counts[token] if token < BASE_SIZE else replacements[token - BASE_SIZE]
+        base = self.base_size
+        made = self.base_counts[token] if token < base else replacements[token - base]
         # A merge of a token with itself takes two of it at every place.
         taken = sum(replacements[self.merges[:merges, side] == token].sum() for side in (0, 1))
         return int(made - taken)
+
+    def special_uses(self, special: str) -> int | None:
+        """How often a special token stands among the tokens that are merged: none but the unknown one ever does."""
+        return self.unknown if self.config is not None and special == self.config.unknown_token else None
 
     @property
     def merged(self) -> NDArray[np.int64]:
@@ -177,7 +235,18 @@ class StudioRun:
     @property
     def vocabulary_size(self) -> int:
         """Tokens of all merges so far."""
-        return BASE_SIZE + self._length
+        if self.config is None:
+            return len(self.tokenizer)
+        return self.base_size + self._length + len(self.config.trailing_specials)
+
+    def _take_over(self, run: Run) -> None:
+        self.alphabet, self.base_counts = run.alphabet, run.base_counts
+        self.corpus_bytes, self.tokens_before = run.corpus.bytes, run.tokens_before
+
+
+def _without_limits(config: TrainingConfig) -> dict[str, object]:
+    """Everything else that was asked for; looked at whenever a menu is, so it must not be checked anew each time."""
+    return {name: value for name, value in vars(config).items() if name not in ("vocabulary_size", "min_frequency")}
 
 
 def _grown(array: NDArray, size: int) -> NDArray:

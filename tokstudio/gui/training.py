@@ -10,43 +10,24 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QObject
 
-from tokstudio.core.errors import ConfigError
+from tokstudio.core.config import TrainingConfig
 from tokstudio.core.kernels.prepare import prepare_work
+from tokstudio.core.preparation import Prepared
 from tokstudio.core.progress import Progress, Work
-from tokstudio.core.run import STOPPED, MergeBatch, Run, TrainingConfig
+from tokstudio.core.run import STOPPED, MergeBatch, Run
 from tokstudio.core.trainer import Trainer
+from tokstudio.gui.choices import Settings as Settings
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.studio_run import StudioRun
 
 _MOST_UNREAD = 40
 # At most as long as the window's timer waits, so that the log streams and a pause takes hold at once.
 _LONGEST_BATCH = 2000
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the person has set for the next training; None for a limit that is switched off."""
-
-    vocabulary_size: int | None = 1000
-    min_frequency: int | None = None
-
-    def config(self) -> TrainingConfig:
-        """The configuration; ConfigError where it cannot work."""
-        return TrainingConfig(vocabulary_size=self.vocabulary_size, min_frequency=self.min_frequency)
-
-    @property
-    def problem(self) -> str | None:
-        """Why they cannot work, in the core's words; None if they can."""
-        try:
-            self.config()
-        except ConfigError as error:
-            return str(error)
-        return None
 
 
 class Training(QObject):
@@ -68,12 +49,13 @@ class Training(QObject):
             self._single.set()
         self._stop = threading.Event()
         self._unread: deque[MergeBatch] = deque()
-        self._trainer: Trainer | None = None
+        self._prepared: Prepared | None = None
+        self._told = False
         self.job = Job(self._work, self)
 
     @property
     def progress(self) -> Progress:
-        """What is being done: "compiling", "loading", "reading", "counting", "repeating", "merging"."""
+        """What is being done: "compiling", "loading", and what `Trainer.progress` says."""
         return self.job.progress
 
     def step(self) -> None:
@@ -94,13 +76,13 @@ class Training(QObject):
     def drain(self) -> int:
         """Moves what was merged since the last call into the run; gives how many merges those are."""
         taken = 0
+        if self._prepared is not None and not self._told:
+            self._told = True
+            self.run.prepare(self._prepared)
         while self._unread:
             batch = self._unread.popleft()
             self.run.append(batch)
             taken += len(batch)
-        trainer = self._trainer
-        if self.run.base_counts is None and trainer is not None:
-            self.run.base_counts = trainer.base_counts
         return taken
 
     def _work(self) -> Work[Run]:
@@ -113,13 +95,15 @@ class Training(QObject):
             yield from self._until_stopped(beginning)
         earlier = self._earlier
         trainer = Trainer(corpus, config) if earlier is None else Trainer.resume(corpus, earlier, config)
-        self._trainer = trainer
         while trainer.ended is None:
             if self._stop.is_set():
                 trainer.stop()
                 break
             single = self._single.is_set()
             batch = trainer.advance(1 if single else _LONGEST_BATCH)
+            if self._prepared is None:
+                # Before the first merge is told: a run must know its base to take merges.
+                self._prepared = trainer.prepared
             if len(batch):
                 self._unread.append(batch)
                 if single and trainer.ended is None:
@@ -127,7 +111,6 @@ class Training(QObject):
             yield trainer.progress
             while len(self._unread) > _MOST_UNREAD and not self._stop.is_set() and not self.job.is_cancelled:
                 time.sleep(0.002)
-        self._trainer = None
         # After a stop that came early this is still to be done.
         yield from corpus.sha256_work()
         made = trainer.run

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from PySide6.QtCore import QModelIndex, QObject
 
-from tokstudio.core.run import BASE_SIZE
 from tokstudio.gui.models.query import Query
 from tokstudio.gui.models.slices import Slices
 from tokstudio.gui.models.table import Cell, Column, Index, TokenTable
@@ -105,7 +104,7 @@ class MergesModel(TokenTable):
 
     def slot_at(self, row: int) -> int:
         """The slot of the token that was made."""
-        return BASE_SIZE + self.number_at(row) - 1
+        return self._first + self.number_at(row) - 1
 
     def slots_between(self, top: int, bottom: int) -> list[int]:
         """The slots of some rows."""
@@ -115,7 +114,7 @@ class MergesModel(TokenTable):
 
     def row_of(self, slot: int) -> int:
         """The row of the merge that made a token."""
-        return self.row_of_number(slot - BASE_SIZE + 1)
+        return self.row_of_number(slot - self._first + 1)
 
     def cell(self, row: int, column: int) -> Cell:
         """What is drawn there."""
@@ -134,7 +133,7 @@ class MergesModel(TokenTable):
         """The row of a token for the clipboard: numbers without separators, tokens as `copied` writes them."""
         assert self.run is not None
         assert self.tokens is not None
-        number = slot - BASE_SIZE + 1
+        number = slot - self._first + 1
         slots = [self._slot(number, column) for column in (_TOKEN, _LEFT, _RIGHT)]
         texts = [copied(self.tokens.head(slot, _COPIED_BYTES)) for slot in slots]
         figures = ["", "", ""]
@@ -167,8 +166,13 @@ class MergesModel(TokenTable):
 
     # ---- private
 
+    @property
+    def _first(self) -> int:
+        """The slot of the first merge."""
+        return self.tokens.first if self.tokens is not None else 0
+
     def _slot(self, number: int, column: int) -> int:
-        slot = BASE_SIZE + number - 1
+        slot = self._first + number - 1
         if column == _TOKEN:
             return slot
         assert self.tokens is not None
@@ -206,11 +210,11 @@ class MergesModel(TokenTable):
         assert run is not None
         assert tokens is not None
         yield from tokens.gather()
-        accepts, heads = query.accepts, tokens.heads
-        while self._scanned < len(heads) - BASE_SIZE:
+        accepts, heads, base = query.accepts, tokens.heads, tokens.first
+        while self._scanned < len(heads) - base:
             first = self._scanned
-            end = min(first + _STEP, len(heads) - BASE_SIZE)
-            found = [rank for rank in range(first, end) if accepts(heads[BASE_SIZE + rank])]
+            end = min(first + _STEP, len(heads) - base)
+            found = [rank for rank in range(first, end) if accepts(heads[base + rank])]
             found += self._numbered(query, first, end)
             self._scanned = end
             if found:
@@ -221,7 +225,7 @@ class MergesModel(TokenTable):
     def _numbered(self, query: Query, first: int, end: int) -> list[int]:
         if query.number is None or self.tokens is None:
             return []
-        ranks = (query.number - 1, self.tokens.slot_of(query.number) - BASE_SIZE)
+        ranks = (query.number - 1, self.tokens.slot_of(query.number) - self._first)
         return [rank for rank in ranks if first <= rank < end]
 
     def _add(self, ranks: list[int]) -> None:

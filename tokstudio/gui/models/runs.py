@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QFont
 
+from tokstudio.core.config import TrainingConfig
 from tokstudio.gui.models.sources import plain, size_text
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
@@ -19,11 +20,12 @@ _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _CENTER = int(Qt.AlignmentFlag.AlignCenter)
 _NOTHING = "–"
+_NAMED = 5  # special tokens
 
 #: Role: whether the run of a row is the active one.
 ACTIVE = Qt.ItemDataRole.UserRole + 1
 
-MARK, NAME, CORPUS, SIZE, FREQUENCY, MERGES, RATIO, ENDED, SECONDS = range(9)
+MARK, NAME, CORPUS, SIZE, FREQUENCY, MERGES, RATIO, HELD_OUT, ENDED, SECONDS = range(10)
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,8 @@ class RunsModel(QAbstractTableModel):
         rows = (
             (column.title, self._text(run, at)) for at, column in enumerate(_COLUMNS) if at not in (MARK, NAME, CORPUS)
         )
-        return "\n".join([run.name, *corpus, *(f"{title}: {text}" for title, text in rows if text != _NOTHING)])
+        told = (f"{title}: {text}" for title, text in rows if text != _NOTHING)
+        return "\n".join([run.name, *corpus, *told, *settings_lines(run)])
 
     def _text(self, run: StudioRun, number: int) -> str:
         if number == ENDED and run.ended is None:
@@ -181,6 +184,27 @@ class RunsModel(QAbstractTableModel):
             font.setBold(run is self._active)
             return font
         return self._theme.tabular_font() if _COLUMNS[number].alignment == _RIGHT else None
+
+
+def settings_lines(run: StudioRun) -> list[str]:
+    """What else a run was asked for and came upon, a line each; what is as usual is left out."""
+    config, usual = run.config, TrainingConfig(min_frequency=2)
+    if config is None:
+        return []
+    special = ", ".join(config.all_specials[:_NAMED]) + (" …" if len(config.all_specials) > _NAMED else "")
+    longest = f"{config.max_token_bytes:,} bytes" if config.max_token_bytes is not None else ""
+    values = (
+        ("Pattern", config.pattern if config.pattern != usual.pattern else ""),
+        ("Base units", config.base if config.base != usual.base else ""),
+        ("Special tokens", special),
+        ("Unknown token", config.unknown_token or ""),
+        ("Tie rule", config.tie_break if config.tie_break != usual.tie_break else ""),
+        ("Longest token", longest),
+        ("Share held out", f"{config.held_out:.0%}" if config.held_out else ""),
+        ("Unknown characters", f"{run.unknown:,}" if run.unknown else ""),
+        ("Not UTF-8, became U+FFFD", f"{run.replaced:,}" if run.replaced else ""),
+    )
+    return [f"{name}: {value}" for name, value in values if value]
 
 
 def _number(value: int | None) -> str:
@@ -212,7 +236,12 @@ _COLUMNS: tuple[_Column, ...] = (
     _Column(
         "Bytes/token",
         "Bytes of the corpus per token after all merges",
-        lambda run: f"{run.bytes_per_token(len(run)):.3f}" if run.has_counts else _NOTHING,
+        lambda run: f"{run.bytes_per_token(len(run)):.3f}" if run.tokens_before else _NOTHING,
+    ),
+    _Column(
+        "Held out",
+        "Bytes per token of the text that was kept out of training",
+        lambda run: _NOTHING if run.held_out_ratio is None else f"{run.held_out_ratio:.3f}",
     ),
     _Column("Ended", "How it ended", lambda run: run.ended or "", _LEFT),
     _Column("Seconds", "Time it took, without pauses", _seconds),

@@ -120,6 +120,11 @@ def size_text(size: int) -> str:
     return f"{size} B" if units[-1] == "B" else f"{value:,.1f} {units[-1]}"
 
 
+def counted_text(source: Source) -> str:
+    """Says how many words there are whose counts are given: "12,345 words, counted"."""
+    return f"{source.documents:,} word{'' if source.documents == 1 else 's'}, counted"
+
+
 def encoding_text(encoding: str) -> str:
     """Gives an encoding as people write it: `encoding_text("utf-16-le")` is "UTF-16 LE"."""
     if encoding == "bytes":
@@ -135,17 +140,18 @@ def plain(text: str) -> str:
 
 def _text(source: Source, column: int, changed: bool) -> str | None:
     if column == NAME:
-        return source.name
+        return source.name if source.counts is None else f"{source.name} · {counted_text(source)}"
     if column == SIZE:
         return CHANGED if changed else size_text(source.bytes)
     return None
 
 
 def _tip(source: Source, changed: bool) -> str:
-    lines = [str(source.path or source.name), f"{encoding_text(source.encoding)} · {source.bytes:,} bytes"]
-    if source.documents != 1:
+    read_as = encoding_text(source.encoding) if source.counts is None else counted_text(source)
+    lines = [str(source.path or source.name), f"{read_as} · {source.bytes:,} bytes"]
+    if source.documents != 1 and source.counts is None:
         lines.append(f"{source.documents:,} documents")
-    if source.note:
+    if source.note and source.counts is None:
         lines.append(source.note)
     if changed:
         lines.append("Changed on disk since it was read.")

@@ -1,19 +1,21 @@
 """The tokens of a run by slot, while it grows and when it is complete: their ids, bytes, lengths, and their order.
 
-A slot is a token's place in the order of making: 0 to 255 are the bytes, 256 + k is what merge k (from 0) has made. In
-a run that was trained here a slot is the id; a file may number its tokens as it likes.
+A slot is a token's place in the order of making: first what there is before any merge (the base tokens, then special
+tokens that are none of them), from `first` on what merge k (from 0) has made. So the ids of special tokens behind the
+merges may move while a run grows, and slots do not. A file may number its tokens as it likes.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import heapq
+from array import array
 from collections.abc import Iterator
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.run import BASE_SIZE
 from tokstudio.gui.studio_run import StudioRun
 
 #: Bytes of a token that are searched and sorted by.
@@ -21,6 +23,8 @@ HEAD = 256
 
 WHITE_SPACE = 1  # flags of a token
 NOT_UTF8 = 2
+
+Kind = Literal["byte", "character", "merge", "special"]
 
 _STEP = 256  # tokens between two looks at the clock
 _CHUNK = 2048
@@ -38,55 +42,96 @@ class RunTokens:
         self.run = run
         self.heads: list[bytes] = []
         self.order: NDArray[np.int32] = np.empty(0, np.int32)
+        self._base: list[bytes] = []
+        self._special: frozenset[int] = frozenset()
+        self._unit: Kind = "byte"
+        self._trailing = 0  # special tokens whose ids are behind those of the merges
         self._flags = bytearray()
-        self._lengths = np.ones(BASE_SIZE, np.int64)
-        self._measured = BASE_SIZE
+        self._lengths = np.empty(0, np.int64)
+        self._measured = 0
         self._ids: NDArray[np.int32] | None = None
         self._slots: NDArray[np.int32] | None = None
         self._parts: NDArray[np.int32] | None = None
         if not run.has_counts:
-            tokenizer = run.tokenizer
-            self._ids = np.concatenate([tokenizer.byte_ids, tokenizer.merge_results])
-            self._slots = np.full(int(self._ids.max()) + 1, -1, np.int32)
-            self._slots[self._ids] = np.arange(len(self._ids), dtype=np.int32)
-            self._parts = self._slots[run.merges].reshape(-1, 2)
+            self._take_file(run)
+
+    @property
+    def first(self) -> int:
+        """The slot of the first merge: how many tokens there are before any; 0 until that is known."""
+        if not self._base and self.run.ready and self.run.has_counts:
+            self._take_run(self.run)
+        return len(self._base)
 
     def __len__(self) -> int:
         """How many slots there are so far."""
-        return BASE_SIZE + len(self.run)
+        return self.first + len(self.run)
 
     @property
     def parts(self) -> NDArray[np.int32]:
         """int32 [n, 2], the slots of left and right of each merge."""
-        return self.run.merges if self._parts is None else self._parts
+        return self.parts_from(0, len(self.run))
+
+    def parts_from(self, begin: int, end: int) -> NDArray[np.int32]:
+        """int32, the rows of `parts` from `begin` on, `end` not included."""
+        if self._parts is not None:
+            return self._parts[begin:end]
+        merges = self.run.merges[begin:end]
+        if not self._trailing:
+            return merges
+        return np.where(merges < self.first - self._trailing, merges, merges + self._trailing).astype(np.int32)
 
     @property
     def ids(self) -> NDArray[np.int32]:
         """int32, the id of each slot."""
-        return np.arange(len(self), dtype=np.int32) if self._ids is None else self._ids
+        if self._ids is not None:
+            return self._ids
+        size, base = len(self), self.first - self._trailing
+        ids = np.arange(size, dtype=np.int32)
+        ids[base : self.first] += size - self.first
+        ids[self.first :] -= self._trailing
+        return ids
 
     @property
     def ids_ascend(self) -> bool:
         """Whether tokens in the order of making are in the order of their ids."""
-        return self._ids is None or bool((np.diff(self._ids) > 0).all())
+        return not self._trailing if self._ids is None else bool((np.diff(self._ids) > 0).all())
 
     def id_of(self, slot: int) -> int:
         """The id of a slot."""
-        return slot if self._ids is None else int(self._ids[slot])
+        if self._ids is not None:
+            return int(self._ids[slot])
+        if slot >= self.first:
+            return slot - self._trailing
+        return slot if slot < self.first - self._trailing else slot + len(self.run)
 
     def slot_of(self, token: int | None) -> int:
         """The slot of an id; -1 for one that is not in use."""
-        if token is None or token < 0:
+        if token is None or not 0 <= token < (len(self) if self._slots is None else len(self._slots)):
             return -1
-        if self._slots is None:
-            return token if token < len(self) else -1
-        return int(self._slots[token]) if token < len(self._slots) else -1
+        if self._slots is not None:
+            return int(self._slots[token])
+        base, end = self.first - self._trailing, len(self) - self._trailing
+        if token < base:
+            return token
+        return token + self._trailing if token < end else base + token - end
+
+    def kind_of(self, slot: int) -> Kind:
+        """What a token is."""
+        if slot >= self.first:
+            return "merge"
+        return "special" if slot in self._special else self._unit
+
+    def kinds(self, size: int) -> NDArray[np.int8]:
+        """int8, of the first `size` tokens: 0 for base tokens, 1 for what was merged, 2 for special tokens."""
+        kinds = (np.arange(size) >= self.first).astype(np.int8)
+        kinds[[slot for slot in self._special if slot < size]] = 2
+        return kinds
 
     def parts_of(self, slot: int) -> tuple[int, int] | None:
-        """The slots of the two tokens that a token joins; None for a byte."""
-        if slot < BASE_SIZE:
+        """The slots of the two tokens that a token joins; None for one that no merge has made."""
+        if slot < self.first:
             return None
-        left, right = self.parts[slot - BASE_SIZE]
+        left, right = self.parts_from(slot - self.first, slot - self.first + 1)[0]
         return int(left), int(right)
 
     def head(self, slot: int, limit: int) -> bytes:
@@ -116,15 +161,13 @@ class RunTokens:
 
     def gather(self) -> Iterator[None]:
         """Brings `heads` and flags up to the newest token, in short steps; may be begun again at any time."""
-        heads, parts = self.heads, self.parts
+        heads, base = self.heads, self.first
         while len(heads) < len(self):
             first = len(heads)
-            if first < BASE_SIZE:
-                made = [bytes([byte]) for byte in range(BASE_SIZE)]
-                heads += made
+            if first < base:
+                heads += [token[:HEAD] for token in self._base[first : first + _STEP]]
             else:
-                parts = self.parts[first - BASE_SIZE : first - BASE_SIZE + _STEP]
-                for left, right in parts.tolist():
+                for left, right in self.parts_from(first - base, first - base + _STEP).tolist():
                     head = heads[left]
                     heads.append(head if len(head) == HEAD else (head + heads[right])[:HEAD])
             self._flags += bytes(self._describe(slot, heads[slot]) for slot in range(first, len(heads)))
@@ -136,28 +179,60 @@ class RunTokens:
         first, end = len(self.order), len(self.heads)
         if first == end:
             return
-        runs: list[list[int]] = [self.order.tolist()]
+        # Arrays, not lists: making or freeing a million numbers at once takes longer than a step may.
+        runs = [array("i", self.order.tobytes())]
         for start in range(first, end, _CHUNK):
-            runs.append(sorted(range(start, min(start + _CHUNK, end)), key=key))
+            runs.append(array("i", sorted(range(start, min(start + _CHUNK, end)), key=key)))
             yield
-        merged: list[int] = []
+        merged = array("i")
         for slot in heapq.merge(*runs, key=key):
             merged.append(slot)
             if len(merged) % _STEP == 0:
                 yield
-        self.order = np.array(merged, np.int32)
+        self.order = np.frombuffer(merged, np.int32)
 
     def _walk(self, slot: int, limit: int, backwards: bool) -> bytes:
         """The first bytes of a token, or its last, without making the rest."""
-        parts, made, waiting = self.parts, bytearray(), [slot]
-        while waiting and len(made) < limit:
+        made, size, waiting = list[bytes](), 0, [slot]
+        while waiting and size < limit:
             slot = waiting.pop()
-            if slot < BASE_SIZE:
-                made.append(slot)
+            parts = self.parts_of(slot)
+            if parts is None:
+                made.append(self._base[slot])
+                size += len(made[-1])
             else:
-                left, right = parts[slot - BASE_SIZE].tolist()
-                waiting += (left, right) if backwards else (right, left)
-        return bytes(made[::-1] if backwards else made)
+                waiting += parts if backwards else reversed(parts)
+        if backwards:
+            return b"".join(reversed(made))[-limit:]
+        return b"".join(made)[:limit]
+
+    def _take_run(self, run: StudioRun) -> None:
+        """Learns what there is before any merge."""
+        assert run.config is not None
+        assert run.alphabet is not None
+        known = dict(run.alphabet.tokens)
+        specials = run.special_tokens
+        known |= {number: text.encode() for text, number in specials.items()}
+        self._trailing = len(run.config.trailing_specials)
+        base, end = run.base_size, run.base_size + len(run)
+        self._base = [known[number] for number in range(base)]
+        self._base += [known[number] for number in range(end, end + self._trailing)]
+        self._special = frozenset(number if number < base else base + number - end for number in specials.values())
+        self._unit = "byte" if run.alphabet.base == "bytes" else "character"
+
+    def _take_file(self, run: StudioRun) -> None:
+        """Learns the numbers that a file gives its tokens."""
+        tokenizer = run.tokenizer
+        alphabet, specials = tokenizer.alphabet, tokenizer.special_tokens
+        numbers = np.array(list(specials.values()), np.int32)
+        self._ids = np.concatenate([alphabet.ids, numbers, tokenizer.merge_results]).astype(np.int32)
+        self._slots = np.full(int(self._ids.max(initial=-1)) + 1, -1, np.int32)
+        self._slots[self._ids] = np.arange(len(self._ids), dtype=np.int32)
+        self._parts = self._slots[run.merges].reshape(-1, 2)
+        self._base = [alphabet.tokens[number] for number in alphabet.ids.tolist()]
+        self._base += [text.encode() for text in specials]
+        self._special = frozenset(range(len(alphabet), len(alphabet) + len(specials)))
+        self._unit = "byte" if alphabet.base == "bytes" else "character"
 
     def _describe(self, slot: int, head: bytes) -> int:
         if len(head) == HEAD and self.length(slot) > HEAD:
@@ -174,12 +249,15 @@ class RunTokens:
     def _measure(self, n: int) -> None:
         from tokstudio.core.kernels.layout import measure_tokens
 
+        if self._measured < self.first:
+            self._lengths = np.array(list(map(len, self._base)), np.int64)
+            self._measured = self.first
         if n > len(self._lengths):
             grown = np.empty(max(n, 2 * len(self._lengths)), np.int64)
             grown[: self._measured] = self._lengths[: self._measured]
             self._lengths = grown
         # Read-only, as the tokenizer calls it: other kinds of arrays would have to be compiled for.
-        fresh = np.array(self.parts[self._measured - BASE_SIZE :], np.int32, order="C")
+        fresh = np.array(self.parts_from(self._measured - self.first, n - self.first), np.int32, order="C")
         slots = np.arange(self._measured, n, dtype=np.int32)
         fresh.setflags(write=False)
         slots.setflags(write=False)

@@ -10,28 +10,31 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer
 
-from tokstudio.core.run import BASE_SIZE
+from tokstudio.gui.models.ordering import order_steps
 from tokstudio.gui.models.query import Query
 from tokstudio.gui.models.slices import Slices
 from tokstudio.gui.models.table import Cell, Column, Index, TokenTable
 from tokstudio.gui.models.text import copied, figure, hex_head, marked
 from tokstudio.gui.models.tokens import NOT_UTF8, WHITE_SPACE
+from tokstudio.gui.models.uses import NEVER, NO_LONGER, USED, TokenUses
 from tokstudio.gui.studio_run import StudioRun
 
-KindFilter = Literal["All", "Bytes", "Merges", "White space", "Not UTF-8", "Never used"]
+KindFilter = Literal["All", "Base", "Merges", "Special", "White space", "Not UTF-8", "No longer used", "Never used"]
 KINDS: tuple[KindFilter, ...] = get_args(KindFilter)
 
 _ID, _TOKEN, _BYTES, _LENGTH, _PARTS, _MERGE, _USES, _KIND = range(8)
 _HEX_BYTES = 24
 _COPIED_BYTES = 4096
 _LATER = 250  # milliseconds: what costs more than adding rows is done at most this often
-_MOST_AT_ONCE = 200_000  # tokens whose uses are counted at every move of the playhead
+_MOST_AT_ONCE = 200_000  # tokens that are put in order in one go, their uses counted at every move of the playhead
 _STEP = 512
 _NO_INDEX = QModelIndex()
+_OF_KIND = {"Base": 0, "Merges": 1, "Special": 2}
+_WORDS = {USED: "", NO_LONGER: ", no longer used", NEVER: ", never used"}
 
 
 class VocabularyModel(TokenTable):
-    """The bytes and what the first merges have made, as many of them as the playhead says.
+    """What there is before any merge, and what the first merges have made, as many of them as the playhead says.
 
     By id and without a filter a move of the playhead adds or removes rows at the end and counts uses anew. Any other
     order or selection is worked out again at most four times a second.
@@ -45,7 +48,7 @@ class VocabularyModel(TokenTable):
         Column("Made by", "token", "The two tokens that were merged into it", 4, 8, yields=3, muted=True),
         Column("Merge", "number", "Number of the merge that made it", yields=5, muted=True),
         Column("Uses", "number", "How often it stands in the corpus at the playhead"),
-        Column("Kind", "words", "Byte or merge, and what is special about it", 1, 15, yields=1, muted=True),
+        Column("Kind", "words", "Byte, character, merge or special, and more", 1, 15, yields=1, muted=True),
     )
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -57,8 +60,9 @@ class VocabularyModel(TokenTable):
         self._column, self._descending = _ID, False
         self._rows: NDArray[np.int32] | None = None  # slots by row; None: slot and row are one
         self._places: NDArray[np.int32] | None = None
-        self._uses: NDArray[np.int64] | None = None
+        self._uses = TokenUses()
         self._passes = np.zeros(0, np.bool_)
+        self._found: tuple[int, NDArray[np.int32]] | None = None  # how many tokens there were, and which rows
         self._slices = Slices(self)
         self._later = QTimer(self)
         self._later.setSingleShot(True)
@@ -75,29 +79,29 @@ class VocabularyModel(TokenTable):
             self._later.stop()
             self.hold(run)
             self.playhead = playhead
-            self._size = BASE_SIZE + playhead if run is not None else 0
+            self._size = self._first + playhead
             self._passes = np.zeros(0, np.bool_)
             # Rows in the order of making, until the wanted order is worked out.
             self._rows = self._places = None
-            self._count_uses()
+            self._uses = TokenUses(run, playhead) if self._size <= _MOST_AT_ONCE else TokenUses()
             self.endResetModel()
         self._refresh()
 
     def set_playhead(self, merges: int) -> None:
         """Shows the tokens that exist after so many merges, and their uses then."""
         run = self.run
-        if run is None or (merges == self.playhead and (self._uses is not None or run.base_counts is None)):
+        if run is None or (merges == self.playhead and (self._uses.known or run.base_counts is None)):
             return
         self.playhead = merges
         if self._direct:
-            self._resize(BASE_SIZE + merges)
+            self._resize(self._first + merges)
         else:
             if self._rows is None:
                 self._hold_rows(np.arange(self._size, dtype=np.int32))
-            self._size = BASE_SIZE + merges
+            self._size = self._first + merges
             self._schedule()
         if self._size <= _MOST_AT_ONCE:
-            self._count_uses()
+            self._uses = TokenUses(run, merges)
             self._say_uses()
         else:
             self._schedule()
@@ -166,8 +170,8 @@ class VocabularyModel(TokenTable):
         head = tokens.head(slot, _COPIED_BYTES)
         parts = tokens.parts_of(slot)
         made_by = " + ".join(copied(tokens.head(part, _COPIED_BYTES)) for part in parts) if parts else ""
-        uses = self._uses_of(slot)
-        merge = str(slot - BASE_SIZE + 1) if parts else ""
+        uses = self._uses.count_of(slot)
+        merge = str(slot - self._first + 1) if parts else ""
         fields = (tokens.id_of(slot), copied(head), hex_head(head, _COPIED_BYTES), tokens.length(slot), made_by, merge)
         return "\t".join([*map(str, fields), "" if uses is None else str(uses), self._kind_of(slot)])
 
@@ -176,12 +180,12 @@ class VocabularyModel(TokenTable):
         if self.run is None or self.tokens is None:
             return "0,000"
         if column == _ID:
-            return figure(max(len(self.tokens), int(self.tokens.ids[-1])))
+            return figure(max(len(self.tokens), int(self.tokens.ids.max(initial=0))))
         if column == _MERGE:
             return figure(len(self.run))
         if column == _USES:
             # No token stands there more often than the most frequent byte at first.
-            return "–" if self.run.base_counts is None else figure(int(self.run.base_counts.max()))
+            return "–" if self.run.base_counts is None else figure(int(self.run.base_counts.max(initial=0)))
         return "00,000"
 
     # ---- Qt's own
@@ -203,29 +207,25 @@ class VocabularyModel(TokenTable):
         if column == _LENGTH:
             return f"{self.tokens.length(slot):,}"
         if column == _MERGE:
-            return figure(slot - BASE_SIZE + 1 if slot >= BASE_SIZE else None)
-        return figure(self._uses_of(slot)) if column == _USES else self._kind_of(slot)
+            return figure(slot - self._first + 1 if slot >= self._first else None)
+        return figure(self._uses.count_of(slot)) if column == _USES else self._kind_of(slot)
 
     def _kind_of(self, slot: int) -> str:
         assert self.tokens is not None
         flags = self.tokens.flags_of(slot)
-        kind = "byte" if slot < BASE_SIZE else "merge"
+        kind: str = self.tokens.kind_of(slot)
         kind += ", not UTF-8" if flags & NOT_UTF8 else ", white space" if flags & WHITE_SPACE else ""
-        return kind + (", never used" if self._uses_of(slot) == 0 else "")
-
-    def _uses_of(self, slot: int) -> int | None:
-        # A token that is already gone, but whose row is not, has none.
-        return int(self._uses[slot]) if self._uses is not None and slot < len(self._uses) else None
-
-    def _count_uses(self) -> None:
-        run = self.run
-        self._uses = run.uses(self.playhead) if run is not None and run.has_counts else None
+        return kind + _WORDS[self._uses.state_of(slot)]
 
     def _say_uses(self) -> None:
         if rows := self.rowCount():
-            self.dataChanged.emit(self.index(0, _USES), self.index(rows - 1, _KIND))
+            self.dataChanged.emit(self.index(0, _ID), self.index(rows - 1, _KIND))
 
     # ---- rows
+
+    @property
+    def _first(self) -> int:
+        return self.tokens.first if self.tokens is not None else 0
 
     @property
     def _direct(self) -> bool:
@@ -261,6 +261,7 @@ class VocabularyModel(TokenTable):
     def _refresh(self) -> None:
         """Works out which rows there are; what takes longer than a moment goes on in slices."""
         self._slices.stop()
+        self._found = None
         if self.run is not None:
             self._slices.start(self._prepare(), self._settle)
         self.matches_changed.emit()
@@ -275,6 +276,13 @@ class VocabularyModel(TokenTable):
             yield from tokens.sort()
         if self.query:
             yield from self._search()
+        if self._size > _MOST_AT_ONCE:
+            self._uses = TokenUses(self.run, self.playhead)
+            yield
+            yield from self._arrange(self._size)
+        else:
+            for _ in self._arrange(self._size):
+                pass
 
     def _search(self) -> Iterator[None]:
         """Looks at the tokens that the filter has not seen yet."""
@@ -286,39 +294,44 @@ class VocabularyModel(TokenTable):
             yield
         number = self.query.number
         if number is not None:
-            for slot in (self.tokens.slot_of(number), max(BASE_SIZE + number - 1, BASE_SIZE)):
+            for slot in (self.tokens.slot_of(number), max(self._first + number - 1, self._first)):
                 if 0 <= slot < len(self._passes):
                     self._passes[slot] = True
 
-    def _settle(self) -> None:
-        if self._size > _MOST_AT_ONCE:
-            self._count_uses()
-        order = self._order()
-        chosen = order[self._chosen()[order]]
-        if len(chosen) == self._size and bool((chosen == np.arange(self._size, dtype=np.int32)).all()):
-            self._replace(chosen)
-            self._rows = None
-        else:
-            self._replace(chosen)
-        self._say_uses()
-        self.matches_changed.emit()
-
-    def _order(self) -> NDArray[np.int32]:
-        """All tokens that exist, in the order that was asked for."""
+    def _arrange(self, size: int) -> Iterator[None]:
+        """Finds the rows: those of the first `size` tokens that pass, in the order that was asked for."""
+        if self._direct:
+            return
         tokens = self.tokens
         assert tokens is not None
         if self._column in (_TOKEN, _BYTES):
-            order = tokens.order[tokens.order < self._size]
+            order = tokens.order[tokens.order < size]
             # A token that came since is not sorted yet; it comes with the next time.
-            missing = np.arange(len(tokens.order), self._size, dtype=np.int32)
+            missing = np.arange(len(tokens.order), size, dtype=np.int32)
             order = np.concatenate([order, missing])
-            return order[::-1] if self._descending else order
-        key = self._key()[: self._size].astype(np.int64)
-        return np.argsort(-key if self._descending else key, kind="stable").astype(np.int32)
+            order = order[::-1] if self._descending else order
+        else:
+            order = yield from order_steps(self._key(size)[:size].astype(np.int64), self._descending)
+        yield
+        rows = order[self._chosen(size)[order]]
+        yield
+        self._found = size, rows
 
-    def _key(self) -> NDArray:
-        """The whole number that decides the order, by slot."""
-        tokens, n = self.tokens, self._size
+    def _settle(self) -> None:
+        if self._found is not None:
+            (size, rows), self._found = self._found, None
+            self._replace(rows)
+            if len(rows) == size and bool((rows == np.arange(size, dtype=np.int32)).all()):
+                # The playhead may have moved since; the rows at the end are put right at once, as it would have done.
+                self._rows = None
+                now, self._size = self._size, size
+                self._resize(now)
+        self._say_uses()
+        self.matches_changed.emit()
+
+    def _key(self, n: int) -> NDArray:
+        """The whole number that decides the order of `n` tokens, by slot."""
+        tokens = self.tokens
         assert tokens is not None
         if self._column == _ID:
             return tokens.ids
@@ -326,28 +339,25 @@ class VocabularyModel(TokenTable):
             return tokens.lengths()
         if self._column == _PARTS:
             parts = tokens.parts.astype(np.int64)
-            return np.concatenate([np.full(BASE_SIZE, -1), (parts[:, 0] << 32) | parts[:, 1]])
-        if self._column == _USES and self._uses is not None:
-            return _padded(self._uses, n)
+            return np.concatenate([np.full(self._first, -1), (parts[:, 0] << 32) | parts[:, 1]])
+        if self._column == _USES and self._uses.known:
+            return _padded(self._uses.counts, n)
         if self._column == _KIND:
-            unused = _padded(self._uses == 0 if self._uses is not None else np.zeros(0), n).astype(np.int64)
             flags = _padded(tokens.flags(), n).astype(np.int64)
-            return (np.arange(n) >= BASE_SIZE) * 8 + flags * 2 + unused
+            return tokens.kinds(n) * np.int64(16) + flags * 4 + self._uses.states(n)
         return np.arange(n)
 
-    def _chosen(self) -> NDArray[np.bool_]:
-        """Which tokens the filter and the kind let pass, by slot."""
-        n = self._size
+    def _chosen(self, n: int) -> NDArray[np.bool_]:
+        """Which of `n` tokens the filter and the kind let pass, by slot."""
         assert self.tokens is not None
         chosen = _padded(self._passes, n).astype(np.bool_) if self.query else np.ones(n, np.bool_)
-        if self.kind in ("Bytes", "Merges"):
-            chosen &= (np.arange(n) < BASE_SIZE) == (self.kind == "Bytes")
+        if self.kind in _OF_KIND:
+            chosen &= self.tokens.kinds(n) == _OF_KIND[self.kind]
         elif self.kind in ("White space", "Not UTF-8"):
             flag = WHITE_SPACE if self.kind == "White space" else NOT_UTF8
             chosen &= (_padded(self.tokens.flags(), n) & flag) > 0
-        elif self.kind == "Never used":
-            unused = self._uses == 0 if self._uses is not None else np.zeros(n, np.bool_)
-            chosen &= _padded(unused, n).astype(np.bool_)
+        elif self.kind in ("No longer used", "Never used"):
+            chosen &= self._uses.states(n) == (NO_LONGER if self.kind == "No longer used" else NEVER)
         return chosen
 
     def _replace(self, rows: NDArray[np.int32]) -> None:

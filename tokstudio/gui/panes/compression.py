@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtGui import QAction, QActionGroup, QImage
 from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton
 
 from tokstudio.gui.session import Session
@@ -89,10 +89,10 @@ class CompressionPane(Pane):
 
     # ---- pictures
 
-    def to_png(self, width: int, height: int, scale: float = 1.0) -> bytes:
-        """The plot as a PNG of `width` by `height`, times `scale`, pixels."""
+    def to_image(self, width: int, height: int, scale: float = 1.0) -> QImage:
+        """The plot as a picture of `width` by `height`, times `scale`, pixels."""
         self.catch_up()
-        return self.plot.to_png(width, height, scale)
+        return self.plot.to_image(width, height, scale)
 
     def to_svg(self, width: int, height: int) -> bytes:
         """The plot as an SVG drawing."""

@@ -1,4 +1,4 @@
-"""The Configure pane: what the next training is to reach, and the button that begins it.
+"""The Configure pane: what the next training is to be like, what it will likely take, and the button that begins it.
 
 Whether settings can work is the core's to say; the pane shows its words beside the field.
 """
@@ -7,44 +7,38 @@ Whether settings can work is the core's to say; the pane shows its words beside 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
-from PySide6.QtCore import QLocale, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QAction, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import (
-    QAbstractSpinBox,
-    QCheckBox,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QSizePolicy,
-    QSpinBox,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
-from tokstudio.core.errors import TokStudioError
-from tokstudio.core.run import BASE_SIZE
+from tokstudio.gui.choices import Settings
+from tokstudio.gui.forecasting import Forecaster, forecast_text
 from tokstudio.gui.icons import icon
+from tokstudio.gui.models.sources import size_text
+from tokstudio.gui.panes.more_settings import MoreSettings
+from tokstudio.gui.panes.pattern_field import PatternField
 from tokstudio.gui.session import Session
-from tokstudio.gui.theme import Theme, pad_spin_box
-from tokstudio.gui.training import Settings
+from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.fields import LimitField, line, set_role
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.widgets.tall_body import TallBody
 
-_LARGEST = 2_000_000_000  # a spin box holds 32 bits
-_SIZE_HELP = "Tokens in all, the 256 bytes included."
+_SIZE_HELP = "All tokens: base, merges and special ones."
 _FREQUENCY_HELP = "Stop when the best pair occurs less often."
-_MADE = 2  # what the spin box of the frequency begins with
+_FIRST_SIZE, _FIRST_FREQUENCY = 1000, 2  # what the numbers begin with
 
 
 class ConfigurePane(Pane):
-    """Vocabulary size, minimum frequency, and Train.
+    """Every setting of the training, the forecast, and Train.
 
     Args:
         session: Whose settings are edited.
         theme: Its colours and fonts.
-        actions: The window's actions by id: those of the training.
+        actions: The window's actions by id: those of the training, and `more_settings`.
     """
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
@@ -52,12 +46,18 @@ class ConfigurePane(Pane):
         self._session = session
         self._theme = theme
         self._actions = actions
-        self.size_field = LimitField("Vocabulary size", _SIZE_HELP, 1000, theme)
-        self.frequency_field = LimitField("Min. frequency", _FREQUENCY_HELP, _MADE, theme)
+        self.size_field = LimitField("Vocabulary size", _SIZE_HELP, _FIRST_SIZE, theme)
+        self.frequency_field = LimitField("Min. frequency", _FREQUENCY_HELP, _FIRST_FREQUENCY, theme)
         self.frequency_field.name_it("Minimum frequency")
-        self.summary = _line("muted")
-        self.reason = _line("muted")
+        self.pattern = PatternField(session, theme)
+        self.more_button = self._make_more_button(actions["more_settings"])
+        self.more = MoreSettings(theme)
+        self.summary = line("muted")
+        self.forecast = line("muted")
+        self.reason = line("muted")
         self.reason.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.sample_button = _ElidedButton()
+        self._connect_button(self.sample_button, "train_on_sample")
         self.continue_button = _ElidedButton()
         self._connect_button(self.continue_button, "continue_run")
         self.buttons = {
@@ -68,13 +68,16 @@ class ConfigurePane(Pane):
             "stop": self._button("stop", "Stop", "stop"),
         }
         self._lay_out()
-        for field in (self.size_field, self.frequency_field):
-            field.changed.connect(self._take_over)
-        session.settings_changed.connect(self._show_settings)
-        session.training_changed.connect(self._refresh)
-        session.runs_changed.connect(self._refresh)
+        self._forecaster = Forecaster(session, self)
+        self._connect()
         self._show_settings()
         self._refresh()
+
+    def event(self, event: QEvent) -> bool:
+        """Asks anew whether there is memory enough when the person comes back from another program."""
+        if event.type() == QEvent.Type.WindowActivate and self._session.sample_size is not None:
+            self._forecaster.renew()
+        return super().event(event)
 
     # ---- building
 
@@ -83,17 +86,50 @@ class ConfigurePane(Pane):
         column = QVBoxLayout(fields)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
-        for widget in (self.size_field, self.frequency_field, self.summary):
+        for widget in (self.size_field, self.frequency_field, self.pattern, self.more_button, self.more):
             column.addWidget(widget)
         column.addStretch(1)
         row = QHBoxLayout()
         row.setSpacing(6)
         for button in self.buttons.values():
             row.addWidget(button, 1)
-        self.body.addWidget(TallBody(fields), 1)
-        self.body.addWidget(self.reason)
-        self.body.addWidget(self.continue_button)
+        self._fields = TallBody(fields)
+        self.body.addWidget(self._fields, 1)
+        # What matters for Train is always in sight, however little room there is for the fields.
+        for widget in (self.summary, self.forecast, self.reason, self.sample_button, self.continue_button):
+            self.body.addWidget(widget)
         self.body.addLayout(row)
+        order: list[QWidget] = [self.size_field.check, self.size_field.number]
+        order += [self.frequency_field.check, self.frequency_field.number]
+        order += [self.pattern.choice.combo, self.pattern.own.edit, self.pattern.preview, self.more_button]
+        order += [*self.more.controls, self.sample_button, self.continue_button, *self.buttons.values()]
+        for one, other in pairwise(order):
+            QWidget.setTabOrder(one, other)
+
+    def _connect(self) -> None:
+        for field in (self.size_field, self.frequency_field, self.pattern, self.more):
+            field.changed.connect(self._take_over)
+        self.more.reset_asked.connect(self._reset)
+        self._actions["more_settings"].toggled.connect(self._show_more)
+        self._show_more(self._actions["more_settings"].isChecked())
+        session = self._session
+        session.settings_changed.connect(self._show_settings)
+        session.statistics_changed.connect(self._explain)
+        session.forecast_changed.connect(self._explain)
+        self.pattern.problem_changed.connect(self._explain)
+        session.training_changed.connect(self._refresh)
+        session.runs_changed.connect(self._refresh)
+
+    def _make_more_button(self, action: QAction) -> QToolButton:
+        button = QToolButton()
+        button.setText("More")
+        button.setCheckable(True)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        button.setAccessibleName("More settings")
+        button.setToolTip("Base units, special tokens, tie rule, longest token, documents, held-out share")
+        button.clicked.connect(partial(action.trigger))
+        return button
 
     def _button(self, action: str, text: str, image: str, primary: bool = False) -> QPushButton:
         button = QPushButton(text)
@@ -112,23 +148,57 @@ class ConfigurePane(Pane):
     # ---- settings
 
     def _take_over(self) -> None:
-        self._session.set_settings(Settings(self.size_field.value, self.frequency_field.value))
-        self._explain()
+        limits = {"vocabulary_size": self.size_field.value, "min_frequency": self.frequency_field.value}
+        settings = replace(self._session.settings, **limits, pattern=self.pattern.value)
+        self._session.set_settings(self.more.taken_over(settings))
+
+    def _reset(self) -> None:
+        self._session.set_settings(Settings())
+
+    def _show_more(self, shown: bool) -> None:
+        self.more_button.setChecked(shown)
+        self.more_button.setArrowType(Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow)
+        self.more.setVisible(shown)
 
     def _show_settings(self) -> None:
-        self.size_field.set_value(self._session.settings.vocabulary_size)
-        self.frequency_field.set_value(self._session.settings.min_frequency)
+        settings = self._session.settings
+        self.size_field.set_value(settings.vocabulary_size)
+        self.frequency_field.set_value(settings.min_frequency)
+        self.more.show_settings(settings)
+        faults = settings.faults
+        self.size_field.set_error(faults.get("vocabulary_size"))
+        self.frequency_field.set_error(faults.get("min_frequency"))
+        self.pattern.set_error(faults.get("pattern"))
+        self.pattern.set_value(settings.pattern)
+        self.more.show_faults(faults)
         self._explain()
 
     def _explain(self) -> None:
-        settings = self._session.settings
-        size, frequency = settings.vocabulary_size, settings.min_frequency
-        self.size_field.set_error(None if size is None else _fault(Settings(size, None)))
-        self.frequency_field.set_error(None if frequency is None else _fault(Settings(None, frequency)))
-        fault = _fault(settings)
-        beside = self.size_field.is_invalid or self.frequency_field.is_invalid
-        _set_role(self.summary, "muted" if fault is None else "error")
-        self.summary.setText(_summary(settings) if fault is None else fault if not beside else "")
+        """Says below the fields what the settings come to."""
+        session = self._session
+        problem, faults = session.settings.problem, session.settings.faults
+        if problem is None:
+            distinct = session.statistics.distinct_characters if session.statistics is not None else None
+            said = _summary(session.settings, distinct)
+        else:
+            # What stands beside a field that is in sight need not be said twice.
+            said = "" if faults.keys() & _IN_SIGHT or (faults and self.more_button.isChecked()) else problem
+        _tell(self.summary, said, "muted" if problem is None else "error")
+        self._tell_forecast()
+        size = session.sample_size if problem is None and session.training is None else None
+        if size is not None:
+            self.sample_button.set_full_text(f"Train on a sample of {size_text(size)}")
+        self.sample_button.setVisible(size is not None)
+
+    def _tell_forecast(self) -> None:
+        session, forecast = self._session, self._session.forecast
+        if forecast is None or session.settings.problem is not None or forecast.problem == self.pattern.problem != "":
+            # What stands beside the pattern need not be said twice.
+            _tell(self.forecast, "", "muted")
+        elif forecast.problem:
+            _tell(self.forecast, forecast.problem, "error" if forecast.problem == session.obstacle else "warning")
+        else:
+            _tell(self.forecast, forecast_text(forecast), "muted")
 
     # ---- training
 
@@ -144,10 +214,11 @@ class ConfigurePane(Pane):
         tip = obstacle if obstacle is not None else "Train a tokenizer on the corpus"
         train.setToolTip(tip)
         train.setAccessibleDescription(tip)
-        # What is wrong with a setting is said beside its field already.
-        line = obstacle if state == "idle" and _fault(self._session.settings) is None else None
-        self.reason.setText(line or "")
-        self.reason.setVisible(line is not None)
+        # What is wrong with the settings or is foreseen is said already.
+        forecast = self._session.forecast
+        said = (None, self._session.settings.problem, forecast.problem if forecast is not None else None)
+        _tell(self.reason, "" if obstacle in said or state != "idle" else str(obstacle), "muted")
+        self._explain()
         if had_focus and not any(button.hasFocus() for button in self.buttons.values()):
             self.buttons[shown[0]].setFocus()
 
@@ -162,116 +233,6 @@ class ConfigurePane(Pane):
         self.continue_button.show()
 
 
-class LimitField(QWidget):
-    """A limit of the training: a check box that says whether it limits, its number, and a line of help or error.
-
-    Signals:
-        changed: The person changed it.
-
-    Args:
-        text: What the check box says.
-        help_text: One line of help.
-        first: The number shown while the limit has never been set.
-        theme: Its fonts.
-    """
-
-    changed = Signal()
-
-    def __init__(self, text: str, help_text: str, first: int, theme: Theme) -> None:
-        super().__init__()
-        self._help = help_text
-        self._theme = theme
-        self.check = QCheckBox(text)
-        self.number = _Number()
-        self.number.setValue(first)
-        self.note = _line("muted")
-        self.note.setText(help_text)
-        row = QHBoxLayout()
-        row.setSpacing(6)
-        row.addWidget(self.check, 1)
-        row.addWidget(self.number)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(3)
-        column.addLayout(row)
-        column.addWidget(self.note)
-        self.name_it(text)
-        self.number.setEnabled(False)
-        self.check.toggled.connect(self._toggled)
-        self.number.valueChanged.connect(self._edited)
-        theme.changed.connect(self._apply_theme)
-        self._apply_theme()
-
-    @property
-    def value(self) -> int | None:
-        """The number, or None where it does not limit."""
-        return self.number.value() if self.check.isChecked() else None
-
-    @property
-    def is_invalid(self) -> bool:
-        """Whether an error is shown."""
-        return bool(self.number.property("invalid") == "true")
-
-    def name_it(self, name: str) -> None:
-        """Sets what a screen reader calls it."""
-        self.number.setAccessibleName(name)
-        self.check.setAccessibleName(f"Limit by {name.lower()}")
-        self.check.setToolTip(name)
-
-    def set_value(self, value: int | None) -> None:
-        """Shows a value without telling anyone; switched off, it keeps its number."""
-        with QSignalBlocker(self.check), QSignalBlocker(self.number):
-            self.check.setChecked(value is not None)
-            self.number.setEnabled(value is not None)
-            if value is not None and value != self.number.value():
-                self.number.setValue(min(value, _LARGEST))
-
-    def set_error(self, error: str | None) -> None:
-        """Says what is wrong in the place of the help."""
-        self.note.setText(error or self._help)
-        _set_role(self.note, "muted" if error is None else "error")
-        self.number.setAccessibleDescription(error or self._help)
-        invalid = "false" if error is None else "true"
-        if self.number.property("invalid") != invalid:
-            self.number.setProperty("invalid", invalid)
-            _polish(self.number)
-
-    def _toggled(self, checked: bool) -> None:
-        self.number.setEnabled(checked)
-        self.changed.emit()
-
-    def _edited(self) -> None:
-        self.changed.emit()
-
-    def _apply_theme(self) -> None:
-        # The field inside does not take its font from the box once a style sheet is set.
-        for widget in (self.number, self.number.lineEdit()):
-            widget.setFont(self._theme.tabular_font())
-        self.number.setFixedWidth(self._theme.scaled(98))
-
-
-class _Number(QSpinBox):
-    """A number that can be typed with and without separators, and that scrolling past does not change."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        # Numbers are written everywhere as in "1,000".
-        self.setLocale(QLocale(QLocale.Language.English, QLocale.Country.UnitedStates))
-        self.setGroupSeparatorShown(True)
-        # Numbers that are too small can be typed, so that the reason can be read.
-        self.setRange(0, _LARGEST)
-        self.setStepType(QAbstractSpinBox.StepType.AdaptiveDecimalStepType)
-        self.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        pad_spin_box(self)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        if self.hasFocus():
-            super().wheelEvent(event)
-        else:
-            event.ignore()
-
-
 class _ElidedButton(QPushButton):
     """A quiet button whose text may be longer than there is room for."""
 
@@ -280,6 +241,7 @@ class _ElidedButton(QPushButton):
         self._full = ""
         self.setProperty("link", "true")
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.hide()
 
     def set_full_text(self, text: str) -> None:
         """Sets the text; all of it is in the tool tip."""
@@ -297,39 +259,34 @@ class _ElidedButton(QPushButton):
         self.setText(shown.replace("&", "&&"))
 
 
-def _line(role: str) -> QLabel:
-    label = QLabel()
-    label.setProperty("role", role)
-    label.setWordWrap(True)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    return label
+# Fields that are always there; those below More may be folded away.
+_IN_SIGHT = frozenset({"vocabulary_size", "min_frequency", "pattern"})
 
 
-def _set_role(label: QLabel, role: str) -> None:
-    if label.property("role") != role:
-        label.setProperty("role", role)
-        _polish(label)
+def _tell(label: QLabel, text: str, role: str) -> None:
+    set_role(label, role)
+    label.setText(text)
+    label.setVisible(bool(text))
 
 
-def _polish(widget: QWidget) -> None:
-    widget.style().unpolish(widget)
-    widget.style().polish(widget)
-
-
-def _fault(settings: Settings) -> str | None:
-    """Gives the core's words on settings that cannot work."""
-    try:
-        settings.config()
-    except TokStudioError as error:
-        return str(error)
-    return None
-
-
-def _summary(settings: Settings) -> str:
+def _summary(settings: Settings, distinct: int | None) -> str:
+    """Says how many merges there will be; in characters that is known only about, until they are counted."""
     size, frequency = settings.vocabulary_size, settings.min_frequency
     if size is None:
         return f"Merges until no pair occurs {frequency:,} times."
-    merges = f"{size - BASE_SIZE:,} merge{'' if size - BASE_SIZE == 1 else 's'}"
+    config = settings.config()
+    base, about = config.base_size, ""
+    if base is None:
+        if distinct is None:
+            return f"{size:,} tokens: the characters of the corpus, and merges."
+        base, about = distinct + len(config.leading_specials), "about "
+    count = config.max_merges(base) or 0
+    first = "the 256 bytes" if settings.base == "bytes" else f"{base - len(config.leading_specials):,} base tokens"
+    specials = len(config.special_tokens)
+    also = f" and {specials:,} special token{'' if specials == 1 else 's'}" if specials else ""
+    merges = f"{about}{max(0, count):,} merge{'' if count == 1 else 's'}"
     if frequency is None:
-        return f"{merges} after the {BASE_SIZE} bytes."
-    return f"At most {merges} after the {BASE_SIZE} bytes, each of a pair that occurs {frequency:,} times or more."
+        text = f"{merges} after {first}{also}."
+    else:
+        text = f"At most {merges} after {first}{also}, each of a pair that occurs {frequency:,} times or more."
+    return text[0].upper() + text[1:]

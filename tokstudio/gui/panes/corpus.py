@@ -18,7 +18,7 @@ from tokstudio.core.progress import Progress, Work
 from tokstudio.core.readers import ENCODINGS
 from tokstudio.gui.icons import icon
 from tokstudio.gui.jobs import Job
-from tokstudio.gui.models.sources import RELOAD, encoding_text
+from tokstudio.gui.models.sources import RELOAD, counted_text, encoding_text
 from tokstudio.gui.problems import Problem
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
@@ -100,7 +100,7 @@ class CorpusPane(Pane):
         self.add_button.setToolTip("Add text to the corpus")
         self.add_button.setAccessibleName("Add text to the corpus")
         menu = QMenu(self.add_button)
-        for key in ("open_corpus", "open_folder", "paste_corpus", "", *_SAMPLES):
+        for key in ("open_corpus", "open_folder", "open_counts", "paste_corpus", "", *_SAMPLES):
             menu.addAction(self._actions[key]) if key else menu.addSeparator()
         self.add_button.setMenu(menu)
         self.remove_button = QToolButton()
@@ -179,7 +179,11 @@ class CorpusPane(Pane):
 
     def _show_caption(self) -> None:
         source, row = self._current(), self.source_list.currentIndex().row()
-        parts = [source.name, encoding_text(source.encoding), source.note] if source is not None else []
+        parts: list[str] = []
+        if source is not None and source.counts is not None:
+            parts = [source.name, counted_text(source)]
+        elif source is not None:
+            parts = [source.name, encoding_text(source.encoding), source.note]
         if self.source_list.sources_model.is_changed(row):
             parts.append("changed on disk since it was read")
         self.caption.setText(" · ".join(part for part in parts if part))
@@ -218,7 +222,7 @@ class CorpusPane(Pane):
 
     def _encoding_picked(self, action: QAction) -> None:
         encoding: str | None = action.data()
-        rows = [row for row in self.source_list.selected_rows() if self._session.sources[row].path is not None]
+        rows = [row for row in self.source_list.selected_rows() if _has_encoding(self._session.sources[row])]
         for row in rows:
             path = self._session.sources[row].path
             if path is not None and encoding is None:
@@ -241,7 +245,7 @@ class CorpusPane(Pane):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         reload = menu.addAction("Reload", self.reload_selected)
         reload.setVisible(any(self.source_list.sources_model.is_changed(row) for row in rows))
-        files = [source for row in rows if (source := self._session.sources[row]).path is not None]
+        files = [source for row in rows if _has_encoding(source := self._session.sources[row])]
         if files:
             self.add_encodings(menu.addMenu("Encoding"))
         menu.addAction("Remove", self.remove_selected)
@@ -252,7 +256,7 @@ class CorpusPane(Pane):
     def add_encodings(self, menu: QMenu) -> None:
         """Fills a menu with the encodings that the chosen files may be read in; with none chosen it stays empty."""
         rows = self.source_list.selected_rows()
-        files = [source for row in rows if (source := self._session.sources[row]).path is not None]
+        files = [source for row in rows if _has_encoding(source := self._session.sources[row])]
         if not files:
             menu.addAction("No file is chosen").setEnabled(False)
             return
@@ -288,6 +292,11 @@ class CorpusPane(Pane):
 
     def _check_ended(self) -> None:
         self._checking = None
+
+
+def _has_encoding(source: Source) -> bool:
+    """Whether a source can be read in another encoding: a file of text."""
+    return source.path is not None and source.counts is None
 
 
 def _changed_work(sources: list[Source]) -> Work[frozenset[Source]]:

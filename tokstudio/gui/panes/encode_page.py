@@ -6,15 +6,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from PySide6.QtGui import QAction, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QAction, QGuiApplication, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton
 
 from tokstudio.core.progress import Work
 from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.gui.comparison import LONGEST as LONGEST_COMPARED
+from tokstudio.gui.comparison import MOST, compare_work
 from tokstudio.gui.encoded import LONGEST, Encoded, encode_work
+from tokstudio.gui.latest import Latest
 from tokstudio.gui.panes.text_page import TextPage
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.counts_line import CountsLine
 from tokstudio.gui.widgets.id_grid import IdGrid
 from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.resources import DEMO_SENTENCES
@@ -22,6 +27,7 @@ from tokstudio.resources import DEMO_SENTENCES
 _NAMES = ("characters", "bytes", "tokens", "bytes/token")
 _COUNTED_AT_ONCE = 1_000_000  # characters
 _ROOM_FOR_IDS = 290  # pixels of height, below which the ids beneath the pieces have to do
+_COMPARED_AFTER = 250  # milliseconds without a change
 _PLACEHOLDER = "Type or paste a text to see it in tokens."
 
 
@@ -31,6 +37,8 @@ class EncodePage(TextPage):
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         self._encoded: Encoded | None = None
         self._restoring = False
+        self._recognised = False
+        self._compared: object = None
         super().__init__(session, theme, actions, _NAMES, _PLACEHOLDER)
         self._theme = theme
         sample = QPushButton("Try a sentence")
@@ -40,6 +48,7 @@ class EncodePage(TextPage):
         self.empty.setMinimumWidth(1)
         self.column.insertWidget(1, self.empty, 1)
         self.ids = IdGrid(theme)
+        self.column.addLayout(self._make_comparison())
         self.column.addWidget(self.ids)
         self.ids.selectionChanged.connect(self._select_pieces)
         self.view.selectionChanged.connect(self._select_ids)
@@ -49,6 +58,11 @@ class EncodePage(TextPage):
         self._show_ids()
         self.input.edited.connect(self._take_text)
         session.text_changed.connect(self._follow_text)
+        for signal in (session.text_changed, session.runs_changed):
+            signal.connect(self._compare_later)
+        session.runs_changed.connect(self._follow_specials)
+        session.training_changed.connect(self._follow_specials)
+        self._follow_specials()
         self._follow_text()
 
     def text(self) -> str:
@@ -57,7 +71,12 @@ class EncodePage(TextPage):
 
     def make(self, tokenizer: Tokenizer, text: str) -> Work[Encoded]:
         """Puts the text into tokens."""
-        return encode_work(tokenizer, text)
+        return encode_work(tokenizer, text, "all" if self._recognised else ())
+
+    def variant(self) -> int:
+        """Tells whether special tokens are recognised; the ids of those behind the merges move while a run grows."""
+        run = self.session.active
+        return 1 + len(run) if self._recognised and run is not None else 0
 
     def display(self, result: object) -> None:
         """Shows the tokens; a piece that was selected and is in sight stays selected."""
@@ -108,6 +127,62 @@ class EncodePage(TextPage):
         """Leaves the list of ids out where there is no room for it."""
         super().resizeEvent(event)
         self._show_ids()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catches up with what changed meanwhile."""
+        super().showEvent(event)
+        self._compare_later()
+
+    def _make_comparison(self) -> QHBoxLayout:
+        self.others = CountsLine()
+        self.others.show_counts(())
+        self.specials = QCheckBox("Special tokens")
+        self.specials.setAccessibleName("Recognise special tokens")
+        self.specials.toggled.connect(self._switch_specials)
+        self._comparing = Latest(self.session, self, quiet=True)
+        self._comparing.done.connect(self.others.show_counts)
+        self._compare_soon = QTimer(self)
+        self._compare_soon.setSingleShot(True)
+        self._compare_soon.setInterval(_COMPARED_AFTER)
+        self._compare_soon.timeout.connect(self._compare)
+        row = QHBoxLayout()
+        row.addWidget(self.others.label, 1)
+        row.addStretch(0)
+        row.addWidget(self.specials, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
+        return row
+
+    def _compare_later(self) -> None:
+        if self.isVisible():
+            self._compare_soon.start()
+
+    def _compare(self) -> None:
+        """Counts the tokens of others, unless that is what is shown."""
+        session, text = self.session, self.session.text
+        runs = [run for run in session.runs if run is not session.active and run.ended is not None and run.ready]
+        shown = (text, tuple((run.key, run.name, len(run)) for run in runs[-MOST:]))
+        if shown == self._compared or not self.isVisible():
+            return
+        self._compared = shown
+        self._comparing.cancel()
+        if not text or len(text) > LONGEST_COMPARED:
+            self.others.show_counts(())
+            return
+        others = [(run.name, run.tokenizer) for run in runs[-MOST:]]
+        self._comparing.run(lambda: compare_work(text, others))
+
+    def _follow_specials(self) -> None:
+        run = self.session.active
+        some = run is not None and bool(run.special_tokens)
+        tip = "Whether special tokens in the text become their ids, or plain text"
+        self.specials.setEnabled(some)
+        self.specials.setToolTip(tip if some else "This tokenizer has no special tokens." if run is not None else tip)
+        self._switch_specials()
+
+    def _switch_specials(self) -> None:
+        recognised = self.specials.isChecked() and self.specials.isEnabled()
+        if recognised != self._recognised:
+            self._recognised = recognised
+            self.refresh()
 
     def _show_empty(self, empty: bool) -> None:
         self.empty.setVisible(empty)

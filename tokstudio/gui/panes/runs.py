@@ -36,6 +36,7 @@ from tokstudio.gui.models.runs import (
     CORPUS,
     ENDED,
     FREQUENCY,
+    HELD_OUT,
     MARK,
     MERGES,
     NAME,
@@ -58,11 +59,12 @@ _WIDEST = {
     FREQUENCY: "1,000",
     MERGES: "1,000,000",
     RATIO: "10.000",
+    HELD_OUT: "10.000",
     ENDED: "reached vocabulary size",
     SECONDS: "1,000.0",
 }
 # Which columns a narrow table does without, the first one first; all is in the tool tip of a row.
-_YIELDING = (SECONDS, CORPUS, FREQUENCY, SIZE, ENDED, RATIO)
+_YIELDING = (SECONDS, CORPUS, FREQUENCY, SIZE, HELD_OUT, ENDED, RATIO)
 
 
 class _Table(QTableView):
@@ -71,6 +73,10 @@ class _Table(QTableView):
     activateAsked = Signal()
     renameAsked = Signal()
     deleteAsked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shows_held_out = False
 
     def event(self, event: QEvent) -> bool:
         """Keeps its keys from the window's actions of the same keys while it has the focus."""
@@ -108,7 +114,7 @@ class _Table(QTableView):
         least = self.fontMetrics().horizontalAdvance("Run of twelve") + 20
         self.setColumnWidth(NAME, least)
         for column in _YIELDING:
-            self.setColumnHidden(column, False)
+            self.setColumnHidden(column, column == HELD_OUT and not self.shows_held_out)
         for column in _YIELDING:
             if header.length() > self.viewport().width():
                 self.setColumnHidden(column, True)
@@ -223,6 +229,10 @@ class RunsPane(Pane):
         session = self._session
         self._model.set_runs(session.runs, session.active, "paused" if session.state == "paused" else "training")
         self._stack.setCurrentIndex(1 if session.runs else 0)
+        held_out = any(run.config is not None and run.config.held_out for run in session.runs)
+        if held_out != self._table.shows_held_out:
+            self._table.shows_held_out = held_out
+            self._table.spread()
         if session.active is not self._shown_active:
             self._shown_active = session.active
             row = self._model.row_of(session.active)

@@ -30,8 +30,8 @@ _PATIENCE = 150  # milliseconds of background work before it is spoken of
 _HOVER = 150  # milliseconds the pointer rests on a piece before its token is looked at
 _NO_TOKENIZER = "Train or open a tokenizer to see this text in tokens."
 
-#: The tokenizer, by run and playhead, and the text: what a result was made from.
-_Key = tuple[int, int, str]
+#: The tokenizer, by run and playhead, the text, and how it is done: what a result was made from.
+_Key = tuple[int, int, str, int]
 
 
 class TextPage(QWidget):
@@ -97,6 +97,10 @@ class TextPage(QWidget):
         """Gives the text that is to be worked on."""
         return self.input.text()
 
+    def variant(self) -> int:
+        """Gives a number for what else a result depends on."""
+        return 0
+
     def token_at(self, index: int) -> int:
         """Gives the id of the token with this number."""
         raise NotImplementedError
@@ -129,14 +133,14 @@ class TextPage(QWidget):
             return
         self._stale = False
         text, run = self.text(), self.session.active
-        if not text or run is None or len(text) > LONGEST:
+        if not text or run is None or not run.ready or len(text) > LONGEST:
             self.latest.cancel()
             self._shown = self._asked = None
             self.view.set_placeholder(_NO_TOKENIZER if text and run is None else "")
             self.display_nothing(text)
             self.set_state("", "")
             return
-        key = (run.key, min(self.session.playhead, len(run)), text)
+        key = (run.key, min(self.session.playhead, len(run)), text, self.variant())
         if _same(key, self._asked if self.latest.busy else self._shown):
             return
         self._begin(key)

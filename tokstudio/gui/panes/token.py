@@ -149,7 +149,7 @@ class TokenPane(Pane):
         raw = tokenizer.tokens.prefix(token, _LONGEST_TITLE)
         self.headline.set_token(raw)
         parts = tokenizer.parts(token)
-        kind = "byte" if parts is None else f"merge {_merge_number(tokenizer, token):,}"
+        kind = _base_kind(tokenizer, token) if parts is None else f"merge {_merge_number(tokenizer, token):,}"
         self.origin.setText(f"id {token:,} · {kind}")
         self.meaning.setText(meaning(raw) if 1 < length <= _LONGEST_TITLE else "")
         self.meaning.setVisible(bool(self.meaning.text()))
@@ -228,6 +228,12 @@ def _merge_number(tokenizer: Tokenizer, token: int) -> int:
     """Which merge makes a token, from 1 on; 0 for a byte."""
     rows = np.flatnonzero(tokenizer.merge_results == token)
     return int(rows[0]) + 1 if len(rows) else 0
+
+
+def _base_kind(tokenizer: Tokenizer, token: int) -> str:
+    if token in tokenizer.special_tokens.values():
+        return "special token"
+    return "byte" if tokenizer.alphabet.base == "bytes" else "character"
 
 
 def _hexadecimal(tokenizer: Tokenizer, token: int) -> str:

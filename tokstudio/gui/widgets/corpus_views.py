@@ -6,6 +6,8 @@ They show what they are given; counting and reading is the core's.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
@@ -24,6 +26,7 @@ from PySide6.QtWidgets import (
 from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.statistics import Statistics, preview
 from tokstudio.gui.models.sources import CHANGED, NAME, RELOAD, SIZE, SourcesModel, encoding_text
+from tokstudio.gui.models.text import marked, shown
 from tokstudio.gui.theme import Theme
 
 # How far inside a list its texts stand: what is above and below them stands as far in.
@@ -38,6 +41,7 @@ _LINE_CHARACTERS = 4000
 _REST = " …"
 _PREVIEW_CHARACTERS = 16_000
 _PREVIEW_LINES = 200
+_WORD_BYTES = 60
 _CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
 
 
@@ -127,6 +131,7 @@ class StatisticsTable(QWidget):
         "Distinct characters",
         "Lines",
         "Documents",
+        "Words, counted",
         "Longest line",
         "Scripts",
         "Encoding",
@@ -153,17 +158,24 @@ class StatisticsTable(QWidget):
 
     def show_corpus(self, corpus: Corpus, statistics: Statistics | None) -> None:
         """Shows a corpus; without statistics, what is known before they are counted."""
-        encodings = list(dict.fromkeys(encoding_text(source.encoding) for source in corpus.sources))
+        texts = [source for source in corpus.sources if source.counts is None]
+        documents = sum(source.documents for source in texts)
+        words = corpus.documents - documents
+        encodings = list(dict.fromkeys(encoding_text(source.encoding) for source in texts))
         self._set("Bytes", f"{corpus.bytes:,}")
-        self._set("Documents", f"{corpus.documents:,}" if corpus.documents > 1 else None)
+        self._set("Documents", f"{documents:,}" if documents > 1 else None)
+        self._set("Words, counted", f"{words:,}" if words else None)
         few = ", ".join(encodings) if len(encodings) <= 2 else f"{len(encodings)} encodings"
-        self._set("Encoding", few, ", ".join(encodings))
+        self._set("Encoding", few if texts or not corpus.sources else None, ", ".join(encodings))
         self._set("Characters", _figure(statistics and statistics.characters))
         self._set("Distinct characters", _figure(statistics and statistics.distinct_characters))
-        self._set("Lines", _figure(statistics and statistics.lines))
+        lines = _figure(statistics and statistics.lines)
+        self._set("Lines", lines if texts or not corpus.sources else None)
         if statistics is None:
             # Rows that may be shown or not stay as they are, so that nothing jumps for a moment.
             self._set("Scripts", _COUNTING)
+            for name in ("Longest line", "Not UTF-8"):
+                self._set(name, self._values[name].text() or None)
             return
         longest, invalid = statistics.longest_line_bytes, statistics.invalid_bytes
         self._set("Longest line", f"{longest:,} bytes" if longest >= _LONG_LINE else None)
@@ -233,11 +245,24 @@ class Preview(QPlainTextEdit):
 
 def beginning(source: Source) -> str:
     """Gives how a source begins, "…" for the rest, and control characters as signs that can be seen."""
+    if source.counts is not None:
+        return _first_words(source, source.counts)
     lines = preview(source, _PREVIEW_LINES + 1).split("\n")
     text = "\n".join(map(_shortened, lines[:_PREVIEW_LINES]))
     # Every text that `preview` cuts short has more characters, more lines or a longer line than this.
     cut = len(text) > _PREVIEW_CHARACTERS or any(lines[_PREVIEW_LINES:])
     return text[:_PREVIEW_CHARACTERS].translate(_CONTROLS) + (_REST if cut else "")
+
+
+def _first_words(source: Source, counts: NDArray[np.int64]) -> str:
+    """The first words, each behind its count, with marks for white space."""
+    lines: list[str] = []
+    start = 0
+    for end, count in zip(source.ends[:_PREVIEW_LINES].tolist(), counts[:_PREVIEW_LINES].tolist(), strict=True):
+        word = source.data[start : min(end, start + _WORD_BYTES + 4)].tobytes()
+        lines.append(f"{count:,}\t{marked(shown(word, _WORD_BYTES))}")
+        start = end
+    return "\n".join(lines) + ("\n…" if len(counts) > _PREVIEW_LINES else "")
 
 
 def _shortened(line: str) -> str:

@@ -46,11 +46,10 @@ class MergeTree(QAbstractScrollArea):
     """The tree of a token's merges, to look at, to point at and to click.
 
     It shrinks to the width there is, down to a readable size, then scrolls. Ctrl and the wheel (or `+`, `-`, `0`) zoom,
-    arrows go from box to box, Enter is a click. Signals carry the id of a box's token; that of "…" is its parent's.
+    arrows go from box to box, Enter is a click. A click carries the id of the box's token; that of "…" is its parent's.
     """
 
     nodeClicked = Signal(int)
-    nodeHovered = Signal(int)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -310,8 +309,6 @@ class MergeTree(QAbstractScrollArea):
             shape = Qt.CursorShape.PointingHandCursor if index >= 0 else Qt.CursorShape.ArrowCursor
             self.viewport().setCursor(shape)
             self.viewport().update()
-            if index >= 0:
-                self.nodeHovered.emit(self._boxes[index].id)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Act on a click."""
@@ -337,7 +334,6 @@ class MergeTree(QAbstractScrollArea):
         if target is not None:
             self._make_current(target)
             self._reveal(target)
-            self.nodeHovered.emit(self._boxes[target].id)
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and self._current >= 0:
             self.nodeClicked.emit(self._boxes[self._current].id)
         elif key in scales:

@@ -208,15 +208,12 @@ class CurvePlot(PlotCanvas):
 
     # Pictures
 
-    def to_png(self, width: int, height: int, scale: float = 1.0) -> bytes:
-        """The plot on its background as a PNG of `width` by `height`, times `scale`, pixels."""
+    def to_image(self, width: int, height: int, scale: float = 1.0) -> QImage:
+        """The plot on its background as a picture of `width` by `height`, times `scale`, pixels."""
         image = QImage(round(width * scale), round(height * scale), QImage.Format.Format_ARGB32_Premultiplied)
         image.setDevicePixelRatio(scale)
         self._render(image, width, height, scale)
-        buffer = QBuffer()
-        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-        image.save(buffer, "PNG")  # pyright: ignore[reportCallIssue, reportArgumentType]
-        return bytes(buffer.data().data())
+        return image
 
     def to_svg(self, width: int, height: int) -> bytes:
         """The plot on its background as an SVG drawing."""

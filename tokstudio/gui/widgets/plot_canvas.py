@@ -152,13 +152,6 @@ class PlotCanvas(pg.GraphicsView):
         self._zoom = None
         self._refresh()
 
-    def axis_range(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """The visible part of x and of y, in the units of the data."""
-        x_range, y_range = self._view.viewRange()
-        low_x, high_x = (10.0**place if self._log[0] else place for place in x_range)
-        low_y, high_y = (10.0**place if self._log[1] else place for place in y_range)
-        return (low_x, high_x), (low_y, high_y)
-
     def to_scene(self, x: float, y: float) -> QPointF:
         """Where a point of the data is in the widget, in pixels."""
         place = [float(to_axis(np.array([value]), log)[0]) for value, log in zip((x, y), self._log, strict=True)]

@@ -42,8 +42,6 @@ class TokenView(TokenScroll):
 
     #: The token below the mouse, or -1.
     tokenHovered = Signal(int)
-    #: A double click or Enter on a token.
-    tokenActivated = Signal(int)
     #: The first and the last selected token, or -1 and -1.
     selectionChanged = Signal(int, int)
 
@@ -207,12 +205,6 @@ class TokenView(TokenScroll):
         if event.buttons() & Qt.MouseButton.LeftButton and token >= 0 and self._anchor >= 0:
             self._move_selection(self._anchor, token)
 
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Activates the token below the mouse."""
-        token = self.token_at(event.position().toPoint())
-        if token >= 0 and event.button() == Qt.MouseButton.LeftButton:
-            self.tokenActivated.emit(token)
-
     def viewportEvent(self, event: QEvent) -> bool:
         """Notices the mouse leaving."""
         if event.type() == QEvent.Type.Leave:
@@ -227,7 +219,7 @@ class TokenView(TokenScroll):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Moves the current token, extends the selection with Shift, copies, activates."""
+        """Moves the current token, extends the selection with Shift, copies."""
         edit = self._edit_of(event)
         if edit is not None:
             edit()
@@ -240,8 +232,6 @@ class TokenView(TokenScroll):
         if target is not None:
             extends = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier) and self._anchor >= 0
             self._move_selection(self._anchor if extends else target, target)
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self._current >= 0:
-            self.tokenActivated.emit(self._current)
         elif event.key() == Qt.Key.Key_Escape and self._current >= 0:
             self.select(-1, -1)
         else:

@@ -1,0 +1,170 @@
+"""What a person has chosen for the next training, and what of it cannot work, told by field.
+
+It may be something that cannot work at all: whether it can is the core's to say, in `TrainingConfig`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from types import NoneType
+from typing import Any, Literal, get_args
+
+from tokstudio.core.alphabet import Base
+from tokstudio.core.config import SpecialPlacement, TieBreak, TrainingConfig
+from tokstudio.core.errors import ConfigError
+from tokstudio.core.patterns import check_pattern
+
+Documents = Literal["file", "line"]
+
+_ONE_LIMIT = 2  # a limit that always works, for looking at one of the other settings alone
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is set for the next training; None for a limit that is switched off.
+
+    Attributes:
+        base_vocabulary: A list of the person's own; kept, but without a meaning, while the base units are bytes.
+        unknown_token: Likewise.
+        documents: What of the corpus is one document: a whole file, or a line.
+    """
+
+    vocabulary_size: int | None = 1000
+    min_frequency: int | None = None
+    pattern: str = "none"
+    base: Base = "bytes"
+    base_vocabulary: tuple[str, ...] | None = None
+    unknown_token: str | None = None
+    special_tokens: tuple[str, ...] = ()
+    special_placement: SpecialPlacement = "last"
+    tie_break: TieBreak = "first"
+    max_token_bytes: int | None = None
+    held_out: float = 0.0
+    documents: Documents = "file"
+
+    def config(self) -> TrainingConfig:
+        """The configuration; ConfigError where it cannot work."""
+        if isinstance(self._made, str):
+            raise ConfigError(self._made)
+        return self._made
+
+    @property
+    def problem(self) -> str | None:
+        """Why they cannot work, in the core's words; None if they can."""
+        return self._made if isinstance(self._made, str) else None
+
+    @cached_property
+    def faults(self) -> Mapping[str, str]:
+        """What is wrong with single fields, in the core's words, by the field's name."""
+        names = dict.fromkeys(field.name for field in fields(self))
+        return {name: fault for name in names if (fault := self._fault(name))}
+
+    def to_text(self) -> str:
+        """All of them as one text, to be remembered."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_text(cls, text: str) -> Settings:
+        """What `to_text` wrote; what cannot be read of it is as it was at first."""
+        try:
+            read: object = json.loads(text)
+        except ValueError:
+            read = None
+        known: dict[str, Any] = {}
+        for name, accepts in _READABLE.items():
+            if isinstance(read, dict) and name in read and accepts(read[name]):
+                value = read[name]
+                known[name] = tuple(value) if isinstance(value, list) else value
+        return cls(**known)
+
+    @cached_property
+    def _made(self) -> TrainingConfig | str:
+        limits = {"vocabulary_size": self.vocabulary_size, "min_frequency": self.min_frequency}
+        others = {"pattern": self.pattern, "max_token_bytes": self.max_token_bytes, "tie_break": self.tie_break}
+        try:
+            return TrainingConfig(**limits, **others, **self._tokens(), held_out=self.held_out)  # pyright: ignore[reportArgumentType]
+        except ConfigError as error:
+            return str(error)
+
+    def _tokens(self) -> dict[str, Any]:
+        """What is said of base and special tokens; a list that is for characters is left out where there are none."""
+        in_characters = self.base == "characters"
+        return {
+            "base": self.base,
+            "base_vocabulary": self.base_vocabulary if in_characters else None,
+            "unknown_token": self.unknown_token if in_characters else None,
+            "special_tokens": self.special_tokens,
+            "special_placement": self.special_placement,
+        }
+
+    def _fault(self, name: str) -> str | None:
+        """What is wrong with a field; of those that depend on others, with itself alone."""
+        tokens = self._tokens()
+        try:
+            if name == "vocabulary_size" and self.vocabulary_size is not None:
+                if not self._wrong_tokens:
+                    TrainingConfig(vocabulary_size=self.vocabulary_size, **tokens)
+            elif name == "min_frequency" and self.min_frequency is not None:
+                TrainingConfig(min_frequency=self.min_frequency)
+            elif name == "max_token_bytes" and self.max_token_bytes is not None:
+                TrainingConfig(min_frequency=_ONE_LIMIT, max_token_bytes=self.max_token_bytes)
+            elif name == "pattern":
+                check_pattern(self.pattern)
+            elif self._wrong_tokens and self._wrong_tokens[0] == name:
+                return self._wrong_tokens[1]
+        except ConfigError as error:
+            return str(error)
+        return None
+
+    @cached_property
+    def _wrong_tokens(self) -> tuple[str, str] | None:
+        """The first of the fields of tokens that is wrong, the others before it being right, and why."""
+        tokens = self._tokens()
+        without: dict[str, Any] = {"special_tokens": (), "unknown_token": None}
+        for name in ("base_vocabulary", "special_tokens", "unknown_token"):
+            without.pop(name, None)
+            try:
+                TrainingConfig(min_frequency=_ONE_LIMIT, **(tokens | without))
+            except ConfigError as error:
+                return name, str(error)
+        return None
+
+
+def _whole_or_none(value: object) -> bool:
+    return isinstance(value, (int, NoneType)) and not isinstance(value, bool)
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _text_or_none(value: object) -> bool:
+    return isinstance(value, (str, NoneType))
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
+
+
+def _one_of(literal: Any) -> Callable[[object], bool]:  # noqa: ANN401  the type of a Literal has no name
+    return lambda value: isinstance(value, str) and value in get_args(literal)
+
+
+_READABLE: Mapping[str, Callable[[object], bool]] = {
+    "vocabulary_size": _whole_or_none,
+    "min_frequency": _whole_or_none,
+    "pattern": _text,
+    "base": _one_of(Base),
+    "base_vocabulary": lambda value: value is None or _texts(value),
+    "unknown_token": _text_or_none,
+    "special_tokens": _texts,
+    "special_placement": _one_of(SpecialPlacement),
+    "tie_break": _one_of(TieBreak),
+    "max_token_bytes": _whole_or_none,
+    "held_out": lambda value: isinstance(value, (int, float)) and 0 <= value < 1,
+    "documents": _one_of(Documents),
+}

@@ -1,0 +1,43 @@
+"""How many tokens other tokenizers make of a text: the simple ones, and those of other runs; work for a job."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tokstudio.core.errors import TokStudioError
+from tokstudio.core.kernels.prepare import prepare_work
+from tokstudio.core.progress import Work
+from tokstudio.core.simple import WORDS, WordTokenizer
+from tokstudio.core.tokenizer import Tokenizer
+
+#: Characters of a text that is compared; a longer one would take too long while somebody types.
+LONGEST = 2_000_000
+#: Tokenizers beside the simple ones.
+MOST = 6
+
+Count = tuple[str, int | None]
+
+
+def compare_work(text: str, others: Sequence[tuple[str, Tokenizer]]) -> Work[tuple[Count, ...]]:
+    """Counts the tokens of a text; those of characters and bytes need no counting.
+
+    Args:
+        text: The text.
+        others: Tokenizers and what they are called.
+
+    Returns:
+        Names with counts; None for a tokenizer that cannot encode the text.
+    """
+    counts: list[Count] = []
+    for pattern in (WORDS, None):
+        simple = yield from WordTokenizer.from_text_work(text, pattern)
+        counts.append((simple.title, len((yield from simple.encode_work(text)))))
+    if others:
+        yield from prepare_work()
+    for name, tokenizer in others:
+        try:
+            counts.append((name, len((yield from tokenizer.encode_work(text)))))
+        except TokStudioError:
+            counts.append((name, None))
+    return tuple(counts)

@@ -1,0 +1,149 @@
+"""The corpus of the studio: its sources, what they hold, and what of them is one document.
+
+Training on it is left to the session.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.progress import finish
+from tokstudio.core.statistics import Statistics, statistics_work
+from tokstudio.gui.choices import Documents
+from tokstudio.gui.job_keeper import JobKeeper
+from tokstudio.gui.jobs import Job
+from tokstudio.gui.problems import problem_of
+from tokstudio.gui.reading import Changed, Read, read_all, read_counts, read_text, reread, split_all
+
+_LONG_TEXT = 1 << 20  # characters; longer texts are turned into bytes by a job
+
+
+class CorpusKeeper(JobKeeper):
+    """The sources. Every method is to be called from the GUI thread.
+
+    Signals:
+        sources_changed: The list of sources, or what one of them holds.
+        statistics_changed: `statistics`: counted anew, or None while that goes on.
+        corpus_failed: A source could not be read (Problem).
+    """
+
+    sources_changed = Signal()
+    statistics_changed = Signal()
+    corpus_failed = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.sources: tuple[Source, ...] = ()
+        self.statistics: Statistics | None = None
+        self._documents: Documents = "file"
+        self._counting: Job | None = None
+        self._splitting: Job | None = None
+
+    @property
+    def corpus(self) -> Corpus:
+        """All sources, in their order."""
+        return Corpus(self.sources)
+
+    @property
+    def splitting(self) -> bool:
+        """Whether the text is just being divided into other documents."""
+        return self._splitting is not None
+
+    def open_paths(self, paths: list[Path], encoding: str | None = None) -> None:
+        """Reads files and folders in the background and adds what could be read to the corpus."""
+        documents = self._documents
+        self.start_job(lambda: read_all(paths, encoding, documents), self._add_read, self._reading_failed)
+
+    def open_counts(self, paths: list[Path]) -> None:
+        """Reads files of word counts in the background and adds them to the corpus."""
+        documents = self._documents
+        self.start_job(lambda: read_counts(paths, documents), self._add_read, self._reading_failed)
+
+    def add_text(self, text: str, name: str = "Pasted text") -> None:
+        """Adds a text at hand to the corpus."""
+        documents = self._documents
+        if len(text) > _LONG_TEXT:
+            self.start_job(lambda: read_text(text, name, documents), self._add_read)
+        else:
+            made = finish(Source.from_texts([text], name).split_work(documents))
+            self.set_sources((*self.sources, made))
+
+    def set_sources(self, sources: tuple[Source, ...]) -> None:
+        """Replaces the sources, and counts anew what they hold."""
+        self.sources = sources
+        self.statistics = None
+        if self._counting is not None:
+            self._counting.cancel()
+            self._counting = None
+        if sources:
+            corpus = self.corpus
+            self._counting = self.start_job(lambda: statistics_work(corpus), self._set_statistics, quiet=True)
+        self.sources_changed.emit()
+        self.statistics_changed.emit()
+
+    def remove_sources(self, indexes: list[int]) -> None:
+        """Takes sources out of the corpus."""
+        gone = set(indexes)
+        self.set_sources(tuple(source for i, source in enumerate(self.sources) if i not in gone))
+
+    def reread(self, index: int, encoding: str | None) -> None:
+        """Reads a source's file again, in another encoding or because it has changed; the others stay."""
+        old, documents = self.sources[index], self._documents
+        if old.path is not None:
+            self.start_job(lambda: reread(old, encoding, documents), self._take_reread, self._reading_failed)
+
+    def set_documents(self, documents: Documents) -> None:
+        """Divides the text into other documents: a whole file each, or a line each."""
+        if documents == self._documents:
+            return
+        self._documents = documents
+        if self.sources:
+            self._split()
+
+    def _split(self) -> None:
+        if self._splitting is not None:
+            self._splitting.cancel()
+        sources, documents = self.sources, self._documents
+        self._splitting = self.start_job(lambda: split_all(sources, documents), self._take_split)
+        self._splitting.ended.connect(self._splitting_ended)
+
+    def _splitting_ended(self) -> None:
+        if self.sender() is self._splitting:
+            self._splitting = None
+            self.sources_changed.emit()
+
+    def _add_read(self, read: Read) -> None:
+        if read.sources:
+            self.set_sources((*self.sources, *read.sources))
+            if read.documents != self._documents:
+                # What a document is has been changed while they were read.
+                self._split()
+        for error in read.problems:
+            self.corpus_failed.emit(problem_of(error))
+
+    def _take_reread(self, changed: Changed) -> None:
+        ((old, made),) = changed.pairs
+        # While it was read, it may have been divided into other documents; then only its file says which it is.
+        known = old if old in self.sources else next((one for one in self.sources if one.path == old.path), None)
+        if known is not None:
+            self.set_sources(tuple(made if source is known else source for source in self.sources))
+            if changed.documents != self._documents:
+                self._split()
+
+    def _take_split(self, changed: Changed) -> None:
+        if self.sender() is self._splitting:
+            made = dict(changed.pairs)
+            self.set_sources(tuple(made.get(source, source) for source in self.sources))
+
+    def _reading_failed(self, error: Exception) -> None:
+        self.corpus_failed.emit(problem_of(error))
+
+    def _set_statistics(self, statistics: Statistics) -> None:
+        # What was counted of sources that have been replaced since may still arrive.
+        if self.sender() is self._counting:
+            self.statistics = statistics
+            self.statistics_changed.emit()

@@ -1,0 +1,170 @@
+"""What the Configure pane shows under More: everything but the limits and the pattern.
+
+Whether a value can work is the core's to say; the pane hands its words to the fields.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+
+from tokstudio.core.alphabet import Base
+from tokstudio.core.config import SpecialPlacement, TieBreak
+from tokstudio.gui.choices import Documents, Settings
+from tokstudio.gui.entries import from_lines, to_lines
+from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.fields import Choice, ChoiceField, Field, LimitField, ListField, NumberField
+
+_BASES = (
+    Choice("bytes", "Bytes", "The 256 bytes: every text can be encoded."),
+    Choice("characters", "Characters", "Whole characters: those that are missing are unknown."),
+)
+_FROM_CORPUS, _OWN_LIST = "corpus", "own"
+_VOCABULARIES = (
+    Choice(_FROM_CORPUS, "From the corpus", "Its characters, as they first appear."),
+    Choice(_OWN_LIST, "Own list", "Only these characters, in this order."),
+)
+_NO_UNKNOWN = Choice("", "None", "A character that is missing is an error.")
+_TIES = (
+    Choice("first", "First", "Of equal counts, the pair that stands first."),
+    Choice("lowest-id", "Lowest id", "Of equal counts, the lower ids, as rustbpe does."),
+    Choice("huggingface", "Hugging Face", "Of equal counts, as the tokenizers library does."),
+    Choice("bytes", "Bytes", "Of equal counts, the pair that sorts last."),
+)
+_PLACES = (
+    Choice("last", "Last", "Their ids come after those of the merges."),
+    Choice("first", "First", "Their ids come first, and all others move up."),
+)
+_DOCUMENTS = (
+    Choice("file", "By file", "A file is a document: merges may cross lines."),
+    Choice("line", "By line", "A line is a document: no merge crosses its end."),
+)
+_LIST_HELP = "One a line: a character, or a special token of several."
+_SPECIALS_HELP = "One a line, such as <|endoftext|>; never merged."
+_LONGEST_HELP = "No token is made that is longer."
+_HELD_OUT_HELP = "Share that is measured on, not trained on."
+_MOST_HELD_OUT = 50  # percent
+
+
+class MoreSettings(QWidget):
+    """The rest of the fields, and the button that puts all of them back.
+
+    Signals:
+        changed: The person changed one.
+        reset_asked: They want all of them as they were at first.
+    """
+
+    changed = Signal()
+    reset_asked = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._settings = Settings()
+        self.base = ChoiceField("&Base units", _BASES, theme)
+        self.vocabulary = ChoiceField("Base &vocabulary", _VOCABULARIES, theme)
+        self.entries = ListField("Base tokens", _LIST_HELP, theme, 5)
+        self.specials = ListField("Special to&kens", _SPECIALS_HELP, theme, 2)
+        self.placement = ChoiceField("Their ids", _PLACES, theme)
+        self.unknown = ChoiceField("&Unknown token", (_NO_UNKNOWN,), theme)
+        self.ties = ChoiceField("&Tie rule", _TIES, theme)
+        self.longest = LimitField("Longest token", _LONGEST_HELP, 16, theme, " bytes")
+        self.documents = ChoiceField("&Documents", _DOCUMENTS, theme)
+        self.held_out = NumberField("&Held out", _HELD_OUT_HELP, _MOST_HELD_OUT, theme, " %")
+        self.reset = QPushButton("Reset to Defaults")
+        self.reset.setProperty("link", "true")
+        self.reset.clicked.connect(self.reset_asked)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        for field in self.fields:
+            column.addWidget(field)
+            field.changed.connect(self.changed)
+        column.addWidget(self.reset)
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """All fields, in the order in which they stand there."""
+        tokens = (self.base, self.vocabulary, self.entries, self.specials, self.placement, self.unknown)
+        return (*tokens, self.ties, self.longest, self.documents, self.held_out)
+
+    @property
+    def controls(self) -> list[QWidget]:
+        """What takes the keyboard, in the same order."""
+        boxes = [self.base.combo, self.vocabulary.combo, self.entries.edit, self.specials.edit, self.placement.combo]
+        rest = [self.unknown.combo, self.ties.combo, self.longest.check, self.longest.number, self.documents.combo]
+        return [*boxes, *rest, self.held_out.number, self.reset]
+
+    def taken_over(self, settings: Settings) -> Settings:
+        """Gives the settings with what these fields say."""
+        own = self.vocabulary.value == _OWN_LIST
+        return replace(
+            settings,
+            base=cast("Base", self.base.value),
+            base_vocabulary=from_lines(self.entries.text()) if own else None,
+            special_tokens=from_lines(self.specials.text()),
+            special_placement=cast("SpecialPlacement", self.placement.value),
+            unknown_token=self.unknown.value or None,
+            tie_break=cast("TieBreak", self.ties.value),
+            max_token_bytes=self.longest.value,
+            documents=cast("Documents", self.documents.value),
+            held_out=self.held_out.number.value() / 100,
+        )
+
+    def show_settings(self, settings: Settings) -> None:
+        """Shows settings without telling anyone."""
+        own, in_characters = settings.base_vocabulary is not None, settings.base == "characters"
+        self.base.set_value(settings.base)
+        self.vocabulary.set_value(_OWN_LIST if own else _FROM_CORPUS)
+        _show_list(self.entries, settings.base_vocabulary)
+        _show_list(self.specials, settings.special_tokens)
+        self.placement.set_value(settings.special_placement)
+        self._offer_unknown(settings)
+        self.ties.set_value(settings.tie_break)
+        self.longest.set_value(settings.max_token_bytes)
+        self.documents.set_value(settings.documents)
+        self.held_out.set_value(round(100 * settings.held_out))
+        self.vocabulary.setVisible(in_characters)
+        self.entries.setVisible(in_characters and own)
+        self.unknown.setVisible(in_characters)
+        self.placement.setEnabled(bool(settings.special_tokens))
+        self.entries.count.setText(_counted(settings.base_vocabulary or ()))
+        number = len(settings.special_tokens)
+        self.specials.count.setText(f"{number:,}" if number else "")
+        self.reset.setEnabled(settings != Settings())
+
+    def show_faults(self, faults: Mapping[str, str]) -> None:
+        """Says what is wrong beside the fields, by the settings' names."""
+        fields = {
+            "base_vocabulary": self.entries,
+            "special_tokens": self.specials,
+            "unknown_token": self.unknown,
+            "max_token_bytes": self.longest,
+        }
+        for name, field in fields.items():
+            field.set_error(faults.get(name))
+
+    def _offer_unknown(self, settings: Settings) -> None:
+        listed = [entry for entry in settings.base_vocabulary or () if len(entry) > 1]
+        names = list(dict.fromkeys([*listed, *settings.special_tokens]))
+        if settings.unknown_token is not None and settings.unknown_token not in names:
+            names.append(settings.unknown_token)
+        choices = [_NO_UNKNOWN, *(Choice(name, name, "Stands for a character that is missing.") for name in names)]
+        if tuple(choices) != self.unknown.combo.choices:
+            self.unknown.set_choices(choices, settings.unknown_token or "")
+        self.unknown.set_value(settings.unknown_token or "")
+
+
+def _show_list(field: ListField, entries: tuple[str, ...] | None) -> None:
+    # A line that is just begun is no entry yet, and stays.
+    if entries is not None and from_lines(field.text()) != entries:
+        field.set_text(to_lines(entries))
+
+
+def _counted(entries: tuple[str, ...]) -> str:
+    specials = sum(len(entry) > 1 for entry in entries)
+    return f"{len(entries):,}, {specials:,} of them special" if specials else f"{len(entries):,}"

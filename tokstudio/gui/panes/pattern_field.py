@@ -1,0 +1,178 @@
+"""The pattern in the Configure pane: a name or an expression of one's own, and how it splits the corpus's first lines.
+
+Splitting is the core's, done in the background.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QSignalBlocker, QTimer, Signal
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+
+from tokstudio.core.patterns import NAMES, REGEX
+from tokstudio.gui.latest import Latest
+from tokstudio.gui.session import Session
+from tokstudio.gui.split_preview import Split, split_work
+from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.fields import Choice, ChoiceField, Field, line
+from tokstudio.gui.widgets.token_view import TokenView
+
+_OWN = "own"
+_MEANINGS = {
+    "none": "Whole documents, merges may cross spaces.",
+    "whitespace": "Words with the white space before them.",
+    "gpt2": "Words with the space before, as GPT-2.",
+    "cl100k": "As GPT-4: numbers in threes, line ends apart.",
+    "llama3": "As Llama 3: like cl100k but for line ends.",
+    "qwen2": "As Qwen: like llama3, but each digit alone.",
+    "o200k": "As GPT-4o: also cut where a capital begins.",
+}
+_CHOICES = (
+    *(Choice(name, name, _MEANINGS[name]) for name in NAMES),
+    Choice(_OWN, "Own expression…", "A regular expression: its matches are the pieces."),
+)
+_COUNTED = "Word counts are split already: the pattern is not applied to them."
+_PAUSE = 150  # milliseconds without a change
+_ROWS = 4
+
+
+class PatternField(QWidget):
+    """A name or an expression, and a preview.
+
+    Signals:
+        changed: The person changed it.
+        problem_changed: `problem`.
+
+    Args:
+        session: Whose corpus is shown in pieces.
+        theme: Its looks.
+
+    Attributes:
+        problem: Why the first lines cannot be split, where they cannot.
+    """
+
+    changed = Signal()
+    problem_changed = Signal()
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
+        self._session = session
+        self._theme = theme
+        self._fault: str | None = None
+        self.problem = ""
+        self._shown: object = None
+        self.choice = ChoiceField("&Pattern", _CHOICES, theme)
+        self.own = _Expression(theme)
+        self.caption = line("muted")
+        self.preview = TokenView(theme)
+        self.preview.setAccessibleName("Preview of the split")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        for widget in (self.choice, self.own, self.preview, self.caption):
+            column.addWidget(widget)
+        self._latest = Latest(session, self, quiet=True)
+        self._latest.done.connect(self._show_split)
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(_PAUSE)
+        self._later.timeout.connect(self._split)
+        self.choice.changed.connect(self._chosen)
+        self.own.changed.connect(self.changed)
+        session.sources_changed.connect(self.renew)
+        theme.changed.connect(self._apply_theme)
+        self._apply_theme()
+
+    @property
+    def value(self) -> str:
+        """The name or the expression."""
+        return self.own.edit.text() if self.choice.value == _OWN else self.choice.value
+
+    def set_value(self, pattern: str) -> None:
+        """Shows a pattern without telling anyone."""
+        if pattern != self.value:
+            self.choice.set_value(pattern if pattern in NAMES else _OWN)
+            if pattern not in NAMES:
+                self.own.set_text(pattern)
+        self.own.setVisible(self.choice.value == _OWN)
+        self.renew()
+
+    def set_error(self, error: str | None) -> None:
+        """Says what is wrong with the pattern, whatever the text."""
+        self._fault = error
+        self.own.set_error(error)
+        if error is not None:
+            self.preview.hide()
+            self.caption.hide()
+
+    def renew(self) -> None:
+        """Splits the first lines again, a moment after the last change."""
+        wanted = (self.value, self._session.sources, self._fault)
+        if wanted != self._shown:
+            self._shown = wanted
+            self._latest.cancel()
+            self._later.start()
+
+    def _chosen(self) -> None:
+        if self.choice.value == _OWN and not self.own.edit.text():
+            before = self._session.settings.pattern
+            # Something to begin with: what was chosen until now.
+            self.own.set_text(REGEX.get(before, REGEX["whitespace"]))
+        self.own.setVisible(self.choice.value == _OWN)
+        self.changed.emit()
+        if self.choice.value == _OWN:
+            self.own.edit.setFocus()
+
+    def _split(self) -> None:
+        pattern, sources = self.value, self._session.sources
+        if self._fault is None:
+            self._latest.run(lambda: split_work(pattern, sources))
+
+    def _show_split(self, split: Split) -> None:
+        if self._fault is not None:
+            return
+        end = int(split.ends[-1]) if len(split.ends) else 0
+        self.preview.set_tokens(split.data[:end], split.ends, np.arange(len(split.ends), dtype=np.uint32))
+        self.preview.setVisible(end > 0)
+        self.own.set_error(split.problem or None)
+        sources = self._session.sources
+        counted = [source for source in sources if source.counts is not None]
+        pieces = f"{len(split.ends):,} piece{'' if len(split.ends) == 1 else 's'}"
+        where = "of the corpus's first lines" if len(counted) < len(sources) else "of an example"
+        if split.problem:
+            self.caption.setText("" if self.choice.value == _OWN else split.problem)
+        else:
+            self.caption.setText(_COUNTED if counted and len(counted) == len(sources) else f"{pieces} {where}.")
+        self.caption.setVisible(bool(self.caption.text()))
+        self.preview.setAccessibleDescription(self.caption.text())
+        if split.problem != self.problem:
+            self.problem = split.problem
+            self.problem_changed.emit()
+
+    def _apply_theme(self) -> None:
+        self.preview.setFixedHeight(self._theme.scaled(24) * _ROWS)
+
+
+class _Expression(Field):
+    """A regular expression of the person's own."""
+
+    def __init__(self, theme: Theme) -> None:
+        self.edit = QLineEdit()
+        super().__init__("Every character must be in some match.", self.edit)
+        self._theme = theme
+        self.edit.setAccessibleName("Own expression")
+        self.edit.setPlaceholderText("Regular expression")
+        self.row.addWidget(self.edit)
+        self.edit.textChanged.connect(self.changed)
+        theme.changed.connect(self._apply_theme)
+        self._apply_theme()
+
+    def set_text(self, text: str) -> None:
+        """Shows an expression without telling anyone."""
+        with QSignalBlocker(self.edit):
+            self.edit.setText(text)
+            self.edit.setCursorPosition(0)
+
+    def _apply_theme(self) -> None:
+        self.edit.setFont(self._theme.monospace_font(12))

@@ -1,0 +1,71 @@
+"""How a pattern splits the beginning of a corpus; work for a job."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.corpus import Source
+from tokstudio.core.errors import ConfigError
+from tokstudio.core.kernels.prepare import prepare_work
+from tokstudio.core.patterns import splitter
+from tokstudio.core.progress import Progress, Work
+
+_MOST = 1200  # bytes that are shown
+_EXAMPLE = "The cat's hat, 1984:\n    it isn't mine — ça va?\n"
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Text in pieces.
+
+    Attributes:
+        data: The text.
+        ends: int64, where each piece ends.
+        problem: Why it cannot be split, in the core's words; "" where it can.
+    """
+
+    data: bytes
+    ends: NDArray[np.int64]
+    problem: str = ""
+
+
+def first_lines(sources: Sequence[Source]) -> tuple[bytes, list[int]]:
+    """The beginning of the first source that holds text, and where its documents end; without one, an example."""
+    for source in sources:
+        if source.counts is None and len(source.data):
+            size = min(_MOST, len(source.data))
+            if size < len(source.data):
+                # Whole lines where there are some: what follows a piece may decide where it ends.
+                feeds = np.flatnonzero(source.data[:size] == ord("\n"))
+                size = int(feeds[-1]) + 1 if len(feeds) else size
+            while size < len(source.data) and size > 1 and source.data[size] & 0xC0 == 0x80:
+                size -= 1
+            ends = source.ends[: np.searchsorted(source.ends, size)].tolist()
+            return source.data[:size].tobytes(), [*ends, size]
+    example = _EXAMPLE.encode()
+    return example, [len(example)]
+
+
+def split_work(pattern: str, sources: Sequence[Source]) -> Work[Split]:
+    """Splits the beginning of a corpus, document by document."""
+    raw, documents = first_lines(sources)
+    data = np.frombuffer(raw, np.uint8)
+    found: list[NDArray[np.int64]] = []
+    # The scanners of the named patterns are compiled.
+    yield from prepare_work()
+    start = 0
+    try:
+        chosen = splitter(pattern)
+        for stop in documents:
+            for ends in chosen.ends_work(data, start, stop):
+                found.append(ends)
+                yield Progress("splitting", stop, len(raw))
+            start = stop
+    except ConfigError as error:
+        return Split(raw, np.concatenate(found) if found else np.empty(0, np.int64), str(error))
+    return Split(raw, np.concatenate(found) if found else np.empty(0, np.int64))

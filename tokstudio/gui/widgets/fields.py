@@ -1,0 +1,377 @@
+"""Fields of a form: each with its label, its control, and one line below that helps or says what is wrong.
+
+What a value means and whether it can work is left to whoever shows the field.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QLocale, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import (
+    QAbstractSpinBox,
+    QCheckBox,
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QSizePolicy,
+    QSpinBox,
+    QStyleOptionComboBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from tokstudio.gui.theme import Theme, pad_spin_box
+
+LARGEST = 2_000_000_000  # a spin box holds 32 bits
+
+
+class Field(QWidget):
+    """A label and a control in one row, and a line of help or error below.
+
+    Signals:
+        changed: The person changed it.
+
+    Args:
+        help_text: One line of help.
+        control: What is edited; it takes the focus, and is marked where its value cannot work.
+    """
+
+    changed = Signal()
+
+    def __init__(self, help_text: str, control: QWidget) -> None:
+        super().__init__()
+        self._help = help_text
+        self._control = control
+        self.note = line("muted")
+        self.row = QHBoxLayout()
+        self.row.setSpacing(6)
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(3)
+        self.column.addLayout(self.row)
+        self.column.addWidget(self.note)
+        self.set_error(None)
+
+    @property
+    def is_invalid(self) -> bool:
+        """Whether an error is shown."""
+        return bool(self._control.property("invalid") == "true")
+
+    def set_help(self, help_text: str) -> None:
+        """Replaces the line of help."""
+        self._help = help_text
+        if not self.is_invalid:
+            self.set_error(None)
+
+    def set_error(self, error: str | None) -> None:
+        """Says what is wrong in the place of the help."""
+        self.note.setText(error or self._help)
+        set_role(self.note, "muted" if error is None else "error")
+        self._control.setAccessibleDescription(error or self._help)
+        invalid = "false" if error is None else "true"
+        if self._control.property("invalid") != invalid:
+            self._control.setProperty("invalid", invalid)
+            polish(self._control)
+
+    def add_label(self, text: str, buddy: QWidget) -> QLabel:
+        """Puts a label into the row; `&` marks the letter for the keyboard."""
+        label = QLabel(text)
+        label.setBuddy(buddy)
+        buddy.setAccessibleName(text.replace("&", ""))
+        self.row.addWidget(label, 1)
+        return label
+
+
+class LimitField(Field):
+    """A limit: a check box that says whether it limits, and its number.
+
+    Args:
+        text: What the check box says.
+        help_text: One line of help.
+        first: The number shown while the limit has never been set.
+        theme: Its fonts.
+        suffix: What stands behind the number.
+    """
+
+    def __init__(self, text: str, help_text: str, first: int, theme: Theme, suffix: str = "") -> None:
+        self.number = Number(suffix=suffix)
+        super().__init__(help_text, self.number)
+        self._theme = theme
+        self.check = QCheckBox(text)
+        self.number.setValue(first)
+        self.row.addWidget(self.check, 1)
+        self.row.addWidget(self.number)
+        self.name_it(text)
+        self.number.setEnabled(False)
+        self.check.toggled.connect(self._toggled)
+        self.number.valueChanged.connect(self.changed)
+        theme.changed.connect(self._apply_theme)
+        self._apply_theme()
+
+    @property
+    def value(self) -> int | None:
+        """The number, or None where it does not limit."""
+        return self.number.value() if self.check.isChecked() else None
+
+    def name_it(self, name: str) -> None:
+        """Sets what a screen reader calls it."""
+        self.number.setAccessibleName(name)
+        self.check.setAccessibleName(f"Limit by {name.lower()}")
+        self.check.setToolTip(name)
+
+    def set_value(self, value: int | None) -> None:
+        """Shows a value without telling anyone; switched off, it keeps its number."""
+        with QSignalBlocker(self.check), QSignalBlocker(self.number):
+            self.check.setChecked(value is not None)
+            self.number.setEnabled(value is not None)
+            if value is not None and value != self.number.value():
+                self.number.setValue(min(value, LARGEST))
+
+    def _toggled(self, checked: bool) -> None:
+        self.number.setEnabled(checked)
+        self.changed.emit()
+
+    def _apply_theme(self) -> None:
+        self.number.dress(self._theme)
+
+
+class NumberField(Field):
+    """A number that is always there.
+
+    Args:
+        text: Its label.
+        help_text: One line of help.
+        most: The largest that can be entered.
+        theme: Its fonts.
+        suffix: What stands behind the number.
+    """
+
+    def __init__(self, text: str, help_text: str, most: int, theme: Theme, suffix: str = "") -> None:
+        self.number = Number(most, suffix)
+        super().__init__(help_text, self.number)
+        self._theme = theme
+        self.add_label(text, self.number)
+        self.row.addWidget(self.number)
+        self.number.valueChanged.connect(self.changed)
+        theme.changed.connect(self._apply_theme)
+        self._apply_theme()
+
+    def set_value(self, value: int) -> None:
+        """Shows a value without telling anyone."""
+        with QSignalBlocker(self.number):
+            if value != self.number.value():
+                self.number.setValue(value)
+
+    def _apply_theme(self) -> None:
+        self.number.dress(self._theme)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several values.
+
+    Attributes:
+        value: What it is.
+        name: What people call it, in a word or two.
+        meaning: One sentence that explains it.
+    """
+
+    value: str
+    name: str
+    meaning: str
+
+
+class ChoiceField(Field):
+    """One of several values; the line below says what the chosen one means.
+
+    Args:
+        text: Its label.
+        choices: The values.
+        theme: Its looks.
+    """
+
+    def __init__(self, text: str, choices: Sequence[Choice], theme: Theme) -> None:
+        self.combo = ChoiceBox(choices)
+        super().__init__(choices[0].meaning, self.combo)
+        self._theme = theme
+        label = self.add_label(text, self.combo)
+        label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        self.row.addWidget(self.combo, 2)
+        self.combo.currentIndexChanged.connect(self._chosen)
+
+    @property
+    def value(self) -> str:
+        """The chosen value."""
+        return self.combo.choices[max(0, self.combo.currentIndex())].value
+
+    def set_value(self, value: str) -> None:
+        """Shows a value without telling anyone."""
+        values = [choice.value for choice in self.combo.choices]
+        with QSignalBlocker(self.combo):
+            self.combo.setCurrentIndex(values.index(value) if value in values else 0)
+        self._explain()
+
+    def set_choices(self, choices: Sequence[Choice], value: str) -> None:
+        """Offers other values."""
+        with QSignalBlocker(self.combo):
+            self.combo.set_choices(choices)
+        self.set_value(value)
+
+    def _chosen(self) -> None:
+        self._explain()
+        self.changed.emit()
+
+    def _explain(self) -> None:
+        self.set_help(self.combo.choices[max(0, self.combo.currentIndex())].meaning)
+
+
+class ListField(Field):
+    """A list of texts, one a line.
+
+    Args:
+        text: Its label.
+        help_text: One line of help.
+        theme: Its fonts.
+        lines: How many of them it has room for.
+    """
+
+    def __init__(self, text: str, help_text: str, theme: Theme, lines: int) -> None:
+        self.edit = _Lines(lines)
+        super().__init__(help_text, self.edit)
+        self._theme = theme
+        self.add_label(text, self.edit)
+        self.count = line("muted")
+        self.count.setWordWrap(False)
+        self.row.addWidget(self.count)
+        self.column.insertWidget(1, self.edit)
+        self.edit.textChanged.connect(self.changed)
+        theme.changed.connect(self._apply_theme)
+        self._apply_theme()
+
+    def text(self) -> str:
+        """What is written in it."""
+        return self.edit.document().toRawText().replace("\u2029", "\n")
+
+    def set_text(self, text: str) -> None:
+        """Shows a text without telling anyone."""
+        if text != self.text():
+            with QSignalBlocker(self.edit):
+                self.edit.setPlainText(text)
+
+    def _apply_theme(self) -> None:
+        self.edit.setFont(self._theme.monospace_font())
+
+
+class ChoiceBox(QComboBox):
+    """Offers names with their meanings, and shows the name alone once it is chosen."""
+
+    def __init__(self, choices: Sequence[Choice]) -> None:
+        super().__init__()
+        self.choices: tuple[Choice, ...] = ()
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(8)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.set_choices(choices)
+
+    def set_choices(self, choices: Sequence[Choice]) -> None:
+        """Offers other values."""
+        self.choices = tuple(choices)
+        self.clear()
+        for choice in self.choices:
+            self.addItem(f"{choice.name}  {choice.meaning}")
+
+    def showPopup(self) -> None:
+        """Makes the list as wide as its longest line."""
+        metrics = self.view().fontMetrics()
+        widest = max(metrics.horizontalAdvance(self.itemText(row)) for row in range(self.count()))
+        self.view().setMinimumWidth(min(widest + 40, self.screen().availableSize().width() - 40))
+        super().showPopup()
+
+    def initStyleOption(self, option: QStyleOptionComboBox) -> None:
+        """Shows the name alone."""
+        super().initStyleOption(option)
+        if 0 <= self.currentIndex() < len(self.choices):
+            option.currentText = self.choices[self.currentIndex()].name.rstrip("…")
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Scrolling past changes nothing."""
+        if self.hasFocus():
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+
+class Number(QSpinBox):
+    """A number that can be typed with and without separators, and that scrolling past does not change."""
+
+    def __init__(self, most: int = LARGEST, suffix: str = "") -> None:
+        super().__init__()
+        # Numbers are written everywhere as in "1,000".
+        self.setLocale(QLocale(QLocale.Language.English, QLocale.Country.UnitedStates))
+        self.setGroupSeparatorShown(True)
+        # Numbers that are too small can be typed, so that the reason can be read.
+        self.setRange(0, most)
+        self.setSuffix(suffix)
+        self.setStepType(QAbstractSpinBox.StepType.AdaptiveDecimalStepType)
+        self.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        pad_spin_box(self)
+
+    def dress(self, theme: Theme) -> None:
+        """Follows the person's text size."""
+        # The field inside does not take its font from the box once a style sheet is set.
+        for widget in (self, self.lineEdit()):
+            widget.setFont(theme.tabular_font())
+        self.setFixedWidth(theme.scaled(98))
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Scrolling past changes nothing."""
+        if self.hasFocus():
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+
+class _Lines(QPlainTextEdit):
+    """A text of a few lines; Tab leaves it."""
+
+    def __init__(self, lines: int) -> None:
+        super().__init__()
+        self._lines = lines
+        self.setTabChangesFocus(True)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        return QSize(120, self._lines * self.fontMetrics().lineSpacing() + 20)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(60, self.sizeHint().height())
+
+
+def line(role: str) -> QLabel:
+    """A line of words that wraps."""
+    label = QLabel()
+    label.setProperty("role", role)
+    label.setWordWrap(True)
+    label.setMinimumWidth(1)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    return label
+
+
+def set_role(label: QLabel, role: str) -> None:
+    """Gives a label other looks."""
+    if label.property("role") != role:
+        label.setProperty("role", role)
+        polish(label)
+
+
+def polish(widget: QWidget) -> None:
+    """Dresses a widget anew after a property has changed that its looks depend on."""
+    widget.style().unpolish(widget)
+    widget.style().polish(widget)
