@@ -6,8 +6,7 @@ Doing any of that is left to the core.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -15,28 +14,11 @@ from tokstudio.cli.terminal import Console, several
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Source
 from tokstudio.core.errors import ConfigError
+from tokstudio.core.metrics import measure_work
 from tokstudio.core.preparation import Prepared
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.progress import Work
 from tokstudio.core.specials import SpecialFinder
 from tokstudio.core.tokenizer import Tokenizer
-
-
-@dataclass(frozen=True)
-class Measured:
-    """How well a tokenizer compresses some text; special tokens, which are cut out, are not counted.
-
-    Attributes:
-        bytes: Bytes of the text.
-        tokens: Tokens that it becomes.
-    """
-
-    bytes: int
-    tokens: int
-
-    @property
-    def bytes_per_token(self) -> float | None:
-        """The compression ratio; None where there is no text."""
-        return self.bytes / self.tokens if self.tokens else None
 
 
 def tell_of_preparation(prepared: Prepared, config: TrainingConfig, console: Console) -> None:
@@ -72,32 +54,8 @@ def tell_of_specials(found: int, console: Console) -> None:
         console.say(f"{several(found, 'special token was', 'special tokens were')} cut out of the text.")
 
 
-def measure_work(tokenizer: Tokenizer, held_out: Iterable[Source], config: TrainingConfig) -> Work[Measured]:
-    """Encodes held-out text, document by document, with special tokens cut out as they are in training.
-
-    Raises:
-        ConfigError: It has a character that the training part has not, and there is no unknown token.
-    """
-    finder = _finder(config)
-    size, done = sum(source.bytes for source in held_out), 0
-    text_bytes = tokens = 0
-    for source in held_out:
-        pieces = yield from finder.cut_work(source.data, source.ends)
-        for start, stop in zip(pieces.starts.tolist(), pieces.stops.tolist(), strict=True):
-            if start == stop:
-                continue
-            text = source.data[start:stop].tobytes()
-            if config.base == "characters":
-                text = text.decode("utf-8", "replace").encode()
-            tokens += len((yield from tokenizer.encode_work(text)))
-            text_bytes += len(text)
-            yield Progress("measuring held-out text", done + stop, size)
-        done += source.bytes
-    return Measured(text_bytes, tokens)
-
-
 def tell_of_held_out(
-    tokenizer: Tokenizer, held_out: Iterable[Source], config: TrainingConfig, console: Console
+    tokenizer: Tokenizer, held_out: Sequence[Source], config: TrainingConfig, console: Console
 ) -> float | None:
     """Says how well held-out text is compressed, and gives its bytes per token; None where that cannot be known."""
     try:

@@ -14,7 +14,7 @@ from tokstudio.core.run import Run
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.corpus_keeper import CorpusKeeper
-from tokstudio.gui.held_out import Measured, measure_work
+from tokstudio.gui.held_out import Measured, measure_run_work
 from tokstudio.gui.models.sources import size_text
 from tokstudio.gui.reading import sample
 from tokstudio.gui.studio_run import StudioRun
@@ -316,7 +316,7 @@ class Session(CorpusKeeper):
             self._merges_added()
         if training.run.held_out:
             made = training.run
-            self.start_job(lambda: measure_work(made), self._take_measured, quiet=True)
+            self.start_job(lambda: measure_run_work(made), self._take_measured, quiet=True)
 
     def _training_failed(self, error: Exception) -> None:
         training = self.training
