@@ -40,7 +40,7 @@ def measured(file: Path, limits: dict[str, int]) -> dict[str, float]:
 def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--vocabulary-size", type=int, default=32768)
-    arguments.add_argument("--runs", type=int, default=3, help="of the smaller text; the best counts")
+    arguments.add_argument("--runs", type=int, default=3, help="of each text; the best counts")
     arguments.add_argument("--one", help="used by itself")
     chosen = arguments.parse_args()
     if chosen.one:
@@ -58,8 +58,10 @@ def main() -> None:
             f"size {size:,}, frequency 2": {"vocabulary_size": size, "min_frequency": 2},
             "frequency 2": {"min_frequency": 2},
         }.items():
-            less = min((measured(small, limits) for _ in range(chosen.runs)), key=lambda made: made["seconds"])
-            more = measured(large, limits)
+            less, more = (
+                min((measured(text, limits) for _ in range(chosen.runs)), key=lambda made: made["seconds"])
+                for text in (small, large)
+            )
             rows.append(
                 [
                     name,

@@ -22,9 +22,10 @@ from tokstudio.core.kernels.tables import Tables
 TieBreak = Literal["first", "lowest-id", "huggingface", "bytes"]
 
 # A round's floor as a share of the highest count that can stand in it. Each round costs a pass over what is left of the
-# corpus and makes it denser; the lower the floor, the more pairs are stored that are never merged.
+# corpus and makes it denser; the lower the floor, the more pairs are stored that are never merged, and the more memory
+# the first round takes. Measured at 10 and 100 MB.
 _FLOOR_STEP = 8
-_FIRST_FLOOR_SHARE = 512
+_FIRST_FLOOR_SHARE = 256
 _BUDGET = 400_000  # visits of places a call: 10 to 40 ms
 _BATCH = 4096
 _NO_LIMIT = 1 << 62
@@ -35,7 +36,7 @@ _FEWEST_CELLS, _MOST_CELLS = 1 << 16, 1 << 25
 _PREFIX_BITS = 63  # seven bytes, or three code points
 _POOL_SHARE = 1.15  # places a position that the pool begins with; it must hold every pair of neighbours once
 _SLACK = 1024
-_PAIRS_AT_FIRST = 1 << 14
+_PAIRS_AT_FIRST = 1 << 16
 
 _MERGING = (k.CHOOSE, k.REPLACE, k.WRITE, k.EXHAUSTED)
 # The first round's stages, which have no corpus to squeeze.
@@ -166,8 +167,8 @@ class Engine:
         if width**2 <= min(_LARGEST_GRID, max(1 << 16, length // 8)):
             sizes, state[k.WIDTH] = (width**2, 0, 0), width
         else:
-            wanted = max(_FEWEST_CELLS, min(_MOST_CELLS, _CELL_SHARE * self.tokens // int(state[k.FLOOR])))
-            size = _power_of_two(wanted)
+            wanted = min(_CELL_SHARE * self.tokens // int(state[k.FLOOR]), 2 * length, _MOST_CELLS)
+            size = _power_of_two(max(wanted, _FEWEST_CELLS))
             sizes, state[k.WIDTH] = (size, size // 32, length), 0
         # What merging has freed of the corpus is room enough, but for the first round.
         free = self._tables.symbols[length:]
@@ -192,7 +193,7 @@ class Engine:
     def _make_room(self) -> None:
         state, t = self._state, self._tables
         if state[k.STAGE] in (k.NUMBER_CELLS, k.NUMBER_PAIRS):
-            self._grow_pairs(2 * len(t.pairs))
+            self._grow_pairs(max(2 * len(t.pairs), int(1.5 * state[k.TARGET])))
             return
         pair = int(t.heap[0, k.HEAP_PAIR])
         places = int(t.pairs[pair, k.STOP] - t.pairs[pair, k.START])

@@ -118,6 +118,7 @@ def count_cells(symbols: Int32, weights: Int64, cells: Int32, cell_weights: Int6
             left = right
     state[CURSOR] = end
     if end == last:
+        state[TARGET] = 0
         state[STAGE], state[CURSOR] = NUMBER_CELLS if state[WIDTH] > 0 else SIFT_CELLS, 0
     return budget - (end - start) - 1
 
@@ -175,8 +176,11 @@ def place_cells(symbols: Int32, pool: Int32, cells: Int32, state: Int64, budget:
 
 @njit(nogil=True, cache=True)
 def sift_cells(cells: Int32, cell_weights: Int64, frequent: Int32, state: Int64, budget: int) -> int:
-    """Sets a bit for every cell that reaches the floor: bits stay in the processor's cache where cells do not."""
-    floor, weighted = state[FLOOR], cell_weights.size > 0
+    """Sets a bit for every cell that reaches the floor: bits stay in the processor's cache where cells do not.
+
+    `TARGET` counts them, as there will be about as many pairs.
+    """
+    floor, weighted, met = state[FLOOR], cell_weights.size > 0, state[TARGET]
     start = state[CURSOR]
     end = min(frequent.size, start + 1 + budget // 8)
     for word in range(start, end):
@@ -185,8 +189,9 @@ def sift_cells(cells: Int32, cell_weights: Int64, frequent: Int32, state: Int64,
             cell = 32 * word + bit
             reached = cell_weights[cell] >= floor if weighted else cells[cell] >= floor
             bits |= reached << bit
+            met += reached
         frequent[word] = bits
-    state[CURSOR] = end
+    state[CURSOR], state[TARGET] = end, met
     if end == frequent.size:
         state[STAGE], state[CURSOR] = NUMBER_PAIRS, 0
     return budget - 8 * (end - start) - 1
@@ -355,6 +360,8 @@ def found(t: Tables, state: Int64, budget: int) -> int:
             budget = place_cells(t.symbols, t.pool, t.cells, state, budget)
         elif stage == SIFT_CELLS:
             budget = sift_cells(t.cells, t.cell_weights, t.frequent, state, budget)
+            if state[STAGE] == NUMBER_PAIRS and state[TARGET] > len(t.pairs):
+                return NEED_ROOM
         elif stage == NUMBER_PAIRS:
             by_position = t.numbers, t.touched, t.token_bytes
             budget = number_pairs(t.symbols, t.weights, t.pairs, t.pair_index, t.frequent, *by_position, state, budget)
