@@ -188,6 +188,17 @@ def test_a_training_that_would_not_fit_is_refused(text, monkeypatch, capsys):
     assert "44 merges" in capsys.readouterr().err
 
 
+def test_word_counts_are_refused_only_where_they_do_not_fit(tmp_path, monkeypatch, capsys):
+    counts = tmp_path / "counts.tsv"
+    counts.write_text("the cat\t1000000000\na hat\t3\n")
+    arguments = ["train", "--counts", str(counts), "--vocab-size", "258"]
+    for free, code in ((100, 1), (2_000, 0)):
+        for module in (training, forecast):
+            monkeypatch.setattr(module, "free_memory", lambda free=free: free)
+        assert cli.main(arguments) == code
+        assert ("are free: leave out the rarest words. Or add --force" in capsys.readouterr().err) == bool(code)
+
+
 def test_what_else_a_forecast_finds_is_left_to_the_training(text, monkeypatch, capsys):
     # 333 bytes times 200 do not fit for certain, but they do.
     for module in (training, forecast):

@@ -166,3 +166,25 @@ def test_words_of_characters_count_as_documents_do():
     base = {character: next(numbers) for character in dict.fromkeys("one two one two one")}
     assert made.run.base_counts.tolist() == [3 + 2, 3, 3, 4, 2, 2]
     assert made.alphabet.ids.tolist() == list(base.values())
+
+
+def test_a_long_text_is_looked_up_in_pieces(monkeypatch):
+    monkeypatch.setattr("tokstudio.core.encoder._PIECE", 10)
+    text = "aé日😀" * 50
+    made = trained([text], vocabulary_size=4 + 5, special_tokens=["<u>"], unknown_token="<u>")
+    seen = list(made.encode_work(text + "x"))
+    assert len(seen) > 50
+    assert [progress.done for progress in seen] == sorted(progress.done for progress in seen)
+    assert made.encode(text + "x") == [*made.encode(text), made.special_tokens["<u>"]]
+    assert made.decode(made.encode(text)) == text
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_replacing_what_is_no_text_in_pieces_changes_nothing(size, monkeypatch):
+    texts = [b"a\xffb", "\ufffd\ufffd日".encode() + b"\xe6\x97", b"\xa5", b"", "\ufffd".encode()]
+    monkeypatch.setattr("tokstudio.core.preparation._PIECE", size)
+    trainer = Trainer(Corpus.from_texts(texts), TrainingConfig(base="characters", min_frequency=9))
+    for _ in trainer:
+        pass
+    assert trainer.prepared.replaced == 3
+    assert trainer.prepared.bytes == sum(len(text.decode("utf-8", "replace").encode()) for text in texts)

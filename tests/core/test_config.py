@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from tokstudio.core.config import TrainingConfig
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError, TokStudioError
+from tokstudio.core.trainer import train
 
 
 @pytest.mark.parametrize(
@@ -88,6 +90,17 @@ from tokstudio.core.errors import ConfigError, TokStudioError
             {"min_frequency": 2, "special_placement": "middle"},
             'The place of special tokens "middle" is not known. Known: last, first.',
         ),
+        ({"min_frequency": 2**62 + 1}, "Minimum frequency must be at most 4,611,686,018,427,387,904."),
+        ({"min_frequency": 2, "max_token_bytes": 2**70}, "Longest token must be at most 4,611,686,018,427,387,904."),
+        ({"vocabulary_size": 2**70}, "Vocabulary size must be at most 2,147,483,647."),
+        ({"min_frequency": 2, "pattern": 5}, "Pattern must be a text, not 5."),
+        ({"min_frequency": 2, "pattern": ["a"]}, "Pattern must be a text, not ['a']."),
+        ({"min_frequency": 2, "special_tokens": None}, "Special tokens must be a list of texts, not None."),
+        ({"min_frequency": 2, "special_tokens": 5}, "Special tokens must be a list of texts, not 5."),
+        (
+            {"min_frequency": 2, "base": "characters", "base_vocabulary": 5},
+            "The base vocabulary must be a list of texts, not 5.",
+        ),
         ({"min_frequency": 2, "held_out": 1.0}, "The held-out share must be at least 0 and less than 1, not 1.0."),
         ({"min_frequency": 2, "held_out": -0.1}, "The held-out share must be at least 0 and less than 1, not -0.1."),
         (
@@ -150,3 +163,10 @@ def test_a_size_out_of_an_array_is_a_whole_number_too(size):
     config = TrainingConfig(vocabulary_size=size)
     assert config == TrainingConfig(vocabulary_size=300)
     assert type(config.vocabulary_size) is int
+
+
+def test_the_largest_that_is_allowed_trains():
+    corpus = Corpus.from_text("abab")
+    config = TrainingConfig(vocabulary_size=2**31 - 1, min_frequency=2**62, max_token_bytes=2**62)
+    assert len(train(corpus, config).run) == 0
+    assert len(train(corpus, TrainingConfig(vocabulary_size=300, max_token_bytes=2**62)).run) == 2

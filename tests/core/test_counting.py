@@ -21,6 +21,7 @@ from tokstudio.core.patterns import splitter
 from tokstudio.core.progress import finish
 from tokstudio.core.specials import SpecialFinder
 from tokstudio.core.trainer import train
+from tokstudio.core.word_counts import read_counts_work
 from tokstudio.core.words import WordTable
 
 NO_SPECIALS = SpecialFinder([])
@@ -134,6 +135,10 @@ def test_given_counts_stand_beside_files_in_the_order_of_the_corpus():
         ("\\n\\t\\\\n\t2\n[\t5\n", {b"\n\t\\n": 2, b"[": 5}),
         ("a\t1\n\na\t2", {b"a": 3}),
         ("a\tb\t2", {b"a\tb": 2}),
+        ('{"token": "a",\t"count": 2}\n ["b",\t3]\t\n', {b"a": 2, b"b": 3}),
+        ('{"token": "a"\t2\n["b", 3]\t4\n', {b'{"token": "a"': 2, b'["b", 3]': 4}),
+        ('["\\ud83d\\ude00", 2]\n["\\ufffd", 3]', {"😀".encode(): 2, "\ufffd".encode(): 3}),
+        ("x" * 700_000 + "\t2\n" + "y\t1\n" * 90_000, {b"x" * 700_000: 2, b"y": 90_000}),
     ],
 )
 def test_files_of_counts(tmp_path, content, words):
@@ -152,6 +157,14 @@ def test_files_of_counts(tmp_path, content, words):
         (b"the\t99999999999999999999\n", "the counts are too large"),
         (b"\t4\n", "the pre-token is empty"),
         (b"\xff\t4\n", "the pre-token is not UTF-8"),
+        (b"a\t1\n" * 9_000 + b"\n\xff\t4\n", "line 9,002: the pre-token is not UTF-8"),
+        (b"a\t1\n" * 90_000 + b"b\n", "line 90,001: it must be a pre-token"),
+        (b"x" * 600_000 + b"\t1\nb\n", "line 2: it must be a pre-token"),
+        (b"a\t4000000000000000000\nb\t900000000000000000\n", "line 2: the counts are too large"),
+        (b"a\t4000000000000000000\nbb\t400000000000000000\n", "line 2: the counts are too large"),
+        (b'["\\ud800", 2]', r"line 1: the pre-token '\\ud800' is not UTF-8"),
+        (b'{"token": "a\\udc00\\ufffd", "count": 2}', "is not UTF-8: it holds half of a character"),
+        (b'{"token": "a",\t"count": 2\n', "it is not JSON, nor a pre-token, a tab and a count"),
         (b"\\q\t4\n", r"\\q means nothing"),
         (b'["the"]\n', 'it must be \\["token", count\\]'),
         (b'["the", true]\n', "the count True is not a whole number"),
@@ -168,9 +181,51 @@ def test_wrong_counts_are_refused_with_their_line(tmp_path, content, fault):
         Corpus.from_counts(file)
 
 
-def test_wrong_counts_in_a_mapping_are_refused():
-    with pytest.raises(CorpusError, match="the count -1 must be at least 1"):
-        Corpus.from_counts({"a": -1})
+def test_a_file_of_counts_is_read_and_laid_out_in_bounded_pieces(tmp_path):
+    file = tmp_path / "counts.tsv"
+    file.write_text("".join(f"word{n}\t{n + 1}\n" for n in range(100_000)))
+    # At most 4,096 lines and 16,384 words a step.
+    assert sum(1 for _ in read_counts_work(file)) >= 100_000 // (1 << 12) + 100_000 // (1 << 14) + 2
+    (source,) = Corpus.from_counts(file).sources
+    assert source.counts.tolist() == list(range(1, 100_001))
+    assert source.data[source.ends[-2] :].tobytes() == b"word99999"
+
+
+@pytest.mark.parametrize(
+    ("counts", "fault"),
+    [
+        ({"a": -1}, "the count -1 must be at least 1"),
+        ({"a": 2.5}, "the count 2.5 is not a whole number"),
+        ({"a": -(10**5_000)}, "a count must be at least 1"),
+        ({"a": 2**62 + 1}, "the counts are too large"),
+        ({5: 3}, "the pre-token 5 is not a text"),
+        ({b"\xff": 3}, r"the pre-token b'\\xff' is not UTF-8"),
+        ({"\ud800": 3}, "is not UTF-8: it holds half of a character"),
+        ({}, "Word counts: there are none"),
+        ([("a", 3)], "must be a mapping from pre-token to count, or the name of a file, not of the type list"),
+        (5, "not of the type int"),
+        (None, "not of the type NoneType"),
+    ],
+)
+def test_wrong_counts_at_hand_are_refused(counts, fault):
+    with pytest.raises(CorpusError, match=fault):
+        Corpus.from_counts(counts)
+
+
+def test_many_counts_keep_their_order():
+    words = {f"word{n * 7919 % 50_021}": n + 1 for n in range(50_000)}
+    (source,) = Corpus.from_counts(words).sources
+    assert [bytes(word).decode() for word in Corpus((source,)).iter_documents()] == list(words)
+    assert source.counts.tolist() == list(words.values())
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_counts_that_overflow_together_are_refused(pattern):
+    corpus = Corpus(Corpus.from_counts({"ab": 2**60}).sources * 9)
+    with pytest.raises(CorpusError, match="The corpus is too large: its word counts together stand for more text"):
+        train(corpus, TrainingConfig(min_frequency=2, pattern=pattern))
+    fitting = Corpus(Corpus.from_counts({"ab": 2**60}).sources * 2)
+    assert train(fitting, TrainingConfig(min_frequency=2, pattern=pattern)).run.counts.tolist() == [2**61]
 
 
 def test_counts_are_part_of_what_a_corpus_is():
@@ -190,3 +245,36 @@ def test_closing_the_work_ends_the_threads(small_chunks):
     work = count_work([Source.from_texts([b"some words " * 2_000])], splitter("gpt2"), NO_SPECIALS, 2)
     next(work)
     work.close()
+
+
+def test_short_documents_are_counted_together_by_an_expression_of_ones_own(monkeypatch):
+    monkeypatch.setattr(counting, "_SECONDS_OF_A_PIECE", 3_600)
+    calls = []
+    original = WordTable.look_up
+
+    def look_up(table, data, start, ends):
+        calls.append(len(ends))
+        return original(table, data, start, ends)
+
+    monkeypatch.setattr(WordTable, "look_up", look_up)
+    texts = [f"{n % 7} and".encode() for n in range(3_000)]
+    words = Counter(word for text in texts for word in pre_tokens(text, r"\w+|\W"))
+    assert counted([Source.from_texts(texts)], r"\w+|\W") == words
+    assert len(calls) < 10
+
+
+@patient
+@given(documents, st.integers(1, 30), st.integers(2, 4))
+def test_an_expression_of_ones_own_counts_alike_in_any_pieces(texts, chunk, words):
+    pieces = [part for text in texts for part in text.split(b"a")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "_CHUNK", chunk)
+        patch.setattr(counting, "MOST_WORDS", words)
+        made = counted([Source.from_texts(texts)], r"\w+|\W", specials=SpecialFinder([b"a"]))
+    assert list(made.items()) == list(Counter(word for text in pieces for word in pre_tokens(text, r"\w+|\W")).items())
+
+
+def test_a_long_document_is_reported_while_it_is_split_by_an_expression_of_ones_own(monkeypatch):
+    monkeypatch.setattr(counting, "_SECONDS_OF_A_PIECE", 0)
+    source = Source.from_texts([b"some words " * 100_000])
+    assert len(list(count_work([source], splitter(r"\w+|\W"), NO_SPECIALS, 1))) > 20

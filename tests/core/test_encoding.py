@@ -15,7 +15,9 @@ from texts import document, documents, patient, settings_of_runs
 from tokstudio.core.alphabet import Alphabet
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
+from tokstudio.core.encoder import Merges
 from tokstudio.core.errors import ConfigError
+from tokstudio.core.kernels.encode import STATE_SIZE, encode_sequence
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.trainer import train
 
@@ -266,3 +268,23 @@ def test_a_pickled_tokenizer_cannot_be_changed_either():
     back = pickle.loads(pickle.dumps(tokenizer))
     assert not any(array.flags.writeable for array in (back.alphabet.units, back.alphabet.ids, back.run.merges))
     assert back.encode("the") == tokenizer.encode("the")
+
+
+def test_every_part_of_encoding_a_long_text_is_bounded():
+    """The look-up of each pair, the making of the heap, and the merges."""
+    pairs = Merges(np.array([[97, 98]], np.int32), np.array([256], np.int32)).pairs
+    symbols, n = np.array([97, 98] * 500, np.int32), 1_000
+    following, previous, pending = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64)
+    scratch = symbols, following, previous, pending, np.empty(2 * n, np.int64), np.zeros(STATE_SIZE, np.int64)
+    calls = 1
+    while not encode_sequence(pairs, 1, *scratch, 10):
+        calls += 1
+    assert calls >= (n + 250 + 500) / 10
+    assert symbols[::2].tolist() == [256] * 500
+
+
+def test_the_tokens_of_a_long_text_are_gathered_in_pieces(monkeypatch):
+    monkeypatch.setattr("tokstudio.core.encoder._PIECE", 100)
+    tokenizer = trained("ab" * 50, size=257)
+    assert len(list(tokenizer.encode_work("ab" * 1_000))) >= 20 + 10 - 2
+    assert tokenizer.encode("ab" * 1_000) == [256] * 1_000

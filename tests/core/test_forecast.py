@@ -8,13 +8,28 @@ import pytest
 
 from tokstudio.core import forecast
 from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus
+from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.forecast import forecast_work
 from tokstudio.core.progress import finish
 from tokstudio.core.trainer import Trainer
 
 WORDS = [f"word{n * n % 997}" for n in range(3_000)]
 LARGE = "".join(f"{WORDS[n % 2_999]} and {WORDS[n * 7 % 3_000]}, {n % 9973}\n" for n in range(150_000))
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """Time enough for all trials, however busy the machine is."""
+    monkeypatch.setattr(forecast, "_SECONDS", 1e9)
+
+
+@pytest.fixture
+def ticking(monkeypatch):
+    """A clock by which every piece of work takes a hundredth of the time there is."""
+    now = iter(range(10**9))
+    monkeypatch.setattr(forecast, "_SECONDS", 200)
+    monkeypatch.setattr(forecast.time, "perf_counter", lambda: next(now))
+    return now
 
 
 def forecast_of(corpus, **settings):
@@ -33,7 +48,7 @@ def test_the_work_of_a_large_corpus_is_judged_by_a_small_part_of_it(pattern, mon
 
     monkeypatch.setattr(Trainer, "__init__", noted)
     made = forecast_of(corpus, pattern=pattern)
-    assert len(sizes) == 2
+    assert len(sizes) > 2
     assert max(sizes) < 1.2 * (1 << 20) < corpus.bytes
     assert made.seconds > 0
     assert made.fits
@@ -85,3 +100,86 @@ def test_a_sample_keeps_documents_and_given_counts():
 
 def test_an_empty_corpus_has_a_forecast_too():
     assert forecast_of(Corpus.from_text("")).fits
+
+
+def test_a_share_is_held_out_of_the_corpus_not_of_its_samples():
+    lines = "".join("the cat and the hat " * 2_000 + f"{n}\n" for n in range(60))
+    made = forecast_of(Corpus.from_text(lines), held_out=0.1)
+    assert made.problem == ""
+    half = forecast_of(Corpus.from_text(lines), held_out=0.5)
+    assert half.memory < 0.8 * made.memory
+
+
+@pytest.mark.parametrize("length", [100_000, 20])
+def test_too_few_lines_to_hold_some_out_are_told(length):
+    texts = ["x" * length + "\n" + "y" * length, "", "z\n\n" * 3]
+    made = forecast_of(Corpus.from_texts(texts), held_out=0.1)
+    assert made.problem.startswith("The corpus has 8 lines, and holding out a share needs at least 20")
+    enough = Corpus.from_texts([*texts, "\n" * 12])
+    assert forecast_of(enough, held_out=0.1).fits
+    counted = Corpus((*enough.sources, *Corpus.from_counts({"a": 1}).sources))
+    assert "Word counts have no lines" in forecast_of(counted, held_out=0.1).problem
+
+
+def test_of_given_counts_no_sample_is_offered(monkeypatch):
+    counts = Corpus.from_counts({f"word{n}": 10**9 + n for n in range(2_000)})
+    assert (forecast_of(counts).sample, forecast_of(counts).too_large) == (0, False)
+    monkeypatch.setattr(forecast, "free_memory", lambda: 1_000)
+    made = forecast_of(counts)
+    assert (made.sample, made.too_large) == (0, True)
+    assert made.problem.endswith("are free: leave out the rarest words.")
+    mixed = forecast_of(Corpus((*Corpus.from_text("some text").sources, *counts.sources)))
+    assert mixed.sample == 0
+    assert mixed.problem.endswith("are free: leave out some of the corpus.")
+
+
+def test_many_small_files_are_tried_as_one():
+    corpus = Corpus(tuple(Source.from_texts([f"file {n}\n", "two\n"]) for n in range(5_000)))
+    whole = forecast._sample(corpus, 1 << 20)
+    assert len(whole.sources) == 1
+    assert list(whole.iter_documents()) == list(corpus.iter_documents())
+    part = forecast._sample(corpus, 20_000)
+    assert len(part.sources) == 1
+    assert 15_000 < part.bytes < 25_000
+    assert {bytes(document) for document in part.iter_documents()} < {
+        bytes(document) for document in corpus.iter_documents()
+    }
+
+
+def test_a_sample_of_many_sources_keeps_text_and_counts_apart():
+    texts = tuple(Source.from_texts([f"file {n}\n" * 9]) for n in range(200))
+    counted = tuple(Corpus.from_counts({f"word{n}": 7, f"other{n}": 9}).sources[0] for n in range(200))
+    mixed = Corpus(tuple(part for pair in zip(texts, counted, strict=True) for part in pair))
+    text, counts = forecast._sample(mixed, 1 << 20).sources
+    assert text.counts is None
+    assert text.data.tobytes() == b"".join(source.data.tobytes() for source in texts)
+    assert counts.counts.tolist() == [7, 9] * 200
+    assert counts.bytes == sum(source.bytes for source in counted)
+
+
+def test_trials_end_when_time_is_over(ticking):
+    slow = forecast_of(Corpus.from_text(LARGE), pattern=r"(?s).")
+    assert next(ticking) < 1_000
+    assert slow.seconds > 200
+    assert slow.fits
+
+
+def test_what_is_slow_from_the_first_is_judged_by_what_was_done(ticking, monkeypatch):
+    monkeypatch.setattr(forecast, "_SECONDS", 3)
+    monkeypatch.setattr("tokstudio.core.patterns._MATCHES_IN_A_PIECE", 1)
+    monkeypatch.setattr("tokstudio.core.counting._SECONDS_OF_A_PIECE", 0, raising=False)
+    made = forecast_of(Corpus.from_text("some text " * 100_000), pattern=r"(?s).")
+    assert next(ticking) < 100
+    assert made.seconds > 1_000_000 / 100
+    assert made.fits
+
+
+def test_what_goes_wrong_in_a_sample_of_a_small_corpus_does_not_count():
+    # A document is whole in the corpus only: its samples end in the middle of it.
+    corpus = Corpus.from_text("a" * 50_000 + "b")
+    assert forecast_of(corpus, pattern="(?s).+b").problem == ""
+
+
+def test_counts_that_overflow_together_are_told():
+    corpus = Corpus(Corpus.from_counts({"ab": 2**60}).sources * 300)
+    assert forecast_of(corpus).problem.startswith("The corpus is too large")

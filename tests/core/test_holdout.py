@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from itertools import pairwise
 from math import floor
 
 import pytest
@@ -79,3 +80,17 @@ def test_training_sees_nothing_of_what_is_held_out(pattern):
     assert trainer.run.corpus.bytes == by_hand.corpus.bytes
     assert trainer.run.corpus.sha256 == corpus.sha256
     assert [texts_of(source) for source in trainer.prepared.held_out] == [texts_of(source) for source in held_out]
+
+
+def test_a_long_line_before_many_short_ones_is_cut_in_bounded_pieces():
+    source = Source.from_texts([b"x" * 2_000_000 + b"\n" * 50_000])
+    steps = []
+    work = hold_out_work([source], 0.1)
+    try:
+        while True:
+            steps.append(next(work))
+    except StopIteration as end:
+        trained_on, held_out = end.value
+    splitting = [step.done for step in steps if step.phase == "splitting" and 2_000_000 < step.done < 2_050_000]
+    assert max(b - a for a, b in pairwise([2_000_000, *splitting])) < 10_000
+    assert trained_on[0].documents + held_out[0].documents == 50_000

@@ -16,13 +16,17 @@ from hypothesis import strategies as st
 from tokstudio.core import readers
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
+from tokstudio.core.counting import count_work
 from tokstudio.core.decoding import encoding_name
 from tokstudio.core.errors import ConfigError, CorpusError
-from tokstudio.core.file_text import FileText
+from tokstudio.core.file_text import FileText, _OpenFile
+from tokstudio.core.holdout import hold_out_work
+from tokstudio.core.patterns import splitter
 from tokstudio.core.progress import finish
 from tokstudio.core.readers import ENCODINGS, expand, read_folder, read_source
+from tokstudio.core.specials import SpecialFinder
 from tokstudio.core.statistics import preview, statistics_work
-from tokstudio.core.trainer import train
+from tokstudio.core.trainer import Trainer, train
 
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="the system has no such files")
 
@@ -310,6 +314,68 @@ def test_a_file_that_is_large_for_the_memory_stays_where_it_is(tmp_path, monkeyp
         one, other = train(large, config), train(small, config)
         assert one.merges.tolist() == other.merges.tolist()
         assert one.run.tokens_after.tolist() == other.run.tokens_after.tolist()
+
+
+@pytest.fixture
+def on_disk(tmp_path, monkeypatch):
+    """Makes a corpus of a file that stays where it is: what is longer than 256 KiB is not read at once."""
+
+    def make(content, documents="file"):
+        file = tmp_path / "large.txt"
+        file.write_bytes(content)
+        monkeypatch.setattr(readers, "free_memory", lambda: 100)
+        monkeypatch.setattr("tokstudio.core.file_text._MOST", 1 << 18)
+        corpus = Corpus.from_files([file], documents, encoding="bytes")
+        assert isinstance(corpus.sources[0].data, FileText)
+        return corpus
+
+    return make
+
+
+@pytest.mark.parametrize("documents", ["file", "line"])
+def test_a_corpus_on_disk_gives_its_documents_and_a_sample(on_disk, documents):
+    content = b"one line and more\n" * 20_000 + b"x" * 400_000
+    corpus = on_disk(content, documents)
+    lines = content.splitlines(keepends=True) if documents == "line" else [content]
+    assert [bytes(document) for document in corpus.iter_documents()] == lines
+    assert corpus.sample(300_000) == content[:300_000]
+
+
+def test_characters_of_a_file_on_disk_that_is_no_text(on_disk):
+    content = b"a\xff" * 200_000
+    trainer = Trainer(on_disk(content), TrainingConfig(base="characters", vocabulary_size=3))
+    for _ in trainer:
+        pass
+    assert trainer.prepared.replaced == 200_000
+
+
+@pytest.mark.parametrize("long_at", [0, 9])
+def test_holding_out_of_a_file_on_disk_with_a_long_line(on_disk, long_at, monkeypatch):
+    monkeypatch.setattr("tokstudio.core.holdout._PIECE", 1 << 18)
+    lines = [b"%d some words\n" % n for n in range(30)]
+    lines[long_at] = b"x" * 600_000 + b"\n"
+    content = b"".join(lines)
+    trained_on, held_out = finish(hold_out_work(on_disk(content, "line").sources, 0.1))
+    expected = finish(hold_out_work(Corpus.from_texts(lines).sources, 0.1))
+    for part, same in zip((*trained_on, *held_out), (*expected[0], *expected[1]), strict=True):
+        assert (part.data.tobytes(), part.ends.tolist()) == (same.data.tobytes(), same.ends.tolist())
+
+
+def test_an_expression_of_ones_own_reads_a_file_on_disk_in_pieces(on_disk, monkeypatch):
+    content = b"one line isn't more\n" * 20_000
+    read = []
+    original = _OpenFile.read
+
+    def reading(file, start, size):
+        read.append(size)
+        return original(file, start, size)
+
+    corpus = on_disk(content, "line")
+    monkeypatch.setattr("tokstudio.core.counting._CHUNK", 1 << 16)
+    monkeypatch.setattr(_OpenFile, "read", reading)
+    counted = finish(count_work(corpus.sources, splitter(r"\w+|\W"), SpecialFinder([])))
+    assert counted.counts.tolist() == [20_000] + [60_000] + [20_000] * 6
+    assert max(read) <= 1 << 16
 
 
 def test_a_file_that_changes_while_it_stays_on_disk_is_named(tmp_path, monkeypatch):

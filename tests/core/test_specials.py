@@ -159,3 +159,60 @@ def test_a_text_of_nothing_but_specials():
     assert (len(made.merges), made.run.ended, made.run.tokens_before) == (0, "nothing left to merge", 0)
     assert made.encode("<end>" * 3, "all") == [256] * 3
     assert made.encode("", "all") == []
+
+
+def reports(finder, text):
+    """How often cutting up a text reports, and how many pieces there are."""
+    work, seen = finder.cut_work(np.frombuffer(text, np.uint8), np.array([len(text)], np.int64)), 0
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            return seen, len(end.value.starts)
+        seen += 1
+
+
+def test_many_specials_with_one_beginning_are_searched_in_bounded_pieces(monkeypatch):
+    monkeypatch.setattr(module, "_BUDGET", 1_000)
+    finder = SpecialFinder(b"<" * 199 + bytes([65 + n]) for n in range(50))
+    seen, pieces = reports(finder, b"<" * 2_000 + b"A")
+    # Some 200 bytes are compared at each place.
+    assert (seen > 300, pieces) == (True, 2)
+
+
+def test_specials_that_cannot_stand_somewhere_cost_little(monkeypatch):
+    monkeypatch.setattr(module, "_BUDGET", 1_000)
+    finder = SpecialFinder(f"<extra_id_{n}>".encode() for n in range(5_000))
+    text = b"<b>x</b> " * 400 + b"<extra_id_77>"
+    seen, pieces = reports(finder, text)
+    assert (seen < 3 * len(text) / 1_000, pieces) == (True, 2)
+
+
+@patient
+@given(texts, several, st.sampled_from(["none", "gpt2", r"\w+|\W"]), st.integers(0, 9), st.integers(2, 4))
+def test_pieces_are_encoded_alike_however_they_are_grouped(text, allowed, pattern, size, words):
+    made = trained(special_tokens=OVERLAPPING, pattern=pattern, vocabulary_size=280)
+    expected = []
+    for piece, special in pieces_of(text, allowed):
+        expected += made.encode(piece)
+        expected += [made.special_tokens[special]] if special else []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tokstudio.core.encoder._GROUP", size)
+        patch.setattr("tokstudio.core.counting.MOST_WORDS", words)
+        assert made.encode(text, allowed) == expected
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2", r"\w+|\W+"])
+def test_many_short_pieces_are_encoded_together_and_reported(pattern, monkeypatch):
+    monkeypatch.setattr("tokstudio.core.counting._SECONDS_OF_A_PIECE", 3_600)
+    made = trained("hi hi", special_tokens=["<s>"], vocabulary_size=258, pattern=pattern)
+    work = made.encode_work("hi<s>" * 20_000, "all")
+    seen = [progress for progress in work if progress.phase == "encoding"]
+    assert 5 <= len(seen) <= 20
+    assert [progress.done for progress in seen] == sorted(progress.done for progress in seen)
+    assert made.encode("hi<s>" * 20_000, "all") == [256, 257] * 20_000
+
+
+def test_a_special_token_need_not_be_of_known_characters():
+    made = trained("abab", base="characters", special_tokens=["<é>"], vocabulary_size=4, pattern="gpt2")
+    assert made.encode("ab<é>ab<é>", "all") == [2, 3, 2, 3]

@@ -188,6 +188,16 @@ def test_a_problem_that_was_seen_on_a_part_of_a_large_corpus_only_warns(session)
         assert session.obstacle == obstacle
 
 
+def test_word_counts_that_do_not_fit_cannot_be_trained_on_and_no_sample_is_offered(session):
+    session.set_sources(Corpus.from_counts({"some": 10**9, "words": 3}).sources)
+    session.set_forecast(Forecast(1.0, 10**10, 10**9, 0, "This training would take too much."))
+    assert session.sample_size is None
+    assert session.obstacle == "This training would take too much."
+    session.set_forecast(Forecast(1.0, 1000, 10**9, 0, ""))
+    assert session.sample_size is None
+    assert session.obstacle is None
+
+
 def test_no_result_of_a_quick_job_is_lost(qtbot, session, tmp_path):
     for number in range(12):
         path = tmp_path / f"{number}.tsv"

@@ -93,7 +93,7 @@ def _check_memory(corpus: Corpus, config: TrainingConfig, console: Console) -> N
         return
     forecast = console.finish(forecast_work(corpus, config))
     # Other problems are the training's own to tell: it sees the whole corpus, the forecast a sample.
-    if forecast.sample < corpus.bytes:
+    if forecast.too_large:
         raise CorpusError(f"{forecast.problem} Or add --force to try it all the same.")
 
 

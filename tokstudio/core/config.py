@@ -3,10 +3,11 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from tokstudio.core.alphabet import BYTES, Alphabet, Base
 from tokstudio.core.corpus import to_utf8
@@ -20,6 +21,7 @@ BASES: tuple[Base, ...] = get_args(Base)
 PLACEMENTS: tuple[SpecialPlacement, ...] = get_args(SpecialPlacement)
 
 _LARGEST_VOCABULARY = 2**31 - 1
+_LARGEST_NUMBER = 2**62
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +61,7 @@ class TrainingConfig:
     held_out: float = 0.0
 
     def __post_init__(self) -> None:
-        size = _whole("Vocabulary size", self.vocabulary_size)
+        size = _whole("Vocabulary size", self.vocabulary_size, _LARGEST_VOCABULARY)
         frequency = _whole("Minimum frequency", self.min_frequency)
         longest = _whole("Longest token", self.max_token_bytes)
         # Plain values from here on, whatever kind of number or sequence was given.
@@ -86,8 +88,8 @@ class TrainingConfig:
         self._check_tokens()
         if self.base_size is not None:
             self.check_size(self.base_size)
-        if size is not None and size > _LARGEST_VOCABULARY:
-            raise ConfigError(f"Vocabulary size must be at most {_LARGEST_VOCABULARY:,}.")
+        if not isinstance(self.pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"Pattern must be a text, not {reprlib.repr(self.pattern)}.")
         check_pattern(self.pattern)
 
     @property
@@ -170,27 +172,32 @@ class TrainingConfig:
             raise ConfigError(f'The unknown token "{self.unknown_token}" must be one of the special tokens.')
 
 
-def _whole(name: str, value: object) -> int | None:
+def _whole(name: str, value: object, largest: int = _LARGEST_NUMBER) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise ConfigError(f"{name} must be a whole number, not {value!r}.")
-    return int(value)
+    number = int(value)
+    if number > largest:
+        raise ConfigError(f"{name} must be at most {largest:,}.")
+    return number
 
 
 def _share(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
-        raise ConfigError(f"The held-out share must be at least 0 and less than 1, not {value!r}.")
+        raise ConfigError(f"The held-out share must be at least 0 and less than 1, not {reprlib.repr(value)}.")
     return float(value)
 
 
-def _texts(name: str, given: Iterable[object]) -> tuple[str, ...]:
+def _texts(name: str, given: object) -> tuple[str, ...]:
     texts: list[str] = []
     if isinstance(given, (str, bytes)):
         raise ConfigError(f"{name} must be a list of texts, not one text.")
-    for text in given:
+    if not isinstance(given, Iterable):
+        raise ConfigError(f"{name} must be a list of texts, not {reprlib.repr(given)}.")
+    for text in cast("Iterable[object]", given):
         if not isinstance(text, str):
-            raise ConfigError(f"{name} must be texts, not {text!r}.")
+            raise ConfigError(f"{name} must be texts, not {reprlib.repr(text)}.")
         if not text:
             raise ConfigError(f"{name} may not hold an empty text.")
         texts.append(to_utf8(text).decode())

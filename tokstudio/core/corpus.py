@@ -200,12 +200,18 @@ class Corpus:
             counts: A mapping, or a file: see `word_counts.read_counts_work` for its form.
 
         Raises:
-            CorpusError: The file cannot be read, or a count is not a positive whole number.
+            CorpusError: The file cannot be read, there are none, or one is wrong: a count must be a positive whole
+                number, and a pre-token UTF-8.
         """
         from tokstudio.core.word_counts import counts_of_mapping, read_counts_work
 
         if isinstance(counts, Mapping):
             return cls((counts_of_mapping(counts),))
+        if not isinstance(counts, (str, os.PathLike)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise CorpusError(
+                f"Word counts must be a mapping from pre-token to count, or the name of a file, "
+                f"not of the type {type(counts).__name__}."
+            )
         return cls((finish(read_counts_work(Path(counts))),))
 
     @property
@@ -224,14 +230,18 @@ class Corpus:
         return b"".join(source.data[: int(share * len(source.data))].tobytes() for source in self.sources)
 
     def iter_documents(self) -> Iterator[memoryview]:
-        """Gives each document's bytes in turn, without copying them."""
+        """Gives each document's bytes in turn, without copying those that are in memory."""
         for source in self.sources:
-            view, start = source.data.data, 0
-            for first in range(0, source.documents, _DOCUMENTS_IN_A_PIECE):
-                ends: list[int] = source.ends[first : first + _DOCUMENTS_IN_A_PIECE].tolist()
+            first = start = 0
+            while first < source.documents:
+                # Of a text that stays in its file, this is all that is in memory.
+                last = max(first + 1, int(np.searchsorted(source.ends, start + _PIECE, side="right")))
+                ends: list[int] = source.ends[first : min(last, first + _DOCUMENTS_IN_A_PIECE)].tolist()
+                view, at = np.asarray(source.data[start : ends[-1]]).data, start
                 for end in ends:
-                    yield view[start:end]
-                    start = end
+                    yield view[at - start : end - start]
+                    at = end
+                first, start = first + len(ends), at
 
     @cached_property
     def sha256(self) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass
+from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ _NO_WEIGHTS = np.empty(0, np.int64)
 _CUT_WINDOW = 1 << 12
 _NEVER = np.iinfo(np.int64).max
 _GATHERED = 1 << 20
+_SECONDS_OF_A_PIECE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +89,50 @@ def count_work(
     finally:
         crew.dismiss()
     return (yield from _joined(crew.counters))
+
+
+def word_ends(
+    splitter: Splitter, text: NDArray[np.uint8], at: int, stops: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], int]]:
+    """Finds where the pre-tokens of some texts end, in bounded pieces.
+
+    Args:
+        splitter: How they are split.
+        text: uint8, the texts one after another.
+        at: Where the first begins.
+        stops: int64, where each ends.
+
+    Yields:
+        At most `MOST_WORDS` ends, perhaps none, valid until the next; and how many of the texts are done with those.
+    """
+    if splitter.kind < 0:
+        yield from _own_ends(splitter, text, at, stops)
+        return
+    from tokstudio.core.kernels.documents import scan_documents
+
+    ends = np.empty(min(MOST_WORDS, max(1, int(stops[-1]) - at)), np.int64)
+    document = 0
+    while document < len(stops):
+        n, at, document = scan_documents(splitter.kind, text, at, document, stops, splitter.classes, ends)
+        yield ends[:n], document
+
+
+def _own_ends(
+    splitter: Splitter, text: NDArray[np.uint8], at: int, stops: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], int]]:
+    """Does what `word_ends` does, by an expression of a person's own; many short texts give one piece."""
+    nothing, half = np.empty(0, np.int64), MOST_WORDS // 2
+    gathered, size, until = [nothing], 0, monotonic() + _SECONDS_OF_A_PIECE
+    for done, stop in enumerate(stops.tolist()):
+        for ends in splitter.ends_work(text, at, stop):
+            for first in range(0, max(1, len(ends)), half):
+                gathered.append(ends[first : first + half])
+                size += len(gathered[-1])
+                if size >= half or monotonic() > until:
+                    yield np.concatenate(gathered), done
+                    gathered, size, until = [nothing], 0, monotonic() + _SECONDS_OF_A_PIECE
+        at = stop
+    yield np.concatenate(gathered), len(stops)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,18 +200,14 @@ class _Counter:
         self.table = WordTable(1 << 12)
         self.counts = np.zeros(self.table.room, np.int64)
         self.firsts = np.zeros(self.table.room, np.int64)
-        self._ends = np.empty(MOST_WORDS, np.int64)
 
-    def count(self, chunk: _Chunk, kind: int, classes: NDArray[np.uint8]) -> None:
+    def count(self, chunk: _Chunk, splitter: Splitter) -> None:
         """Splits a chunk and counts its pre-tokens."""
-        from tokstudio.core.kernels.documents import scan_documents
-
-        data, stops = chunk.laid_out()
-        at = document = 0
-        while document < len(stops):
-            start = at
-            n, at, document = scan_documents(kind, data, at, document, stops, classes, self._ends)
-            self.add(data, start, self._ends[:n], chunk.position)
+        text, stops = chunk.laid_out()
+        at = 0
+        for ends, _ in word_ends(splitter, text, at, stops):
+            self.add(text, at, ends, chunk.position)
+            at = int(ends[-1])
 
     def add(
         self,
@@ -197,15 +239,14 @@ class _Counter:
     def add_split_work(self, source: Source, splitter: Splitter, specials: SpecialFinder, position: int) -> Work[None]:
         """Splits by an expression of a person's own and counts."""
         pieces = yield from specials.cut_work(source.data, source.ends)
-        padded = np.concatenate([np.asarray(source.data), np.zeros(PADDING, np.uint8)])
-        for start, stop in zip(pieces.starts.tolist(), pieces.stops.tolist(), strict=True):
-            at = start
-            for ends in splitter.ends_work(padded, start, stop):
-                for first in range(0, len(ends), MOST_WORDS):
-                    part = ends[first : first + MOST_WORDS]
-                    self.add(padded, at, part, position)
-                    at = int(part[-1])
-                yield Progress("counting", at, len(source.data))
+        for group in pieces.groups(_CHUNK):
+            text, stops = pieces.joined(source.data, *group)
+            start, at = int(pieces.starts[group[0]]), 0
+            for ends, _ in word_ends(splitter, text, at, stops):
+                if len(ends):
+                    self.add(text, at, ends, position + start)
+                    at = int(ends[-1])
+                yield Progress("counting", start + at, len(source.data))
 
     def absorb_work(self, other: _Counter) -> Work[None]:
         """Adds the counts of another, which met other parts of the corpus."""
@@ -277,7 +318,7 @@ class _Crew:
             except IndexError:
                 self._own.counter = _Counter()
                 self.counters.append(self._own.counter)
-        self._own.counter.count(chunk, self._splitter.kind, self._splitter.classes)
+        self._own.counter.count(chunk, self._splitter)
 
 
 def _joined(counters: list[_Counter]) -> Work[Sequences]:

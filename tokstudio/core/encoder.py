@@ -6,24 +6,29 @@ Finding special tokens and what ids mean is left to the Tokenizer.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.alphabet import Alphabet
+from tokstudio.core.counting import word_ends
 from tokstudio.core.errors import ConfigError
-from tokstudio.core.patterns import splitter
+from tokstudio.core.patterns import NONE, splitter
 from tokstudio.core.progress import Progress, Work
-from tokstudio.core.words import MOST_WORDS, WordTable
+from tokstudio.core.words import WordTable
 
 if TYPE_CHECKING:
     from tokstudio.core.patterns import Splitter
+    from tokstudio.core.specials import Pieces
 
-_BUDGET = 200_000  # steps of encoding a call: some 10 ms
+T = TypeVar("T")
+
+_BUDGET = 50_000  # steps of encoding a call: some 20 ms where a long sequence leaves no step in the cache
 _LONGEST_TEXT = 2**31 - 2
-_CHARACTERS = 1 << 18  # of a long sequence, looked up at once
+_GROUP = 1 << 20  # bytes of short pieces of text that are encoded together
+_PIECE = 1 << 18  # bytes looked up at once
+_ENOUGH = 1 << 15  # bytes of long words encoded between two reports
 _MOST_KNOWN = 1 << 19  # words kept with their tokens
 _MOST_BYTES = 1 << 26
 
@@ -61,51 +66,49 @@ class Encoder:
         self._splitter: Splitter = splitter(pattern)
         self._idle: list[_KnownWords] = []
 
-    def encode_work(self, data: NDArray[np.uint8], start: int, stop: int) -> Work[list[NDArray[np.uint32]]]:
-        """Ids of data[start:stop], in parts.
+    def encode_work(
+        self, data: NDArray[np.uint8], pieces: Pieces, special_ids: NDArray[np.int32]
+    ) -> Work[list[NDArray[np.uint32]]]:
+        """Ids of pieces of text and of the special tokens behind them, in parts.
 
         Args:
-            data: uint8, with `words.PADDING` bytes of anything behind `stop`; valid UTF-8 where tokens are characters.
-            start: Where the text begins.
-            stop: Where it ends.
+            data: uint8, with `words.PADDING` bytes of anything behind the last piece; valid UTF-8 where tokens are
+                characters.
+            pieces: Where they stand; one at least.
+            special_ids: int32, the id of each special token as `pieces` numbers them, and behind those a -1.
 
         Raises:
-            ConfigError: The text is too long, or has a character that is not in the vocabulary.
+            ConfigError: A piece is too long, or has a character that is not in the vocabulary.
         """
-        if stop - start > _LONGEST_TEXT:
-            raise ConfigError(
-                f"The text is too long: {stop - start:,} bytes, and at most {_LONGEST_TEXT:,} can be encoded at once."
-            )
-        if self._splitter.kind == 0:
-            symbols = yield from self._symbols_work(data[start:stop])
-            return [(yield from self._merged_work(symbols))]
         # Words that are known already are taken up by whoever comes next, and never by two at once.
         known = self._idle.pop() if self._idle else _KnownWords()
         ids: list[NDArray[np.uint32]] = []
-        at = start
-        for ends in self._ends(data, start, stop):
-            for first in range(0, len(ends), MOST_WORDS):
+        start, total = int(pieces.starts[0]), int(pieces.stops[-1])
+        for first, last in pieces.groups(_GROUP):
+            # As `emit` takes them; 0 for none.
+            behind = ~special_ids[pieces.specials[first:last]]
+            at, stops = int(pieces.starts[first]), pieces.stops[first:last]
+            text, offset = data, 0
+            if last - first > 1:
+                (text, stops), offset, at = pieces.joined(data, first, last), at, 0
+            elif self._splitter.kind == NONE:
+                ids += yield from self._sequence_work(data[at : stops[0]], at - start, total - start)
+                ids += [(~behind).astype(np.uint32)] if behind[0] else []
+                continue
+            done = 0
+            for ends, document in word_ends(self._splitter, text, at, stops):
                 if known.full:
                     known = _KnownWords()
-                numbers = known.table.look_up(data, at, ends[first : first + MOST_WORDS])
-                yield from self._encode_new_work(known)
-                ids.append(known.tokens_of(numbers))
-                at = int(ends[min(first + MOST_WORDS, len(ends)) - 1])
-            yield Progress("encoding", at - start, stop - start)
+                numbers = known.table.look_up(text, at, ends)
+                if known.encoded < len(known.table):
+                    for _ in self._encode_new_work(known):
+                        yield Progress("encoding", offset + at - start, total - start)
+                here = slice(done, document)
+                ids.append(known.tokens_of(_with_specials(numbers, ends, stops[here], behind[here])))
+                at, done = int(ends[-1]) if len(ends) else at, document
+                yield Progress("encoding", offset + at - start, total - start)
         self._idle.append(known)
         return ids
-
-    def _ends(self, data: NDArray[np.uint8], start: int, stop: int) -> Iterator[NDArray[np.int64]]:
-        """Where the pre-tokens end, a piece at a time."""
-        if self._splitter.kind < 0:
-            yield from self._splitter.ends_work(data, start, stop)
-            return
-        from tokstudio.core.kernels.documents import scan_documents
-
-        ends, stops = np.empty(MOST_WORDS, np.int64), np.array([stop], np.int64)
-        while start < stop:
-            n, start, _ = scan_documents(self._splitter.kind, data, start, 0, stops, self._splitter.classes, ends)
-            yield ends[:n]
 
     def _encode_new_work(self, known: _KnownWords) -> Work[None]:
         """Finds the tokens of the words that were met for the first time."""
@@ -114,6 +117,7 @@ class Encoder:
         alphabet, offsets, words = self._alphabet, known.table.offsets, known.table.words
         unknown = -1 if alphabet.unknown is None else alphabet.unknown
         known.make_room()
+        size = 0
         while known.encoded < len(known.table):
             why, known.encoded = kernel.encode_words(
                 words, offsets, known.encoded, alphabet.id_of, unknown, self._pairs, self._limit, *known.arrays
@@ -122,32 +126,55 @@ class Encoder:
                 known.make_room()
             elif why != kernel.DONE:
                 word = words[offsets[known.encoded] : offsets[known.encoded + 1]]
-                symbols = yield from self._symbols_work(word)
-                known.add((yield from self._merged_work(symbols)))
+                known.add(np.concatenate((yield from self._sequence_work(word, 0, 0))))
+                size += len(word)
+                if size >= _ENOUGH:
+                    size = 0
+                    yield Progress("encoding")
+
+    def _sequence_work(self, text: NDArray[np.uint8], done: int, total: int) -> Work[list[NDArray[np.uint32]]]:
+        """Encodes a text as one sequence, before which `done` bytes of `total` have been encoded."""
+        if len(text) > _LONGEST_TEXT:
+            raise ConfigError(
+                f"The text is too long: {len(text):,} bytes, and at most {_LONGEST_TEXT:,} can be encoded at once."
+            )
+        symbols = yield from _part_of(self._symbols_work(text), done, 0, total)
+        return (yield from _part_of(self._merged_work(symbols), done, len(text), total))
 
     def _symbols_work(self, text: NDArray[np.uint8]) -> Work[NDArray[np.int32]]:
         """The base tokens of a text."""
-        alphabet = self._alphabet
-        if alphabet.base == "bytes":
-            return alphabet.id_of[text]
-        points = np.frombuffer(text.tobytes().decode().encode("utf-32-le"), "<u4")
-        symbols = np.empty(len(points), np.int32)
-        for first in range(0, len(points), _CHARACTERS):
-            here = alphabet.id_of[points[first : first + _CHARACTERS]]
-            strange = np.flatnonzero(here < 0)
-            if len(strange) and alphabet.unknown is None:
-                point = int(points[first + strange[0]])
-                raise ConfigError(
-                    f'The character "{chr(point)}" (U+{point:04X}) is not in the vocabulary, '
-                    "and there is no unknown token."
-                )
-            here[strange] = alphabet.unknown or 0
-            symbols[first : first + len(here)] = here
-            yield Progress("encoding", first, len(points))
+        alphabet, symbols = self._alphabet, np.empty(len(text), np.int32)
+        at = found = 0
+        while at < len(text):
+            end = min(at + _PIECE, len(text))
+            if alphabet.base == "bytes":
+                here = alphabet.id_of[text[at:end]]
+            else:
+                # Back to where a character begins.
+                while end < len(text) and text[end] & 0xC0 == 0x80:
+                    end -= 1
+                here = self._characters(text[at:end].tobytes().decode())
+            symbols[found : found + len(here)] = here
+            found += len(here)
+            at = end
+            if at < len(text):
+                yield Progress("encoding", at, len(text))
+        return symbols[:found]
+
+    def _characters(self, text: str) -> NDArray[np.int32]:
+        alphabet, points = self._alphabet, np.frombuffer(text.encode("utf-32-le"), "<u4")
+        symbols = alphabet.id_of[points]
+        strange = np.flatnonzero(symbols < 0)
+        if len(strange) and alphabet.unknown is None:
+            point = int(points[strange[0]])
+            raise ConfigError(
+                f'The character "{chr(point)}" (U+{point:04X}) is not in the vocabulary, and there is no unknown token.'
+            )
+        symbols[strange] = alphabet.unknown or 0
         return symbols
 
-    def _merged_work(self, symbols: NDArray[np.int32]) -> Work[NDArray[np.uint32]]:
-        """Merges one sequence, however long."""
+    def _merged_work(self, symbols: NDArray[np.int32]) -> Work[list[NDArray[np.uint32]]]:
+        """Merges one sequence, however long; its tokens in parts, one at least."""
         from tokstudio.core.kernels import encode as kernel
 
         n = len(symbols)
@@ -157,10 +184,36 @@ class Encoder:
         pieces = 0
         while not kernel.encode_sequence(self._pairs, self._limit, *scratch, _BUDGET):
             pieces += 1
-            # A text of n bytes takes at most 3 n steps, and mostly half of that.
-            yield Progress("encoding", min(n, pieces * _BUDGET * 2 // 3), n)
-        ids = np.empty(n, np.uint32)
-        return ids[: kernel.collect(symbols, following, ids)].copy()
+            # A text of n bytes takes at most 4 n steps, and mostly half of that.
+            yield Progress("encoding", min(n, pieces * _BUDGET // 2), n)
+        parts: list[NDArray[np.uint32]] = []
+        part, place = np.empty(min(n, _PIECE), np.uint32), 0
+        while True:
+            found, place = kernel.collect(symbols, following, place, part)
+            parts.append(part[:found].copy())
+            if place >= n:
+                return parts
+            yield Progress("encoding", n, n)
+
+
+def _part_of(work: Work[T], done: int, size: int, total: int) -> Work[T]:
+    """Does some work that is `size` of `total`, and reports where the whole stands."""
+    while True:
+        try:
+            progress = next(work)
+        except StopIteration as end:
+            return end.value
+        yield Progress(progress.phase, done + size * progress.done // max(1, progress.total), total)
+
+
+def _with_specials(
+    numbers: NDArray[np.int32], ends: NDArray[np.int64], stops: NDArray[np.int64], behind: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """The numbers of words with `behind` put in where a piece stops, unless it is 0."""
+    marked = behind.nonzero()[0]
+    if not len(marked):
+        return numbers
+    return np.insert(numbers, np.searchsorted(ends, stops[marked], side="right"), behind[marked])
 
 
 class _KnownWords:

@@ -45,6 +45,10 @@ class FileText:
         part._start, part._stop = self._start + start, self._start + max(start, stop)
         return part if len(part) > _MOST else np.asarray(part)
 
+    def tobytes(self) -> bytes:
+        """All of it."""
+        return np.asarray(self).tobytes()
+
     def __array__(self, dtype: object = None, copy: bool | None = None) -> NDArray[np.uint8]:
         return self._file.read(self._start, len(self))
 

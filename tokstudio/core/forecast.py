@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
@@ -13,14 +14,20 @@ import numpy as np
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.errors import TokStudioError
+from tokstudio.core.holdout import check_lines_work
+from tokstudio.core.patterns import NONE, OWN, splitter
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.readers import free_memory
+from tokstudio.core.word_counts import refuse_overflow
 
 _SAMPLE = 1 << 20
-_STEP = 4  # the larger sample over the smaller one
-_SLICES = 8
+_SAMPLES = (1 << 10, 1 << 14, 1 << 18, _SAMPLE)
+_SECONDS = 0.7  # for all trials together
+_SLICES = 32
 _LEAST_SLICE = 1 << 12
+_MOST_SOURCES = 64
 _MOST_OF_FREE = 0.9
+_PER_THREAD = 1 << 22  # bytes that a thread is worth while for, when words are counted
 
 # Bytes of memory at the peak; see BENCHMARKS.md for what was measured.
 _A_POSITION = 13
@@ -40,7 +47,8 @@ class Forecast:
         seconds: Time.
         memory: Bytes of memory beyond those the corpus takes already.
         free: Bytes of memory that are free; None where that cannot be known.
-        sample: Bytes of the corpus that could be trained on; all where it fits.
+        sample: How many bytes of the corpus's text fit into memory; all of them where nothing speaks against it. 0
+            where there are given counts: no sample of those is offered, as none would keep their proportions.
         problem: Why it cannot work, and what to do; empty where it can.
     """
 
@@ -55,12 +63,17 @@ class Forecast:
         """Whether it can work."""
         return not self.problem
 
+    @property
+    def too_large(self) -> bool:
+        """Whether memory is what it lacks."""
+        return self.free is not None and self.memory > _MOST_OF_FREE * self.free
+
 
 @dataclass(frozen=True)
 class _Trial:
-    """What a training on a sample took."""
+    """What a training on a sample took; `bytes` are those that were trained on."""
 
-    bytes: int
+    bytes: float
     positions: int
     sequences: int
     merges: int
@@ -69,80 +82,172 @@ class _Trial:
 
 
 def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
-    """Judges a training before it starts; takes less than a second.
+    """Judges a training before it starts; takes less than a second, unless a single match of a pattern takes longer.
 
-    What goes wrong on a sample (a pattern that drops text, say) is told as the forecast's problem.
+    What goes wrong on a sample (a pattern that drops text, say) is told as the forecast's problem. Where trainings on
+    samples take too long, what was done until then is judged by.
     """
     free = free_memory()
     size = sum(len(source.data) for source in corpus.sources)
+    counted = [source.counts is not None for source in corpus.sources]
+    sample = 0 if any(counted) else size
     try:
-        large = yield from _try_work(_sample(corpus, _SAMPLE), config)
-        small = large
-        if size > _SAMPLE:
-            small = yield from _try_work(_sample(corpus, _SAMPLE // _STEP), config)
+        refuse_overflow(corpus.sources)
+        if config.held_out:
+            yield from _for_a_while(check_lines_work(corpus.sources))
+        small, large = yield from _trials_work(corpus, config, size)
     except TokStudioError as error:
-        return Forecast(0.0, 0, free, corpus.bytes, str(error))
-    scale = max(1.0, size / max(1, large.bytes))
-    positions = large.positions * scale ** _exponent(small.positions, large.positions, scale)
-    sequences = large.sequences * scale ** _exponent(small.sequences, large.sequences, scale)
-    merges = large.merges * scale ** _exponent(small.merges, large.merges, scale)
-    threads = min(os.cpu_count() or 1, 8)
-    preparing = large.preparing * scale / (threads if config.pattern != "none" else 1)
+        return Forecast(0.0, 0, free, sample, str(error))
+    trained_on = size * (1 - config.held_out)
+    scale = trained_on / max(1, large.bytes)
+    step = large.bytes / max(1, small.bytes)
+    positions = large.positions * scale ** _exponent(small.positions, large.positions, step)
+    sequences = large.sequences * scale ** _exponent(small.sequences, large.sequences, step)
+    merges = large.merges * scale ** _exponent(small.merges, large.merges, step)
+    threads = _threads(config, trained_on)
+    preparing = large.preparing * scale / threads
     merging = large.merging * positions / max(1, large.positions)
     if positions > _CACHE:
         merging *= _SLOWER_BEYOND_CACHE
-    weighted = config.pattern != "none" or any(source.counts is not None for source in corpus.sources)
+    weighted = config.pattern != "none" or any(counted)
     memory = positions * (_A_POSITION + weighted * _A_WEIGHT) + merges * _A_PAIR
     if config.pattern != "none":
         memory = max(memory, sequences * _A_WORD * threads) + sequences * _A_WORD
     if config.held_out:
         memory += size * _A_HELD_BYTE
-    memory = int(memory)
-    problem, fitting = "", corpus.bytes
-    if free is not None and memory > _MOST_OF_FREE * free:
-        fitting = int(corpus.bytes * _MOST_OF_FREE * free / memory)
-        problem = (
-            f"This training would take about {memory / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free: "
-            f"train on a sample of {fitting / 1e6:,.0f} MB."
-        )
-    return Forecast(preparing + merging, memory, free, fitting, problem)
+    made = Forecast(preparing + merging, int(memory), free, sample, "")
+    if free is None or not made.too_large:
+        return made
+    fitting = int(sample * _MOST_OF_FREE * free / memory)
+    advice = "leave out the rarest words" if all(counted) else "leave out some of the corpus"
+    if fitting:
+        advice = f"train on a sample of {fitting / 1e6:,.0f} MB"
+    problem = f"about {memory / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free: {advice}."
+    return replace(made, sample=fitting, problem=f"This training would take {problem}")
 
 
-def _try_work(sample: Corpus, config: TrainingConfig) -> Work[_Trial]:
-    """Trains on a sample, and measures it."""
+def _trials_work(corpus: Corpus, config: TrainingConfig, size: int) -> Work[tuple[_Trial, _Trial]]:
+    """Trains on larger and larger samples while there is time; gives the last two, or twice the only one."""
+    yield from _warm_up_work(config)
+    deadline = time.perf_counter() + _SECONDS
+    trials: list[_Trial] = []
+    failure: TokStudioError | None = None
+    for aim in (*(aim for aim in _SAMPLES if aim < size), *([size] if size <= _SAMPLE else [])):
+        # All of a small corpus is tried, so that what is said of it is certain.
+        chosen = config if aim == size else replace(config, held_out=0.0)
+        try:
+            trial = yield from _try_work(_sample(corpus, aim), chosen, deadline, is_first=not trials)
+        except TokStudioError as error:
+            if size > _SAMPLE:
+                raise
+            failure = error
+            continue
+        if trial is None:
+            break
+        trials.append(trial)
+        failure = None
+    if failure is not None:
+        raise failure
+    return trials[-2:][0], trials[-1]
+
+
+def _try_work(sample: Corpus, config: TrainingConfig, deadline: float, *, is_first: bool) -> Work[_Trial | None]:
+    """Trains on a sample, and measures it; None where time is over. The first trial is judged by what was done then."""
     from tokstudio.core.trainer import Trainer
 
     trainer = Trainer(sample, config)
+    size = sum(len(source.data) for source in sample.sources) * (1 - config.held_out)
     spent = [0.0, 0.0]
     while trainer.ended is None:
         started = time.perf_counter()
         merging = trainer.prepared is not None
+        if started > deadline and not (is_first and merging):
+            done = trainer.progress
+            trainer.stop()
+            share = max(1, done.done) / max(1, done.total)
+            return _Trial(size, 0, 0, 0, spent[0] / share, 0.0) if is_first else None
         trainer.advance()
         spent[merging] += time.perf_counter() - started
         yield Progress("forecasting")
     prepared = trainer.prepared
     if prepared is None:
         return _Trial(0, 0, 0, 0, 0.0, 0.0)
-    size = sum(len(source.data) for source in sample.sources)
     return _Trial(size, prepared.positions, prepared.sequences, trainer.merges_made, *spent)
 
 
+def _warm_up_work(config: TrainingConfig) -> Work[None]:
+    """Trains on a few words, so that no trial is charged for loading what merges them."""
+    from tokstudio.core.trainer import Trainer
+
+    pattern = "gpt2" if splitter(config.pattern).kind == OWN else config.pattern
+    with suppress(TokStudioError):
+        trainer = Trainer(Corpus.from_text("a tail and a tale"), replace(config, pattern=pattern, held_out=0.0))
+        while trainer.ended is None:
+            trainer.advance()
+            yield Progress("forecasting")
+
+
+def _for_a_while(work: Work[None]) -> Work[None]:
+    """Leaves work off when it takes too long for a forecast."""
+    deadline = time.perf_counter() + _SECONDS
+    for progress in work:
+        if time.perf_counter() > deadline:
+            return
+        yield progress
+
+
+def _threads(config: TrainingConfig, size: float) -> int:
+    if splitter(config.pattern).kind <= NONE:
+        return 1
+    return max(1, min(os.cpu_count() or 1, 8, int(size / _PER_THREAD)))
+
+
 def _sample(corpus: Corpus, size: int) -> Corpus:
-    """About `size` bytes in slices from all over the corpus, each cut at lines where there are some."""
-    total = sum(len(source.data) for source in corpus.sources)
-    if total <= size:
+    """About `size` bytes in slices from all over the corpus, each cut at lines where there are some.
+
+    Many sources become one, as each of them takes time of its own.
+    """
+    sources = corpus.sources
+    lengths = np.array([len(source.data) for source in sources], np.int64)
+    ends = np.cumsum(lengths, dtype=np.int64)
+    total = int(lengths.sum())
+    if total <= size and len(sources) <= _MOST_SOURCES:
         return corpus
-    sources: list[Source] = []
-    for source in corpus.sources:
-        share = len(source.data) * size // total
-        slices = max(1, min(_SLICES, share // _LEAST_SLICE))
-        for number in range(slices):
-            start = len(source.data) * number // slices
-            sources.append(_slice(source, start, start + share // slices))
-    return Corpus(tuple(source for source in sources if len(source.data)))
+    slices = 1 if total <= size else max(1, min(_SLICES, size // _LEAST_SLICE))
+    parts: list[Source] = []
+    for number in range(slices):
+        start = total * number // slices
+        stop = start + min(size, total) // slices
+        first, last = int(np.searchsorted(ends, start, side="right")), int(np.searchsorted(ends, stop)) + 1
+        for source, end, length in zip(
+            sources[first:last], ends[first:last].tolist(), lengths[first:last], strict=True
+        ):
+            begin = end - int(length)
+            parts.append(_slice(source, max(0, start - begin), min(int(length), stop - begin)))
+    texts = [part for part in parts if part.counts is None and len(part.data)]
+    counts = [part for part in parts if part.counts is not None and len(part.data)]
+    return Corpus(tuple(_joined(alike) for alike in (texts, counts) if alike))
+
+
+def _joined(parts: list[Source]) -> Source:
+    """One source of several, which have counts all of them or none."""
+    offsets = np.cumsum([0, *(len(part.data) for part in parts[:-1])], dtype=np.int64)
+    ends = np.concatenate([part.ends for part in parts]) + np.repeat(offsets, [len(part.ends) for part in parts])
+    counts = [part.counts for part in parts if part.counts is not None]
+    return Source(
+        name="",
+        path=None,
+        encoding="",
+        note="",
+        data=np.concatenate([np.asarray(part.data) for part in parts]),
+        ends=ends,
+        counts=np.concatenate(counts) if counts else None,
+    )
 
 
 def _slice(source: Source, start: int, stop: int) -> Source:
+    if start == 0 and stop == len(source.data):
+        return source
     if source.counts is not None:
         first, last = np.searchsorted(source.ends, [start, stop]).tolist()
         begin = int(source.ends[first - 1]) if first else 0
@@ -150,7 +255,9 @@ def _slice(source: Source, start: int, stop: int) -> Source:
         ends, counts = source.ends[first:last] - begin, source.counts[first:last]
         return Source(source.name, None, "", "", source.data[begin : max(begin, end)], ends, counts=counts)
     start, stop = _line_after(source, start), _line_after(source, stop)
-    inner = source.ends[(source.ends > start) & (source.ends < stop)] - start
+    first = int(np.searchsorted(source.ends, start, side="right"))
+    last = max(first, int(np.searchsorted(source.ends, stop)))
+    inner = source.ends[first:last] - start
     return Source(source.name, None, "", "", source.data[start:stop], np.append(inner, stop - start))
 
 
@@ -166,8 +273,8 @@ def _line_after(source: Source, at: int) -> int:
     return at + (int(starts[0]) if len(starts) else 0)
 
 
-def _exponent(small: int, large: int, scale: float) -> float:
-    """How fast something grows with the corpus, from two samples of which one is `_STEP` times the other."""
-    if scale == 1 or not 0 < small <= large:
+def _exponent(small: int, large: int, step: float) -> float:
+    """How fast something grows with the corpus, from two samples of which one is `step` times the other."""
+    if step <= 1 or not 0 < small <= large:
         return 1.0
-    return min(1.0, max(0.3, log(large / small) / log(_STEP)))
+    return min(1.0, max(0.3, log(large / small) / log(step)))

@@ -17,6 +17,7 @@ LEAST_BLOCKS = 20
 
 _LARGEST_BLOCK = 1 << 16
 _PIECE = 1 << 20
+_BORDERS = 1 << 12
 
 
 def hold_out_work(sources: Sequence[Source], share: float) -> Work[tuple[tuple[Source, ...], tuple[Source, ...]]]:
@@ -35,19 +36,14 @@ def hold_out_work(sources: Sequence[Source], share: float) -> Work[tuple[tuple[S
     Raises:
         CorpusError: There are fewer than 20 lines, or counts are given instead of text.
     """
-    if any(source.counts is not None for source in sources):
-        raise CorpusError("Word counts have no lines, so nothing can be held out of them: set the held-out share to 0.")
+    _refuse_counts(sources)
     blocks: list[NDArray[np.int64]] = []
     for largest in (_LARGEST_BLOCK, sum(source.bytes for source in sources) // LEAST_BLOCKS, 1):
         blocks = yield from _blocks_work(sources, max(1, min(_LARGEST_BLOCK, largest)))
         if sum(map(len, blocks)) >= LEAST_BLOCKS:
             break
     lines = sum(map(len, blocks))
-    if lines < LEAST_BLOCKS:
-        raise CorpusError(
-            f"The corpus has {lines} line{'' if lines == 1 else 's'}, and holding out a share needs at least "
-            f"{LEAST_BLOCKS}: set the held-out share to 0."
-        )
+    _refuse_few(lines)
     numbers = np.arange(lines + 1)
     is_held = np.diff(np.floor(numbers * share)) > 0
     trained_on: list[Source] = []
@@ -59,6 +55,38 @@ def hold_out_work(sources: Sequence[Source], share: float) -> Work[tuple[tuple[S
         trained_on.append((yield from _chosen_work(source, ends, ~here)))
         held.append((yield from _chosen_work(source, ends, here)))
     return tuple(trained_on), tuple(held)
+
+
+def check_lines_work(sources: Sequence[Source]) -> Work[None]:
+    """Looks at no more of the sources than is needed to say whether a share of them can be held out.
+
+    Raises:
+        CorpusError: As `hold_out_work`.
+    """
+    _refuse_counts(sources)
+    lines = 0
+    for source in sources:
+        for start in range(0, len(source.data), _PIECE):
+            feeds = np.flatnonzero(source.data[start : start + _PIECE] == ord("\n")) + (start + 1)
+            first, last = np.searchsorted(source.ends, [start, start + _PIECE], side="right").tolist()
+            lines += len(np.union1d(feeds, source.ends[first:last]))
+            if lines >= LEAST_BLOCKS:
+                return
+            yield Progress("splitting", start, len(source.data))
+    _refuse_few(lines)
+
+
+def _refuse_counts(sources: Sequence[Source]) -> None:
+    if any(source.counts is not None for source in sources):
+        raise CorpusError("Word counts have no lines, so nothing can be held out of them: set the held-out share to 0.")
+
+
+def _refuse_few(lines: int) -> None:
+    if lines < LEAST_BLOCKS:
+        raise CorpusError(
+            f"The corpus has {lines} line{'' if lines == 1 else 's'}, and holding out a share needs at least "
+            f"{LEAST_BLOCKS}: set the held-out share to 0."
+        )
 
 
 def _blocks_work(sources: Sequence[Source], largest: int) -> Work[list[NDArray[np.int64]]]:
@@ -73,14 +101,14 @@ def _blocks_work(sources: Sequence[Source], largest: int) -> Work[list[NDArray[n
             inner: list[int] = []
             for document in long.tolist():
                 end = int(source.ends[document])
-                inner += _borders(lines, end - int(lengths[document]), end, largest)
+                inner += yield from _borders_work(lines, end - int(lengths[document]), end, largest)
                 yield Progress("splitting", end, source.bytes)
             ends = np.union1d(ends, np.array(inner, np.int64))
         blocks.append(ends)
     return blocks
 
 
-def _borders(lines: NDArray[np.int64], start: int, end: int, largest: int) -> list[int]:
+def _borders_work(lines: NDArray[np.int64], start: int, end: int, largest: int) -> Work[list[int]]:
     """Where to cut one document: behind the last line that still fits, or behind one that is too long."""
     borders: list[int] = []
     while end - start > largest:
@@ -90,6 +118,8 @@ def _borders(lines: NDArray[np.int64], start: int, end: int, largest: int) -> li
             break
         start = int(lines[at])
         borders.append(start)
+        if len(borders) % _BORDERS == 0:
+            yield Progress("splitting", start, end)
     return borders
 
 
@@ -102,9 +132,15 @@ def _chosen_work(source: Source, ends: NDArray[np.int64], chosen: NDArray[np.boo
     while first < len(ends):
         last = max(first + 1, int(np.searchsorted(ends, start + _PIECE, side="right")))
         end = int(ends[last - 1])
-        piece = source.data[start:end][np.repeat(chosen[first:last], lengths[first:last])]
-        made[to : to + len(piece)] = piece
-        to += len(piece)
+        # A block that is longer than a piece stands alone.
+        for at in range(start, end, _PIECE):
+            piece = source.data[at : min(at + _PIECE, end)]
+            if last - first > 1:
+                piece = piece[np.repeat(chosen[first:last], lengths[first:last])]
+            elif not chosen[first]:
+                break
+            made[to : to + len(piece)] = piece
+            to += len(piece)
+            yield Progress("holding out", at, len(source.data))
         first, start = last, end
-        yield Progress("holding out", end, len(source.data))
     return replace(source, data=made, ends=made_ends)

@@ -7,6 +7,7 @@ and what is left is laid out as symbols.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from tokstudio.core.patterns import splitter
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.run import special_ids
 from tokstudio.core.specials import SpecialFinder
+from tokstudio.core.word_counts import refuse_overflow
 
 if TYPE_CHECKING:
     from tokstudio.core.engine import Units
@@ -64,9 +66,10 @@ def prepare_corpus_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Pr
 
     Raises:
         ConfigError: The pattern drops text, or the size leaves no room for a merge.
-        CorpusError: Nothing can be held out, or a character is outside the base vocabulary.
+        CorpusError: Nothing can be held out, a character is outside the base vocabulary, or word counts are too large.
     """
     sources, held_out = corpus.sources, ()
+    refuse_overflow(sources)
     if config.held_out:
         sources, held_out = yield from hold_out_work(sources, config.held_out)
     replaced = 0
@@ -117,20 +120,23 @@ def _valid_work(source: Source) -> Work[tuple[Source, int]]:
     """The same source as valid UTF-8 in every document, and how many places had to be replaced."""
     if (yield from _is_valid_work(source)):
         return source, 0
-    made: list[bytes] = []
-    ends: list[int] = []
-    start = end = replaced = 0
+    made, ends = bytearray(), list[int]()
+    start = replaced = 0
+    own = _REPLACEMENT.encode()
     for stop in source.ends.tolist():
-        raw = source.data[start:stop].tobytes()
-        text = raw.decode("utf-8", "replace")
-        made.append(text.encode())
-        replaced += text.count(_REPLACEMENT) - raw.count(_REPLACEMENT.encode())
-        end += len(made[-1])
-        ends.append(end)
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        for at in range(start, stop, _PIECE):
+            end = min(at + _PIECE, stop)
+            # From a little before, as one that stands in the text may begin there.
+            before = max(start, at - len(own) + 1)
+            raw = source.data[before:end].tobytes()
+            text = decoder.decode(raw[at - before :], end == stop)
+            made += text.encode()
+            replaced += text.count(_REPLACEMENT) - raw.count(own)
+            yield Progress("reading", end, len(source.data))
+        ends.append(len(made))
         start = stop
-        yield Progress("reading", stop, len(source.data))
-    data = np.frombuffer(b"".join(made), np.uint8)
-    return replace(source, data=data, ends=np.array(ends, np.int64)), replaced
+    return replace(source, data=np.frombuffer(made, np.uint8), ends=np.array(ends, np.int64)), replaced
 
 
 def _is_valid_work(source: Source) -> Work[bool]:

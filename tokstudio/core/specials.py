@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.arrays import read_only
 from tokstudio.core.progress import Progress, Work
+from tokstudio.core.words import PADDING
 
 _MOST_PIECES = 1 << 12
 _BUDGET = 1 << 22
@@ -31,6 +32,30 @@ class Pieces:
     stops: NDArray[np.int64]
     specials: NDArray[np.int32]
 
+    def groups(self, size: int) -> Iterator[tuple[int, int]]:
+        """Gives the first of some pieces and the one behind the last: at most `size` bytes, or one that is longer."""
+        first, n = 0, len(self.starts)
+        while first < n:
+            last = first + 1
+            if last < n:
+                stops = self.stops[first : first + _MOST_PIECES]
+                last = max(last, first + int(np.searchsorted(stops, int(self.starts[first]) + size, side="right")))
+            yield first, last
+            first = last
+
+    def joined(self, data: NDArray[np.uint8], first: int, last: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """The text of a group one piece after another, with padding; and where each piece ends there."""
+        starts, stops = self.starts[first:last], self.stops[first:last]
+        ends = np.cumsum(stops - starts, dtype=np.int64)
+        text = np.zeros(int(ends[-1]) + PADDING, np.uint8)
+        found = np.asarray(data[int(starts[0]) : int(stops[-1])])
+        if len(found) > ends[-1]:
+            lengths = np.empty(2 * len(starts) - 1, np.int64)
+            lengths[::2], lengths[1::2] = stops - starts, starts[1:] - stops[:-1]
+            found = found[np.repeat(np.arange(len(lengths)) % 2 == 0, lengths)]
+        text[: ends[-1]] = found
+        return text, ends
+
 
 class SpecialFinder:
     """Some special tokens, ready to be found.
@@ -43,11 +68,11 @@ class SpecialFinder:
     """
 
     def __init__(self, specials: Iterable[bytes]) -> None:
-        self.texts = tuple(sorted(specials, key=lambda text: (text[0], -len(text))))
+        self.texts = tuple(sorted(specials))
         firsts = [text[0] for text in self.texts]
         self._first = np.searchsorted(firsts, np.arange(257)).astype(np.int32)
         self._bytes = np.frombuffer(b"".join(self.texts), np.uint8)
-        self._ends = np.array(list(accumulate(map(len, self.texts))), np.int64)
+        self._offsets = np.array(list(accumulate(map(len, self.texts), initial=0)), np.int64)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -60,14 +85,15 @@ class SpecialFinder:
             ends: int64, where each ends; no special token reaches from one into the next.
         """
         if not self.texts:
-            starts = np.concatenate([np.zeros(min(1, len(ends)), np.int64), ends[:-1]])
+            starts = np.zeros(len(ends), np.int64)
+            starts[1:] = ends[:-1]
             return Pieces(starts, ends, np.full(len(ends), -1, np.int32))
         from tokstudio.core.kernels.documents import cut_specials
 
         state = np.zeros(3, np.int64)
         buffers = np.empty(_MOST_PIECES, np.int64), np.empty(_MOST_PIECES, np.int64), np.empty(_MOST_PIECES, np.int32)
         parts: list[Pieces] = []
-        tables = (self._first, read_only(self._bytes), self._ends)
+        tables = (self._first, read_only(self._bytes), self._offsets)
         longest = max(map(len, self.texts))
         while state[1] < len(ends):
             # Of a text that stays in its file, this is all that is in memory.
@@ -76,6 +102,8 @@ class SpecialFinder:
             state[[0, 2]] -= at
             first = int(state[1])
             last = int(np.searchsorted(ends, at + len(window), side="right")) + 1
+            # Each document makes a piece at least.
+            last = min(last, first + _MOST_PIECES)
             state[1] = 0
             n = cut_specials(window, ends[first:last] - at, *tables, *buffers, state, _BUDGET)
             state += (at, first, at)

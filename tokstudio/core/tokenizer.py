@@ -240,18 +240,9 @@ class Tokenizer:
             raw = raw.decode("utf-8", "replace").encode()
         data = np.zeros(len(raw) + PADDING, np.uint8)
         data[: len(raw)] = np.frombuffer(raw, np.uint8)
-        encoder = self._encoder
-        if not finder.texts:
-            ids = yield from encoder.encode_work(data, 0, len(raw))
-        else:
-            pieces = yield from finder.cut_work(data, np.array([len(raw)], np.int64))
-            numbers = [self._specials[text.decode()] for text in finder.texts]
-            ids: list[NDArray[np.uint32]] = []
-            columns = (pieces.starts.tolist(), pieces.stops.tolist(), pieces.specials.tolist())
-            for start, stop, special in zip(*columns, strict=True):
-                ids += yield from encoder.encode_work(data, start, stop)
-                if special >= 0:
-                    ids.append(np.array([numbers[special]], np.uint32))
+        pieces = yield from finder.cut_work(data, np.array([len(raw)], np.int64))
+        special_ids = np.array([*(self._specials[text.decode()] for text in finder.texts), -1], np.int32)
+        ids = yield from self._encoder.encode_work(data, pieces, special_ids)
         return np.concatenate(ids) if ids else np.empty(0, np.uint32)
 
     def encode_batch(

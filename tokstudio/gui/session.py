@@ -256,7 +256,7 @@ class Session(CorpusKeeper):
     def _foreseen(self) -> str | None:
         """Why a training would come to nothing, where that is certain or it would not fit into memory."""
         forecast = self.forecast
-        if forecast is None or (self.sample_size is None and self.corpus.bytes > CERTAIN):
+        if forecast is None or (not forecast.too_large and self.corpus.bytes > CERTAIN):
             return None
         return forecast.problem or None
 

@@ -50,7 +50,7 @@ def cut_specials(
     documents: Int64,
     first: Int32,
     texts: Bytes,
-    ends: Int64,
+    offsets: Int64,
     starts: Int64,
     stops: Int64,
     numbers: Int32,
@@ -63,36 +63,62 @@ def cut_specials(
         data: uint8, the documents one after another.
         documents: int64, where each of them ends; no special token reaches from one into the next.
         first: int32 [257], where the specials that begin with each byte stand among all.
-        texts: uint8, all specials one after another; by first byte, those of one byte from long to short.
-        ends: int64, where each of them ends in `texts`.
+        texts: uint8, all specials one after another, sorted.
+        offsets: int64 [n + 1], where each of them begins in `texts`, and the end of the last.
         starts: int64, written: where each piece of text begins.
         stops: int64, written: where it ends; a piece may be empty.
         numbers: int32, written: the special token behind it, -1 for the end of its document.
         state: int64 [3], where to go on, in which document, and where the piece begins; zeros at first.
-        budget: Bytes to look at.
+        budget: Bytes to look at and to compare; the last place is looked at to its end.
 
     Returns:
         How many pieces were written.
     """
     at, document, begin = state[0], state[1], state[2]
     found = 0
-    until = at + budget
-    while document < documents.size and found < starts.size and at <= until:
+    while document < documents.size and found < starts.size and budget >= 0:
         stop = documents[document]
         number, length = -1, 0
-        while at < stop and at <= until:
+        while at < stop and budget >= 0:
+            budget -= 1
             byte = data[at]
-            for k in range(first[byte], first[byte + 1]):
-                place = ends[k - 1] if k > 0 else 0
-                size = ends[k] - place
-                if at + size > stop:
+            # The specials from `low` to below `high` begin with the `same` bytes that stand here.
+            low, high, same = first[byte], first[byte + 1], 1
+            while low < high:
+                place = offsets[low]
+                if offsets[low + 1] - place == same:
+                    # The shortest comes first; the others are longer, and one of them may stand here as well.
+                    number, length = low, same
+                    low += 1
                     continue
-                same = 1
-                while same < size and texts[place + same] == data[at + same]:
-                    same += 1
-                if same >= size:
-                    number, length = k, size
+                if at + same >= stop:
                     break
+                byte = data[at + same]
+                lowest, highest = texts[place + same], texts[offsets[high - 1] + same]
+                if byte < lowest or byte > highest:
+                    break
+                if lowest < highest:
+                    # First the end of those whose next byte is not above this one, then the start of those equal to it.
+                    left, right = low, high
+                    while left < right:
+                        middle = (left + right) >> 1
+                        if texts[offsets[middle] + same] <= byte:
+                            left = middle + 1
+                        else:
+                            right = middle
+                        budget -= 1
+                    high = left
+                    left = low
+                    while left < right:
+                        middle = (left + right) >> 1
+                        if texts[offsets[middle] + same] < byte:
+                            left = middle + 1
+                        else:
+                            right = middle
+                        budget -= 1
+                    low = left
+                same += 1
+                budget -= 1
             if length > 0:
                 break
             at += 1

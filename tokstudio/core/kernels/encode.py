@@ -26,7 +26,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 _LOW = 0xFFFFFFFF
 
 # Places in the state of an encoding (int64).
-STARTED, HEAP_SIZE, STATE_SIZE = 0, 1, 2
+STARTED, HEAP_SIZE, ROOTS, STATE_SIZE = range(4)
 
 # Base tokens that a word may have to be encoded as a short one.
 SHORT = 48
@@ -97,9 +97,10 @@ def encode_sequence(
     """
     n = len(symbols)
     if state[STARTED] < n:
-        end = min(n, state[STARTED] + budget)
+        begin = state[STARTED]
+        end = min(n, begin + budget)
         size = state[HEAP_SIZE]
-        for i in range(state[STARTED], end):
+        for i in range(begin, end):
             following[i], previous[i], pending[i] = i + 1, i - 1, _NONE
             if i + 1 < n:
                 found = _find(pairs, symbols[i], symbols[i + 1], limit)
@@ -111,20 +112,27 @@ def encode_sequence(
         state[STARTED] = end
         if end < n:
             return False
-        budget -= n
-        # From the bottom up; in one go, as it is quick.
-        for root in range(size // 2 - 1, -1, -1):
-            at, entry, child = root, heap[root], 2 * root + 1
-            while child < size:
-                if child + 1 < size and heap[child + 1] < heap[child]:
-                    child += 1
-                if entry <= heap[child]:
-                    break
-                heap[at] = heap[child]
-                at, child = child, 2 * child + 1
-            heap[at] = entry
+        budget -= end - begin
+        state[ROOTS] = size // 2
 
-    size = state[HEAP_SIZE]
+    # The heap is made from the bottom up.
+    size, root = state[HEAP_SIZE], state[ROOTS]
+    while root > 0 and budget > 0:
+        budget -= 1
+        root -= 1
+        at, entry, child = root, heap[root], 2 * root + 1
+        while child < size:
+            if child + 1 < size and heap[child + 1] < heap[child]:
+                child += 1
+            if entry <= heap[child]:
+                break
+            heap[at] = heap[child]
+            at, child = child, 2 * child + 1
+        heap[at] = entry
+    state[ROOTS] = root
+    if root > 0:
+        return False
+
     while size > 0 and budget > 0:
         budget -= 1
         top = heap[0]
@@ -172,14 +180,18 @@ def encode_sequence(
 
 
 @njit(nogil=True, cache=True)
-def collect(symbols: Int32, following: Int32, ids: NDArray[np.uint32]) -> int:
-    """Writes the tokens of an encoded sequence into `ids` and returns how many they are."""
-    place, found = 0, 0
-    while place < len(symbols):
+def collect(symbols: Int32, following: Int32, place: int, ids: NDArray[np.uint32]) -> tuple[int, int]:
+    """Writes the tokens of an encoded sequence from `place` on into `ids`, as many as have room.
+
+    Returns:
+        How many those are, and the place to go on at; n at the end.
+    """
+    found = 0
+    while place < len(symbols) and found < len(ids):
         ids[found] = symbols[place]
         found += 1
         place = following[place]
-    return found
+    return found, place
 
 
 @njit(nogil=True, cache=True)
@@ -260,13 +272,18 @@ def encode_words(
 
 @njit(nogil=True, cache=True)
 def emit(numbers: Int32, ids: NDArray[np.uint32], id_offsets: Int64, out: NDArray[np.uint32]) -> int:
-    """Writes the tokens of some words, given by number, to `out`.
+    """Writes the tokens of some words, given by number, to `out`; -1 - id stands for that id itself.
 
     Returns:
         How many tokens those are; where there is no room for all, how many there would be, and `out` is incomplete.
     """
     total = 0
     for number in numbers:
+        if number < 0:
+            if total < out.size:
+                out[total] = -1 - number
+            total += 1
+            continue
         start, end = id_offsets[number], id_offsets[number + 1]
         if total + end - start <= out.size:
             for k in range(start, end):
