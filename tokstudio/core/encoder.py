@@ -92,7 +92,8 @@ class Encoder:
             if last - first > 1:
                 (text, stops), offset, at = pieces.joined(data, first, last), at, 0
             elif self._splitter.kind == NONE:
-                ids += yield from self._sequence_work(data[at : stops[0]], at - start, total - start)
+                work = self._sequence_work(data[at : stops[0]])
+                ids += yield from _part_of(work, at - start, int(stops[0]) - at, total - start)
                 ids += [(~behind).astype(np.uint32)] if behind[0] else []
                 continue
             done = 0
@@ -103,8 +104,9 @@ class Encoder:
                 if known.encoded < len(known.table):
                     for _ in self._encode_new_work(known):
                         yield Progress("encoding", offset + at - start, total - start)
-                here = slice(done, document)
-                ids.append(known.tokens_of(_with_specials(numbers, ends, stops[here], behind[here])))
+                if len(special_ids) > 1:
+                    numbers = _with_specials(numbers, ends, stops[done:document], behind[done:document])
+                ids.append(known.tokens_of(numbers))
                 at, done = int(ends[-1]) if len(ends) else at, document
                 yield Progress("encoding", offset + at - start, total - start)
         self._idle.append(known)
@@ -126,20 +128,20 @@ class Encoder:
                 known.make_room()
             elif why != kernel.DONE:
                 word = words[offsets[known.encoded] : offsets[known.encoded + 1]]
-                known.add(np.concatenate((yield from self._sequence_work(word, 0, 0))))
+                known.add(np.concatenate((yield from self._sequence_work(word))))
                 size += len(word)
                 if size >= _ENOUGH:
                     size = 0
                     yield Progress("encoding")
 
-    def _sequence_work(self, text: NDArray[np.uint8], done: int, total: int) -> Work[list[NDArray[np.uint32]]]:
-        """Encodes a text as one sequence, before which `done` bytes of `total` have been encoded."""
+    def _sequence_work(self, text: NDArray[np.uint8]) -> Work[list[NDArray[np.uint32]]]:
+        """Encodes a text as one sequence."""
         if len(text) > _LONGEST_TEXT:
             raise ConfigError(
                 f"The text is too long: {len(text):,} bytes, and at most {_LONGEST_TEXT:,} can be encoded at once."
             )
-        symbols = yield from _part_of(self._symbols_work(text), done, 0, total)
-        return (yield from _part_of(self._merged_work(symbols), done, len(text), total))
+        symbols = yield from self._symbols_work(text)
+        return (yield from self._merged_work(symbols))
 
     def _symbols_work(self, text: NDArray[np.uint8]) -> Work[NDArray[np.int32]]:
         """The base tokens of a text."""
@@ -158,7 +160,8 @@ class Encoder:
             found += len(here)
             at = end
             if at < len(text):
-                yield Progress("encoding", at, len(text))
+                # It takes next to no time in comparison with merging.
+                yield Progress("encoding", 0, len(text))
         return symbols[:found]
 
     def _characters(self, text: str) -> NDArray[np.int32]:

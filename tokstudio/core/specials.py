@@ -87,7 +87,7 @@ class SpecialFinder:
         if not self.texts:
             starts = np.zeros(len(ends), np.int64)
             starts[1:] = ends[:-1]
-            return Pieces(starts, ends, np.full(len(ends), -1, np.int32))
+            return Pieces(starts, ends, ~np.zeros(len(ends), np.int32))
         from tokstudio.core.kernels.documents import cut_specials
 
         state = np.zeros(3, np.int64)
