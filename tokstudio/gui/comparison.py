@@ -9,7 +9,7 @@ from tokstudio.core.errors import TokStudioError
 from tokstudio.core.kernels.prepare import prepare_work
 from tokstudio.core.progress import Work
 from tokstudio.core.simple import WORDS, WordTokenizer
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.tokenizer import AllowedSpecial, Tokenizer
 
 #: Characters of a text that is compared; a longer one would take too long while somebody types.
 LONGEST = 2_000_000
@@ -19,12 +19,15 @@ MOST = 6
 Count = tuple[str, int | None]
 
 
-def compare_work(text: str, others: Sequence[tuple[str, Tokenizer]]) -> Work[tuple[Count, ...]]:
+def compare_work(
+    text: str, others: Sequence[tuple[str, Tokenizer]], allowed_special: AllowedSpecial = ()
+) -> Work[tuple[Count, ...]]:
     """Counts the tokens of a text; those of characters and bytes need no counting.
 
     Args:
         text: The text.
         others: Tokenizers and what they are called.
+        allowed_special: Which of their special tokens become their id; see `Tokenizer.encode`.
 
     Returns:
         Names with counts; None for a tokenizer that cannot encode the text.
@@ -37,7 +40,7 @@ def compare_work(text: str, others: Sequence[tuple[str, Tokenizer]]) -> Work[tup
         yield from prepare_work()
     for name, tokenizer in others:
         try:
-            counts.append((name, len((yield from tokenizer.encode_work(text)))))
+            counts.append((name, len((yield from tokenizer.encode_work(text, allowed_special)))))
         except TokStudioError:
             counts.append((name, None))
     return tuple(counts)

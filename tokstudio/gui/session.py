@@ -22,7 +22,6 @@ from tokstudio.gui.training import Training
 
 _TICK = 50  # milliseconds between two looks at the training
 _UNTITLED_RUN = "Run {}"
-CERTAIN = 1 << 20  # bytes of a corpus up to which a forecast sees all of it, so that its word is the training's
 
 
 class Session(CorpusKeeper):
@@ -254,11 +253,8 @@ class Session(CorpusKeeper):
 
     @property
     def _foreseen(self) -> str | None:
-        """Why a training would come to nothing, where that is certain or it would not fit into memory."""
-        forecast = self.forecast
-        if forecast is None or (not forecast.too_large and self.corpus.bytes > CERTAIN):
-            return None
-        return forecast.problem or None
+        """Why a training would come to nothing: what a part of the corpus refuses, all of it refuses."""
+        return self.forecast.problem or None if self.forecast is not None else None
 
     def _forget_forecast(self) -> None:
         if self.forecast is not None:

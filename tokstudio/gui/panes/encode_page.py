@@ -159,7 +159,7 @@ class EncodePage(TextPage):
         """Counts the tokens of others, unless that is what is shown."""
         session, text = self.session, self.session.text
         runs = [run for run in session.runs if run is not session.active and run.ended is not None and run.ready]
-        shown = (text, tuple((run.key, run.name, len(run)) for run in runs[-MOST:]))
+        shown = (text, self._recognised, tuple((run.key, run.name, len(run)) for run in runs[-MOST:]))
         if shown == self._compared or not self.isVisible():
             return
         self._compared = shown
@@ -168,7 +168,8 @@ class EncodePage(TextPage):
             self.others.show_counts(())
             return
         others = [(run.name, run.tokenizer) for run in runs[-MOST:]]
-        self._comparing.run(lambda: compare_work(text, others))
+        allowed = "all" if self._recognised else ()
+        self._comparing.run(lambda: compare_work(text, others, allowed))
 
     def _follow_specials(self) -> None:
         run = self.session.active
@@ -183,6 +184,7 @@ class EncodePage(TextPage):
         if recognised != self._recognised:
             self._recognised = recognised
             self.refresh()
+            self._compare_later()
 
     def _show_empty(self, empty: bool) -> None:
         self.empty.setVisible(empty)
