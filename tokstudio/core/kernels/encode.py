@@ -4,8 +4,9 @@ A long sequence is a doubly linked list of tokens with a heap of (rank, place) t
 O(n log n); an entry that is out of date by the time it is taken is passed over. A short word is searched anew for its
 lowest rank after each merge, which is faster there.
 
-Pairs are looked up in one array (`pairs`, int64 [2 s], s a power of two): at 2 k the pair, left << 32 | right, or -1
-for a free slot; at 2 k + 1 its rank << 32 | the id that the merge makes.
+Pairs are looked up in one array (`pairs`, int64 [2 s], s a power of two): at k the pair, left << 32 | right, or -1 for
+a free slot; at s + k its rank << 32 | the id that the merge makes. Most pairs that are asked for are joined by no
+merge, and need the first half only.
 """
 
 # SPDX-License-Identifier: MIT
@@ -47,10 +48,14 @@ def _find(pairs: Int64, left: int, right: int, limit: int) -> int:
     pair = (np.int64(left) << 32) | right
     mask = (pairs.size >> 1) - 1
     slot = slot_of(pair, mask)
-    while pairs[2 * slot] != pair and pairs[2 * slot] != _NONE:
+    held = pairs[slot]
+    while held != pair and held != _NONE:
         slot = (slot + 1) & mask
-    found = pairs[2 * slot + 1]
-    return found if pairs[2 * slot] == pair and (found >> 32) < limit else _NONE
+        held = pairs[slot]
+    if held == _NONE:
+        return _NONE
+    found = pairs[mask + 1 + slot]
+    return found if (found >> 32) < limit else _NONE
 
 
 @njit(nogil=True, cache=True)
@@ -60,11 +65,11 @@ def fill_pairs(merges: Int32, results: Int32, pairs: Int64) -> None:
     for rank in range(len(merges)):
         pair = (np.int64(merges[rank, 0]) << 32) | merges[rank, 1]
         slot = slot_of(pair, mask)
-        while pairs[2 * slot] != pair and pairs[2 * slot] != _NONE:
+        while pairs[slot] != pair and pairs[slot] != _NONE:
             slot = (slot + 1) & mask
-        if pairs[2 * slot] == _NONE:
-            pairs[2 * slot] = pair
-            pairs[2 * slot + 1] = (np.int64(rank) << 32) | results[rank]
+        if pairs[slot] == _NONE:
+            pairs[slot] = pair
+            pairs[mask + 1 + slot] = (np.int64(rank) << 32) | results[rank]
 
 
 @njit(nogil=True, cache=True)
