@@ -261,7 +261,7 @@ def test_a_match_that_takes_its_time_gives_the_same_segments(monkeypatch):
         ("(" * 5000 + ")" * 5000, "does not compile: .*recursion"),
         ("(?r)a", "backwards"),
         ("", "is empty"),
-        ("a{99999999999}", "does not compile at character 3: repeat count too big"),
+        ("a{99999999999}", "The pattern repeats too much: use smaller numbers in braces"),
     ],
     ids=lambda value: value[:12],
 )
@@ -291,3 +291,8 @@ def test_segments_must_differ_and_not_be_empty(segments):
 
 def test_a_large_vocabulary_does_not_fill_the_screen():
     assert len(repr(WordTokenizer.from_text(" ".join(map(str, range(1000)))))) < 100
+
+
+def test_an_expression_that_would_never_be_compiled_is_refused():
+    with pytest.raises(ConfigError, match="repeats too much"):
+        WordTokenizer.from_text("a", "(?:a{9999}){9999}")

@@ -323,14 +323,30 @@ def _refuse_drop(document: _Document, first: int, last: int) -> NoReturn:
 
 
 def _compile(pattern: str) -> Pattern[str]:
-    import regex
-
     if not pattern:
         raise ConfigError('The pattern is empty. To split nothing, use "none".')
+    if (
+        1 < len(pattern) <= _LONGEST_PATTERN
+        and pattern.isascii()
+        and pattern.replace("_", "").replace("-", "").isalnum()
+    ):
+        raise ConfigError(f'Pattern "{pattern}" is not known. Known: {", ".join(NAMES)}. Or give a regular expression.')
+    compiled = compile_expression(pattern)
+    if _matches_nothing(compiled):
+        raise ConfigError("The pattern matches empty text: each match must take at least one character.")
+    return compiled
+
+
+def compile_expression(pattern: str) -> Pattern[str]:
+    """Compiles a regular expression of a person's own, within limits.
+
+    Raises:
+        ConfigError: It does not compile (the message has the place), is too long, repeats too much or goes backwards.
+    """
+    import regex
+
     if len(pattern) > _LONGEST_PATTERN:
         raise ConfigError(f"The pattern is too long: {len(pattern):,} characters, at most {_LONGEST_PATTERN:,}.")
-    if len(pattern) > 1 and pattern.isascii() and pattern.replace("_", "").replace("-", "").isalnum():
-        raise ConfigError(f'Pattern "{pattern}" is not known. Known: {", ".join(NAMES)}. Or give a regular expression.')
     # `regex` writes fixed repeats out, which for some within others takes for ever.
     if len(pattern) * prod(max(1, int(count[:12])) for count in re.findall(r"\{(\d+)[,}]", pattern)) > _LONGEST_REPEATS:
         raise ConfigError("The pattern repeats too much: use smaller numbers in braces.")
@@ -348,8 +364,6 @@ def _compile(pattern: str) -> Pattern[str]:
         raise ConfigError(f"The pattern does not compile: {error or 'it is too large'}.") from None
     if compiled.flags & regex.REVERSE:
         raise ConfigError("The pattern searches backwards: leave out (?r).")
-    if _matches_nothing(compiled):
-        raise ConfigError("The pattern matches empty text: each match must take at least one character.")
     return compiled
 
 

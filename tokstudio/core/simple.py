@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tokstudio.core.batch import Batch, encode_texts, padding_id
 from tokstudio.core.corpus import Text, to_utf8
 from tokstudio.core.errors import ConfigError
+from tokstudio.core.patterns import compile_expression
 from tokstudio.core.progress import Progress, Work, finish
 
 if TYPE_CHECKING:
@@ -340,19 +341,6 @@ def _place(text: str, at: int) -> str:
 
 
 def _compiled(pattern: str | None) -> Pattern[str]:
-    import regex
-
     if pattern == "":
         raise ConfigError("The pattern is empty: without one, white space parts the words.")
-    try:
-        compiled = regex.compile(_NOT_WHITE_SPACE if pattern is None else pattern)
-    except regex.error as error:
-        # The type stubs do not know these two.
-        message, position = getattr(error, "msg", str(error)), getattr(error, "pos", None)
-        place = "" if position is None else f" at character {position + 1:,}"
-        raise ConfigError(f"The pattern does not compile{place}: {message}.") from None
-    except (ValueError, OverflowError, RecursionError, MemoryError) as error:
-        raise ConfigError(f"The pattern does not compile: {error or 'it is too large'}.") from None
-    if compiled.flags & regex.REVERSE:
-        raise ConfigError("The pattern searches backwards: leave out (?r).")
-    return compiled
+    return compile_expression(_NOT_WHITE_SPACE if pattern is None else pattern)
