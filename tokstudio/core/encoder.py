@@ -6,6 +6,7 @@ Finding special tokens and what ids mean is left to the Tokenizer.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from tokstudio.core.counting import word_ends
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.patterns import NONE, splitter
 from tokstudio.core.progress import Progress, Work
-from tokstudio.core.words import WordTable
+from tokstudio.core.words import PADDING, WordTable
 
 if TYPE_CHECKING:
     from tokstudio.core.patterns import Splitter
@@ -57,14 +58,24 @@ class Encoder:
         merges: The merges.
         limit: How many of them count.
         pattern: How text is split.
+        whole_words: Pre-tokens that are not merged but have an id of their own.
     """
 
-    def __init__(self, alphabet: Alphabet, merges: Merges, limit: int, pattern: str) -> None:
+    def __init__(
+        self,
+        alphabet: Alphabet,
+        merges: Merges,
+        limit: int,
+        pattern: str,
+        whole_words: Mapping[bytes, int] | None = None,
+    ) -> None:
         self._alphabet = alphabet
         self._pairs = merges.pairs
         self._limit = limit
         self._splitter: Splitter = splitter(pattern)
         self._idle: list[_KnownWords] = []
+        self._whole_words = dict(whole_words or {})
+        self._longest_whole = max(map(len, self._whole_words), default=0)
 
     def encode_work(
         self, data: NDArray[np.uint8], pieces: Pieces, special_ids: NDArray[np.int32]
@@ -81,7 +92,7 @@ class Encoder:
             ConfigError: A piece is too long, or has a character that is not in the vocabulary.
         """
         # Words that are known already are taken up by whoever comes next, and never by two at once.
-        known = self._idle.pop() if self._idle else _KnownWords()
+        known = self._idle.pop() if self._idle else _KnownWords(self._whole_words)
         ids: list[NDArray[np.uint32]] = []
         start, total = int(pieces.starts[0]), int(pieces.stops[-1])
         for first, last in pieces.groups(_GROUP):
@@ -99,7 +110,7 @@ class Encoder:
             done = 0
             for ends, document in word_ends(self._splitter, text, at, stops):
                 if known.full:
-                    known = _KnownWords()
+                    known = _KnownWords(self._whole_words)
                 numbers = known.table.look_up(text, at, ends)
                 if known.encoded < len(known.table):
                     for _ in self._encode_new_work(known):
@@ -140,6 +151,8 @@ class Encoder:
             raise ConfigError(
                 f"The text is too long: {len(text):,} bytes, and at most {_LONGEST_TEXT:,} can be encoded at once."
             )
+        if len(text) <= self._longest_whole and (whole := self._whole_words.get(text.tobytes())) is not None:
+            return [np.array([whole], np.uint32)]
         symbols = yield from self._symbols_work(text)
         return (yield from self._merged_work(symbols))
 
@@ -220,13 +233,22 @@ def _with_specials(
 
 
 class _KnownWords:
-    """Pre-tokens that were met, and their tokens."""
+    """Pre-tokens that were met, and their tokens.
 
-    def __init__(self) -> None:
+    Args:
+        whole_words: Those that are known from the beginning.
+    """
+
+    def __init__(self, whole_words: Mapping[bytes, int]) -> None:
         self.table = WordTable()
         self.encoded = 0
         self._ids = np.empty(1 << 12, np.uint32)
         self._offsets = np.zeros(self.table.room + 1, np.int64)
+        for word, token in whole_words.items():
+            self.table.look_up(np.frombuffer(word + bytes(PADDING), np.uint8), 0, np.array([len(word)], np.int64))
+            self.make_room()
+            self.add(np.array([token], np.uint32))
+        self._given = len(self.table)
 
     @property
     def arrays(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
@@ -236,7 +258,7 @@ class _KnownWords:
     @property
     def full(self) -> bool:
         """Whether it is time to begin with an empty one."""
-        return len(self.table) > _MOST_KNOWN or self.table.offsets[-1] > _MOST_BYTES
+        return len(self.table) > _MOST_KNOWN + self._given or self.table.offsets[-1] > _MOST_BYTES
 
     def make_room(self) -> None:
         """Makes room for the tokens of all words that have none yet."""

@@ -45,6 +45,8 @@ class Tokenizer:
         alphabet: The base tokens; None for the bytes with their own numbers.
         special_tokens: Each special token's text with its id.
         pattern: How text is split before merging: a name of `patterns.NAMES` or a regular expression.
+        extra_tokens: Tokens that no merge makes, as a file may have them: the bytes of each by its id.
+        whole_words: Ids of tokens that a pre-token equal to them becomes, though merging would not make them of it.
         run: The run it comes from, if any.
         checked: Whether the merges are known to be in order.
 
@@ -60,12 +62,16 @@ class Tokenizer:
         alphabet: Alphabet | None = None,
         special_tokens: Mapping[str, int] | None = None,
         pattern: str = "none",
+        extra_tokens: Mapping[int, bytes] | None = None,
+        whole_words: Collection[int] = (),
         run: Run | None = None,
         checked: bool = False,
     ) -> None:
         self._alphabet = Alphabet.of_bytes() if alphabet is None else alphabet
         self._specials = dict(special_tokens or {})
         self._pattern = pattern
+        self._extra = dict(extra_tokens or {})
+        self._whole_words = frozenset(whole_words)
         self._merges = frozen_ids(merges).reshape(-1, 2)
         if merge_results is None:
             first = int(np.max(self._alphabet.ids, initial=-1)) + 1
@@ -79,9 +85,9 @@ class Tokenizer:
         self._limit = len(self._merges)
         self._refuse_sparse_ids()
         if not checked:
-            _check(self._merges, self._results, self._alphabet, self._specials)
+            _check(self._merges, self._results, self._alphabet, self._specials, self._extra)
         base = {number: token.encode() for token, number in self._specials.items()}
-        self._parts = TokenParts({**base, **self._alphabet.tokens}, self._merges, self._results)
+        self._parts = TokenParts({**base, **self._extra, **self._alphabet.tokens}, self._merges, self._results)
         self._shared: dict[Any, Any] = {}
         self._own: dict[Any, Any] = {}
 
@@ -164,19 +170,39 @@ class Tokenizer:
         """How text is split before merging: a name or a regular expression."""
         return self._pattern
 
+    @property
+    def extra_tokens(self) -> Mapping[int, bytes]:
+        """The bytes, by id, of each token that is neither base nor special and that no merge makes."""
+        return dict(self._extra)
+
+    @property
+    def whole_words(self) -> frozenset[int]:
+        """Ids of tokens that a pre-token equal to them becomes, though merging would not make them of it."""
+        return self._whole_words
+
+    @property
+    def library(self) -> str | None:
+        """The library that encodes and decodes for this tokenizer; None where TokStudio does."""
+        return None
+
+    @property
+    def no_playhead(self) -> str | None:
+        """Why only all merges together can be used, as the end of a sentence; None where `at` takes any number."""
+        return None
+
     @cached_property
     def tokens(self) -> Tokens:
         """The bytes of each token by id; None where an id is not in use. A special token is its UTF-8."""
         in_use = np.zeros(self._parts.size, np.bool_)
         in_use[self._alphabet.ids] = True
         in_use[self.merge_results] = True
-        in_use[list(self._specials.values())] = True
+        in_use[[*self._specials.values(), *self._extra]] = True
         size = int(np.max(np.flatnonzero(in_use), initial=-1)) + 1
         return Tokens(self._parts, in_use[:size])
 
     def __len__(self) -> int:
         """How many tokens there are."""
-        return len(self._alphabet) + self._limit + len(self._specials)
+        return len(self._alphabet) + self._limit + len(self._specials) + len(self._extra)
 
     def parts(self, token: int) -> tuple[int, int] | None:
         """The ids of the two tokens that a token joins; None for a base or special token."""
@@ -213,6 +239,8 @@ class Tokenizer:
             alphabet=self._alphabet.renumbered(new_id),
             special_tokens={token: int(new_id[number]) for token, number in self._specials.items()},
             pattern=self._pattern,
+            extra_tokens={int(new_id[number]): token for number, token in self._extra.items()},
+            whole_words=[int(new_id[number]) for number in self._whole_words if new_id[number] >= 0],
             checked=True,
         )
 
@@ -289,13 +317,19 @@ class Tokenizer:
             self._alphabet,
             self._specials,
             self._pattern,
+            self._extra,
+            self._whole_words,
             self._run,
         )
 
     def _refuse_sparse_ids(self) -> None:
         """Raises ConfigError where tables by id would be out of all proportion, as a damaged file may want them."""
-        ids = (*self._specials.values(), *(int(np.max(a, initial=0)) for a in (self._alphabet.ids, self._results)))
-        tokens = len(self._alphabet) + len(self._results) + len(self._specials)
+        ids = (
+            *self._specials.values(),
+            *self._extra,
+            *(int(np.max(a, initial=0)) for a in (self._alphabet.ids, self._results)),
+        )
+        tokens = len(self._alphabet) + len(self._results) + len(self._specials) + len(self._extra)
         if max(ids) > _SPARSEST * tokens + (1 << 20):
             raise ConfigError(f"The id {max(ids):,} is far too high for {tokens:,} tokens.")
 
@@ -307,8 +341,15 @@ class Tokenizer:
 
             if "merges" not in self._shared:
                 self._shared["merges"] = Merges(self._merges, self._results)
-            self._own["encoder"] = Encoder(self._alphabet, self._shared["merges"], self._limit, self._pattern)
+            whole_words = {self._parts[token]: token for token in self._whole_words if self._exists(token)}
+            self._own["encoder"] = Encoder(
+                self._alphabet, self._shared["merges"], self._limit, self._pattern, whole_words
+            )
         return self._own["encoder"]
+
+    def _exists(self, token: int) -> bool:
+        """Whether a token is there at this number of merges."""
+        return token < len(self.tokens) and self.tokens[token] is not None
 
     def _finder(self, allowed: AllowedSpecial) -> SpecialFinder:
         """What finds the special tokens that are allowed."""
@@ -344,18 +385,36 @@ def _restore(
     alphabet: Alphabet,
     specials: Mapping[str, int],
     pattern: str,
+    extra_tokens: Mapping[int, bytes],
+    whole_words: Collection[int],
     run: Run | None,
 ) -> Tokenizer:
     return Tokenizer(
-        merges, results, alphabet=alphabet, special_tokens=specials, pattern=pattern, run=run, checked=True
+        merges,
+        results,
+        alphabet=alphabet,
+        special_tokens=specials,
+        pattern=pattern,
+        extra_tokens=extra_tokens,
+        whole_words=whole_words,
+        run=run,
+        checked=True,
     )
 
 
 def _check(
-    merges: NDArray[np.int32], results: NDArray[np.int32], alphabet: Alphabet, specials: Mapping[str, int]
+    merges: NDArray[np.int32],
+    results: NDArray[np.int32],
+    alphabet: Alphabet,
+    specials: Mapping[str, int],
+    extra_tokens: Mapping[int, bytes],
 ) -> None:
     """Raises ConfigError unless every merge joins tokens that exist by then and makes a new one."""
     known = set(alphabet.ids.tolist())
+    for number, token in extra_tokens.items():
+        if not token or number in known or not 0 <= number <= LARGEST_ID:
+            raise ConfigError(f"The extra token {token!r} is empty, or its id {number} is not free.")
+        known.add(number)
     for token, number in specials.items():
         if number in known or not 0 <= number <= LARGEST_ID:
             raise ConfigError(f'The special token "{token}" has the id {number}, which is not free.')

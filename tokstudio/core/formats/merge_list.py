@@ -79,6 +79,7 @@ class MergeList:
         special_tokens: Mapping[str, int] | None = None,
         pattern: str = "none",
         unknown: int | None = None,
+        extra_tokens: Mapping[int, bytes] | None = None,
     ) -> Tokenizer:
         """The tokenizer of all merges.
 
@@ -87,6 +88,7 @@ class MergeList:
             special_tokens: Each with its id, which no other token has.
             pattern: How text is split.
             unknown: The id that stands for a character that the alphabet lacks.
+            extra_tokens: Those that no merge makes, by ids that no other token has.
 
         Raises:
             FormatError: Two merges join the same pair.
@@ -103,6 +105,7 @@ class MergeList:
             alphabet=self._alphabet if unknown is None else replace(self._alphabet, unknown=unknown),
             special_tokens=special_tokens,
             pattern=pattern,
+            extra_tokens=extra_tokens,
             checked=True,
         )
 
