@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tokstudio.cli.terminal import Console
 from tokstudio.core.errors import FormatError, TokStudioError
-from tokstudio.core.formats import FORMATS, ExportReport, save_work
+from tokstudio.core.formats import FORMATS, ExportReport, fit, save_work
 from tokstudio.core.tokenizer import Tokenizer
 
 Exports = Sequence[tuple[str, Path]]  # the name of a format, and where to write it
@@ -41,17 +41,14 @@ def check_losses(tokenizer: Tokenizer, exports: Exports, accept_loss: bool) -> N
         FormatError: A format cannot hold such a tokenizer.
     """
     for name, path in exports:
-        chosen = FORMATS[name]
-        losses = chosen.losses(tokenizer)
-        if losses and not accept_loss:
+        fitting = fit(tokenizer, name)
+        if fitting.problem is not None:
+            raise FormatError(f"{path.name}: {fitting.problem}")
+        if fitting.losses and not accept_loss:
             raise FormatError(
-                f"{path.name}: {chosen.title} cannot hold all of this tokenizer. {' '.join(losses)} "
+                f"{path.name}: {FORMATS[name].title} cannot hold all of this tokenizer. {' '.join(fitting.losses)} "
                 "Add --accept-loss to export what it can hold."
             )
-        try:
-            chosen.size(tokenizer, 0)
-        except FormatError as error:
-            raise FormatError(f"{path.name}: {error}") from error
 
 
 def export(

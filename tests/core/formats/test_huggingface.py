@@ -30,7 +30,7 @@ from trained import (
 
 from tokstudio.core.alphabet import Alphabet
 from tokstudio.core.errors import FormatError
-from tokstudio.core.formats import FORMATS, huggingface, load, save, tokenizers_library
+from tokstudio.core.formats import FORMATS, huggingface, load, owners, save
 from tokstudio.core.patterns import REGEX
 from tokstudio.core.progress import finish
 from tokstudio.core.tokenizer import Tokenizer
@@ -134,27 +134,27 @@ def test_a_sample_takes_part_in_the_proof(tmp_path):
 def test_a_large_file_is_proved_in_another_process(tmp_path, monkeypatch):
     tokenizer = everything()
     expected = save(tokenizer, tmp_path, sample=TEXT).proof
-    monkeypatch.setattr(tokenizers_library, "_SMALL", 0)
-    monkeypatch.setattr(tokenizers_library, "_arrays", None)
+    monkeypatch.setattr(owners, "_SMALL", 0)
+    monkeypatch.setattr(owners, "Answers", None)
     assert save(tokenizer, tmp_path, sample=TEXT).proof == expected
 
 
 def test_where_another_process_cannot_be_had_it_is_proved_here(tmp_path, monkeypatch):
-    monkeypatch.setattr(tokenizers_library, "_SMALL", 0)
-    monkeypatch.setattr(tokenizers_library.sys, "executable", str(tmp_path / "nothing"))
+    monkeypatch.setattr(owners, "_SMALL", 0)
+    monkeypatch.setattr(owners.sys, "executable", str(tmp_path / "nothing"))
     assert save(banana(), tmp_path).proof.startswith("identical over ")
 
 
 def test_closing_while_another_process_proves_ends_it(tmp_path, monkeypatch):
     started = []
-    popen = tokenizers_library.subprocess.Popen
+    popen = owners.subprocess.Popen
 
     def watched(*arguments, **more):
         started.append(popen(*arguments, **more))
         return started[0]
 
-    monkeypatch.setattr(tokenizers_library, "_SMALL", 0)
-    monkeypatch.setattr(tokenizers_library.subprocess, "Popen", watched)
+    monkeypatch.setattr(owners, "_SMALL", 0)
+    monkeypatch.setattr(owners.subprocess, "Popen", watched)
     work = huggingface.HuggingFace().prove(banana(), {"tokenizer.json": _written(tmp_path)}, "x", "")
     while not started:
         next(work)
@@ -171,11 +171,11 @@ def _written(folder):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        (b'"a",\n        "n"', b'"n",\n        "a"', "the tokenizers library does not read it back"),
+        (b'"a",\n        "n"', b'"n",\n        "a"', "the tokenizers library does not read it"),
         (b'"use_regex": false', b'"use_regex": true', "differs at token "),
         (b'"an": 256', b'"an": 300', "differs at token "),
         (b'"decoder": {\n    "type": "ByteLevel"', b'"decoder": {\n    "type": "Fuse"', "do not give the text again"),
-        (b'"an": 256', b'"am": 256', "the tokenizers library does not read it back"),
+        (b'"an": 256', b'"am": 256', "the tokenizers library does not read it"),
     ],
 )
 def test_a_file_that_the_library_understands_differently_never_replaces_the_old_one(
@@ -251,9 +251,9 @@ def test_where_the_library_panics_it_is_told_in_a_sentence(tmp_path, capfd):
     file = json.loads(path.read_bytes())
     file["pre_tokenizer"] = steps(split_by("(a+)+$"), BYTE_LEVEL)
     path.write_text(json.dumps(file))
-    trials = [tokenizers_library.Trial("a" * 40 + "b", None)]
+    trials = [owners.Trial("a" * 40 + "b", None)]
     with pytest.raises(FormatError, match=r"^x: the tokenizers library does not encode with it: .*retry-limit"):
-        finish(tokenizers_library.library_ids(path, "x", trials, elsewhere=True))
+        finish(owners.library_ids(owners.OwnedFile("tokenizers", path, "x"), trials, elsewhere=True))
     assert capfd.readouterr().err == ""
 
 

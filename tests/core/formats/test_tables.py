@@ -135,7 +135,7 @@ def test_at_the_playhead_only_earlier_merges_are_told():
 
 def test_without_a_run_there_are_no_counts(tmp_path):
     tokenizer = Tokenizer(everything().merges)
-    with pytest.raises(FormatError, match=r"^merges\.csv: this tokenizer was not trained here, so there are no counts"):
+    with pytest.raises(FormatError, match=r"^merges\.csv: This tokenizer was not trained here, so there are no counts"):
         save(tokenizer, tmp_path, "merges-csv")
     assert list(tmp_path.iterdir()) == []
     assert {row["uses"] for row in table(tokenizer, "vocabulary-csv")} == {""}

@@ -16,6 +16,7 @@ from tokstudio.core.errors import ConfigError, FormatError
 from tokstudio.core.files import StagedFiles, file_name
 from tokstudio.core.formats.base import (
     ExportReport,
+    Fit,
     Format,
     Loaded,
     PatternNeeded,
@@ -35,7 +36,10 @@ from tokstudio.core.progress import Work, finish
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer import Tokenizer
 
-__all__ = ["FORMATS", "ExportReport", "Format", "Loaded", "PatternNeeded", "load", "load_work", "save", "save_work"]
+__all__ = [
+    "FORMATS", "ExportReport", "Fit", "Format", "Loaded", "PatternNeeded", "fit", "load", "load_work", "save",
+    "save_work",
+]  # fmt: skip
 
 # In the order in which a folder is searched, and in which menus show them.
 _KNOWN: tuple[Format, ...] = (HuggingFace(), Classic(), Gpt2(), Tiktoken(), MergesCsv(), VocabularyCsv())
@@ -84,23 +88,33 @@ def save_work(
     chosen = _writable(format)
     targets = _targets(chosen, Path(path))
     name = file_name(next(iter(targets.values())))
-    losses = chosen.losses(tokenizer)
-    if losses and not accept_loss:
-        raise FormatError(f"{name}: {chosen.title} cannot hold all of this tokenizer. {' '.join(losses)}")
+    fitting = _fit(chosen, tokenizer)
+    if fitting.problem is not None:
+        raise FormatError(f"{name}: {fitting.problem}")
+    if fitting.losses and not accept_loss:
+        raise FormatError(f"{name}: {chosen.title} cannot hold all of this tokenizer. {' '.join(fitting.losses)}")
     token_bytes = yield from measure_work(tokenizer)
-    try:
-        size = chosen.size(tokenizer, token_bytes)
-    except FormatError as error:
-        raise FormatError(f"{name}: {error}") from error
+    size = chosen.size(tokenizer, token_bytes)
     check_size(name, size, chosen.largest, token_bytes, len(tokenizer))
     with StagedFiles() as staged:
-        if chosen.folder:
+        if Path(path) not in targets.values():
             staged.make_folder(Path(path))
         for usual, pieces in chosen.contents(tokenizer).items():
-            yield from staged.write(targets[usual], pieces, size)
+            if usual in targets:
+                yield from staged.write(targets[usual], pieces, size)
         written = {usual: staged[target] for usual, target in targets.items()}
         proof = yield from chosen.prove(tokenizer, written, name, _as_text(sample))
-        return ExportReport(staged.commit(), losses, proof)
+        snippet = chosen.snippet(tokenizer, targets)
+        return ExportReport(staged.commit(), fitting.losses, proof, fitting.notes, snippet)
+
+
+def fit(tokenizer: Tokenizer, format: str) -> Fit:
+    """How well a format would hold a tokenizer, before anything is written.
+
+    Raises:
+        ConfigError: The format is not known, or is only read.
+    """
+    return _fit(_writable(format), tokenizer)
 
 
 def load(path: AnyPath, pattern: str | None = None) -> Tokenizer:
@@ -135,19 +149,19 @@ def _writable(name: str) -> Format:
     return FORMATS[name]
 
 
-def _targets(chosen: Format, path: Path) -> dict[str, Path]:
+def _targets(chosen: Format, path: Path) -> Mapping[str, Path]:
     """Where each file goes, by its usual name."""
     try:
-        is_file, is_folder = path.is_file(), path.is_dir()
+        return chosen.targets(path)
     except (OSError, ValueError) as error:
         raise FormatError(f"{file_name(path)}: the path cannot be used: {error}.") from error
-    if not chosen.folder:
-        return {chosen.files[0]: path / chosen.files[0] if is_folder else path}
-    if is_file or (path.name in chosen.files and not is_folder):
-        raise FormatError(
-            f"{path.name}: {chosen.title} is saved to a folder, because it has several files: name a folder."
-        )
-    return {usual: path / usual for usual in chosen.files}
+
+
+def _fit(chosen: Format, tokenizer: Tokenizer) -> Fit:
+    problem = chosen.problem(tokenizer)
+    if problem is not None:
+        return Fit(problem, (), ())
+    return Fit(None, chosen.losses(tokenizer), chosen.notes(tokenizer))
 
 
 def _found(path: Path) -> tuple[Format, tuple[Path, ...]]:

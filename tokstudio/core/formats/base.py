@@ -29,11 +29,30 @@ class ExportReport:
         files: What was written.
         losses: What the format could not hold, each a sentence.
         proof: What reading it back showed, such as "identical over 1,234 tokens"; empty for a table.
+        notes: What is good to know before the files are used elsewhere, each a sentence.
+        snippet: Python that loads them; empty where nothing does.
     """
 
     files: tuple[Path, ...]
     losses: tuple[str, ...]
     proof: str
+    notes: tuple[str, ...] = ()
+    snippet: str = ""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well a format holds a tokenizer, known before anything is written.
+
+    Attributes:
+        problem: Why it cannot be written at all, a sentence; None where it can.
+        losses: What would be lost, each a sentence.
+        notes: What is good to know, each a sentence.
+    """
+
+    problem: str | None
+    losses: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 class PatternNeeded(FormatError):
@@ -82,16 +101,38 @@ class Format:
         """What makes a folder one of this format, as people call it."""
         return self.files[-1]
 
+    def targets(self, path: Path) -> Mapping[str, Path]:
+        """Where each file goes, by its usual name, when `path` is what a person named.
+
+        Raises:
+            FormatError: It has several files, and `path` is one file.
+        """
+        if not self.folder:
+            return {self.files[0]: path / self.files[0] if path.is_dir() else path}
+        if path.is_file() or (path.name in self.files and not path.is_dir()):
+            raise FormatError(
+                f"{path.name}: {self.title} is saved to a folder, because it has several files: name a folder."
+            )
+        return {usual: path / usual for usual in self.files}
+
+    def problem(self, tokenizer: Tokenizer) -> str | None:
+        """Why nothing of this tokenizer can be written, a sentence; None where it can."""
+        return None
+
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """What of this tokenizer the format cannot hold, each a sentence; mostly nothing."""
         return ()
 
-    def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
-        """About how many bytes its largest file takes, where all tokens together have `token_bytes`.
+    def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """What is good to know before the files are used elsewhere, each a sentence; mostly nothing."""
+        return ()
 
-        Raises:
-            FormatError: The format has nothing to write for this tokenizer, or cannot hold any such.
-        """
+    def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
+        """Python that loads the files, ready to paste; "" where nothing does."""
+        return ""
+
+    def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
+        """About how many bytes its largest file takes, where all tokens together have `token_bytes`."""
         raise NotImplementedError
 
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:

@@ -46,6 +46,12 @@ class Classic(Format):
     writable = True
     keys = frozenset({"merges"})
 
+    def problem(self, tokenizer: Tokenizer) -> str | None:
+        """It holds merges of bytes."""
+        if tokenizer.alphabet.base != "bytes":
+            return "The classic pair holds merges of bytes only, and this tokenizer is made of characters."
+        return None
+
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """Its programs split no text, know no special tokens, take bytes for ids and merge the smallest id first."""
         found: list[str] = []
@@ -53,18 +59,14 @@ class Classic(Format):
             found.append(f"The pattern {shown(tokenizer.pattern)} is lost: this format splits no text.")
         if tokenizer.special_tokens:
             found.append(f"{_named(tokenizer.special_tokens)} lost: this format has none.")
-        if tokenizer.alphabet.base == "bytes" and not _has_usual_ids(tokenizer):
+        if extra := len(tokenizer.extra_tokens):
+            found.append(f"{extra:,} tokens that no merge makes are lost: this format has merges only.")
+        if not _has_usual_ids(tokenizer):
             found.append("The ids change: this format needs the bytes at 0 to 255 and then the merges in order.")
         return tuple(found)
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
-        """About the size of `vocabulary.json`: a line for each byte of each token.
-
-        Raises:
-            FormatError: It is made of characters.
-        """
-        if tokenizer.alphabet.base != "bytes":
-            raise FormatError("the classic pair holds merges of bytes only, and this tokenizer is made of characters.")
+        """About the size of `vocabulary.json`: a line for each byte of each token."""
         return 14 * token_bytes + 60 * len(tokenizer)
 
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:

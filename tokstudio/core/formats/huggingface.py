@@ -1,6 +1,6 @@
 """Hugging Face's `tokenizer.json` for BPE over bytes or characters, written as `tokenizers` itself would write it.
 
-Reading it is left to `huggingface_reader`, proving a file with the library to `tokenizers_library`.
+Reading it is left to `huggingface_reader`, what is tried with it to `proof`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -12,21 +12,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tokstudio.core.byte_level import BYTE_OF, CHARACTER_OF, to_bytes
-from tokstudio.core.errors import ConfigError, FormatError
+from tokstudio.core.errors import FormatError
 from tokstudio.core.formats.base import GIGABYTE, Format
 from tokstudio.core.formats.huggingface_parts import BYTE_LEVEL, FUSE, KEYS, split_of, written_regex
 from tokstudio.core.formats.huggingface_reader import read_work
 from tokstudio.core.formats.json_reader import shown
+from tokstudio.core.formats.proof import pieces_of, prove_work, trials_work
 from tokstudio.core.patterns import NAMES
 from tokstudio.core.progress import Progress, Work
-from tokstudio.core.torture import torture_text
 
 if TYPE_CHECKING:
-    from tokstudio.core.formats.tokenizers_library import Trial
     from tokstudio.core.tokenizer import Tokenizer
 
 TOKENIZER = "tokenizer.json"
@@ -34,8 +30,6 @@ TOKENIZER = "tokenizer.json"
 _PIECE = 1 << 13
 _BATCH = 256
 _STEP = 1 << 12
-# Characters of the sample that are encoded at once: the library keeps the interpreter to itself meanwhile.
-_SAMPLE_PIECE = 1 << 14
 _CHARACTERS = [json.dumps(CHARACTER_OF[byte], ensure_ascii=False)[1:-1].encode() for byte in range(len(CHARACTER_OF))]
 
 
@@ -69,22 +63,16 @@ class HuggingFace(Format):
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
         """Lets the library read the file and encode, special tokens included; its ids must be ours."""
-        from tokstudio.core.formats.tokenizers_library import check_split_work, library_ids
+        from tokstudio.core.formats.owners import OwnedFile, check_split_work
 
         yield from _refuse_spelled_alike(tokenizer, name)
         is_own = tokenizer.pattern not in NAMES
         if is_own:
             # Where few pre-tokens have merges, equal ids would prove little.
-            yield from check_split_work(name, tokenizer.pattern, written_regex(tokenizer.pattern), _pieces_of(sample))
-        trials, ours = yield from _trials(tokenizer, sample)
-        theirs = yield from library_ids(written[TOKENIZER], name, trials, elsewhere=is_own)
-        total = 0
-        for ids, their_ids in zip(ours, theirs, strict=True):
-            if not np.array_equal(ids, their_ids):
-                raise FormatError(f"{name}: {_first_difference(tokenizer, ids.tolist(), their_ids.tolist())}")
-            total += len(ids)
-            yield Progress("proving")
-        return f"identical over {total:,} tokens"
+            yield from check_split_work(name, tokenizer.pattern, written_regex(tokenizer.pattern), pieces_of(sample))
+        trials = yield from trials_work(tokenizer, sample, decodes=not _misread(tokenizer))
+        file = OwnedFile("tokenizers", written[TOKENIZER], name)
+        return (yield from prove_work(tokenizer, file, trials, elsewhere=is_own))
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
         """Reads the file, which says how text is split."""
@@ -140,7 +128,7 @@ def _settings(tokenizer: Tokenizer) -> str:
             "end_of_word_suffix": None,
             "fuse_unk": False,
             "byte_fallback": False,
-            "ignore_merges": False,
+            "ignore_merges": bool(tokenizer.whole_words),
         },
     }
     return json.dumps(settings, indent=2, ensure_ascii=False)
@@ -231,55 +219,3 @@ def _refuse_spelled_alike(tokenizer: Tokenizer, name: str) -> Work[None]:
                 text = shown(spelled[tokens[token] or b""])
                 raise FormatError(f"{name}: special token {text} and token {token} have one spelling in this format.")
         yield Progress("proving", first, len(tokens))
-
-
-def _trials(tokenizer: Tokenizer, sample: str) -> Work[tuple[list[Trial], list[NDArray[np.uint32]]]]:
-    """What the library shall encode, and our ids of it."""
-    from tokstudio.core.formats.tokenizers_library import Trial
-
-    trials: list[Trial] = []
-    ours: list[NDArray[np.uint32]] = []
-    alphabet = tokenizer.alphabet
-    may_refuse = alphabet.base == "characters" and alphabet.unknown is None
-    decodes = not _misread(tokenizer)
-    for text in _texts(tokenizer, sample, may_refuse):
-        try:
-            ids = yield from tokenizer.encode_work(text, "all")
-        except ConfigError:
-            # Special tokens that begin within another may leave characters that have no id.
-            if may_refuse:
-                continue
-            raise
-        trials.append(Trial(text, tokenizer.decode(ids) if decodes else None))
-        ours.append(ids)
-        yield Progress("proving")
-    return trials, ours
-
-
-def _texts(tokenizer: Tokenizer, sample: str, only_known: bool) -> Iterator[str]:
-    units = tokenizer.alphabet.units
-    known = set(map(chr, units.tolist())) if only_known else set[str]()
-    for text in (torture_text(), *_pieces_of(sample)):
-        yield "".join(filter(known.__contains__, text)) if only_known else text
-    between = chr(int(units[0])) if only_known and len(units) else " a\n"
-    group: list[str] = []
-    for token in tokenizer.special_tokens:
-        group.append(token)
-        if sum(map(len, group)) > _SAMPLE_PIECE:
-            yield from ("".join(group), between.join(group))
-            group.clear()
-    yield from ("".join(group), between.join(group))
-
-
-def _pieces_of(sample: str) -> list[str]:
-    return [sample[start : start + _SAMPLE_PIECE] for start in range(0, len(sample), _SAMPLE_PIECE)]
-
-
-def _first_difference(tokenizer: Tokenizer, ours: list[int], theirs: list[int]) -> str:
-    pairs = zip(ours, theirs, strict=False)
-    at = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(ours), len(theirs)))
-    text = tokenizer.decode(ours[max(0, at - 3) : at + 3])
-    return (
-        f"read back by the tokenizers library, it differs at token {at + 1:,}, near {shown(text)}: "
-        f"{theirs[at : at + 4]} instead of {ours[at : at + 4]}."
-    )

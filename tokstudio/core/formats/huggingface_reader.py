@@ -186,7 +186,7 @@ def _tokenizer_work(name: str, found: _Found) -> Work[Tokenizer]:
         raise FormatError(f"{name}: the vocabulary has the token {shown(left_over[0])}, which {why}: not modelled yet.")
     unknown = _unknown(name, found) if base == "characters" else None
     if pattern not in NAMES:
-        from tokstudio.core.formats.tokenizers_library import check_split_work
+        from tokstudio.core.formats.owners import check_split_work
 
         yield from check_split_work(name, pattern, pattern)
     tokenizer = merges.tokenizer(name, specials, pattern, unknown)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokstudio.core.errors import FormatError
 from tokstudio.core.formats.base import Format
 
 if TYPE_CHECKING:
@@ -46,14 +45,20 @@ class MergesCsv(Format):
     files = ("merges.csv",)
     writable = True
 
+    def problem(self, tokenizer: Tokenizer) -> str | None:
+        """The counts are a run's."""
+        if tokenizer.run is None:
+            return "This tokenizer was not trained here, so there are no counts to write."
+        return None
+
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
         """Text and hex of each token, and the texts of its parts."""
-        _run(tokenizer)
         return 5 * token_bytes + 80 * len(tokenizer)
 
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """The table."""
-        return {self.files[0]: _merge_rows(tokenizer, _run(tokenizer))}
+        assert tokenizer.run is not None
+        return {self.files[0]: _merge_rows(tokenizer, tokenizer.run)}
 
 
 class VocabularyCsv(Format):
@@ -72,12 +77,6 @@ class VocabularyCsv(Format):
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """The table."""
         return {self.files[0]: _vocabulary_rows(tokenizer)}
-
-
-def _run(tokenizer: Tokenizer) -> Run:
-    if tokenizer.run is None:
-        raise FormatError("this tokenizer was not trained here, so there are no counts to write.")
-    return tokenizer.run
 
 
 def _merge_rows(tokenizer: Tokenizer, run: Run) -> Iterator[bytes]:

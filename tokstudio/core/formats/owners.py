@@ -1,0 +1,248 @@
+"""Asks the libraries that own the formats: what they make of a file, how they split, what ids mean to them.
+
+What they do is in `owner_process`, which runs here for small questions and in a process of its own for others.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.errors import ConfigError, FormatError
+from tokstudio.core.formats.owner_process import DONE, LENGTH, REFUSED, TITLES, Answers, read_exactly
+from tokstudio.core.progress import Progress, Work
+from tokstudio.core.torture import torture_text
+
+# Reading takes some 15 ms a megabyte.
+_SMALL = 1_000_000
+
+
+@dataclass(frozen=True)
+class OwnedFile:
+    """A file for its library to read.
+
+    Attributes:
+        library: Which.
+        path: Where the file is.
+        name: What a message calls it.
+        settings: What the library needs to be told besides: for tiktoken `pattern` and `special_tokens`, for tokenizers
+            `post_process` where that is wanted.
+    """
+
+    library: Literal["tokenizers", "tiktoken", "sentencepiece"]
+    path: Path
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def title(self) -> str:
+        """What a message calls the library."""
+        return TITLES[self.library]
+
+    def request(self, do: str, **more: object) -> dict[str, Any]:
+        """A question about the file."""
+        try:
+            status = self.path.stat()
+        except OSError as error:
+            raise FormatError(f"{self.name}: it cannot be read: {error.strerror or error}.") from error
+        known = {"library": self.library, "path": str(self.path), "name": self.name, "settings": dict(self.settings)}
+        return {"do": do, **known, "stamp": [status.st_size, status.st_mtime_ns], **more}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A text for a library to encode, and what it must decode to; None where that is not looked at."""
+
+    text: str
+    decoded: str | None
+
+
+def library_ids(file: OwnedFile, trials: Sequence[Trial], elsewhere: bool = False) -> Work[list[NDArray[np.uint32]]]:
+    """The ids that the library gives each text with this file, after making sure that it decodes them as it must.
+
+    Special tokens in the texts are recognised.
+
+    Args:
+        file: The file.
+        trials: The texts.
+        elsewhere: Let another process do it even if the file is small.
+
+    Raises:
+        FormatError: The library does not read the file, or decodes differently.
+    """
+    texts, decoded = [trial.text for trial in trials], [trial.decoded for trial in trials]
+    request = file.request("encode", texts=texts, decoded=decoded, specials=True)
+    return [np.frombuffer(part, np.uint32) for part in (yield from _answer(request, elsewhere or not _is_small(file)))]
+
+
+def check_split_work(name: str, pattern: str, regex: str, texts: Sequence[str] = ()) -> Work[None]:
+    """Makes sure that the tokenizers library splits a hard text, and some others, by `regex` as we do by `pattern`.
+
+    Raises:
+        FormatError: It does not; `name` is the file's in the message.
+    """
+    from tokstudio.core.patterns import splitter
+
+    texts = (torture_text(), *texts)
+    theirs = yield from _answer({"do": "split", "name": name, "texts": texts, "regex": regex}, True)
+    for text, ends in zip(texts, theirs, strict=True):
+        try:
+            pieces = splitter(pattern).split(text)
+        except ConfigError as error:
+            raise FormatError(f"{name}: its pattern cannot be used: {error}") from error
+        our_ends = np.cumsum([len(piece.decode()) for piece in pieces])
+        their_ends = np.frombuffer(ends, np.uint32)
+        if not np.array_equal(our_ends, their_ends):
+            raise FormatError(
+                f"{name}: {TITLES['tokenizers']} splits text otherwise by its pattern than TokStudio does. "
+                + _first_split(text, our_ends.tolist(), their_ends.tolist())
+            )
+        yield Progress("proving")
+
+
+def _first_split(text: str, ours: list[int], theirs: list[int]) -> str:
+    """Where two ways of splitting part, with the two pieces."""
+    at = next((i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), min(len(ours), len(theirs)))
+    start = ours[at - 1] if at else 0
+    pieces = [json.dumps(text[start : ends[at]][:40], ensure_ascii=False) if at < len(ends) else "nothing"
+              for ends in (ours, theirs)]  # fmt: skip
+    return f"Where TokStudio takes {pieces[0]}, it takes {pieces[1]}."
+
+
+class OwnerProcess:
+    """A process that answers questions about files, started when it is first asked; for any number of threads.
+
+    A question that is given up ends the process; the next one starts another.
+    """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._turn = threading.Lock()
+
+    def ask(self, request: Mapping[str, Any]) -> Work[list[bytes] | None]:
+        """The answers to a request; None where no process can be had, or it died.
+
+        Raises:
+            FormatError: The library refuses.
+        """
+        while not self._turn.acquire(timeout=0.01):
+            yield Progress("encoding")
+        try:
+            answer = yield from self._answer(json.dumps(request).encode())
+        except BaseException:
+            self._end()
+            raise
+        finally:
+            self._turn.release()
+        if answer is None:
+            self._end()
+            return None
+        status, content = answer
+        if status == REFUSED:
+            raise FormatError(content.decode())
+        return _parts(content)
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._end()
+
+    def __del__(self) -> None:
+        self._end()
+
+    def _answer(self, request: bytes) -> Work[tuple[bytes, bytes] | None]:
+        if self._process is None or self._process.poll() is not None:
+            self._end()
+            self._process = _started()
+        if self._process is None:
+            return None
+        answers: list[tuple[bytes, bytes] | None] = []
+        waiting = threading.Thread(target=_exchange, args=(self._process, request, answers), daemon=True)
+        waiting.start()
+        while waiting.is_alive():
+            yield Progress("proving")
+            waiting.join(0.01)
+        return answers[0] if answers else None
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    with suppress(OSError):
+                        stream.close()
+            process.wait()
+
+
+def _started() -> subprocess.Popen[bytes] | None:
+    if getattr(sys, "frozen", False):
+        return None
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "tokstudio.core.formats.owner_process"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+    except OSError:
+        return None
+
+
+def _exchange(process: subprocess.Popen[bytes], request: bytes, answers: list[tuple[bytes, bytes] | None]) -> None:
+    """Puts one question and appends the status and content of the answer; nothing where the process dies."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with suppress(OSError, ValueError):
+        process.stdin.write(LENGTH.pack(len(request)) + request)
+        process.stdin.flush()
+        head = read_exactly(process.stdout, 1 + LENGTH.size)  # pyright: ignore[reportArgumentType]
+        if head is None or head[:1] not in (DONE, REFUSED):
+            return
+        content = read_exactly(process.stdout, *LENGTH.unpack(head[1:]))  # pyright: ignore[reportArgumentType]
+        if content is not None:
+            answers.append((head[:1], content))
+
+
+def _answer(request: Mapping[str, Any], elsewhere: bool) -> Work[list[bytes]]:
+    """What the library has to say to one request."""
+    if elsewhere:
+        process = OwnerProcess()
+        try:
+            answer = yield from process.ask(request)
+        finally:
+            process.close()
+        if answer is not None:
+            return answer
+    parts: list[bytes] = []
+    for part in Answers().answers(request):
+        parts.append(part)
+        yield Progress("proving", len(parts), len(request["texts"]))
+    return parts
+
+
+def _parts(content: bytes) -> list[bytes]:
+    """Takes apart what was joined with the length of each."""
+    parts: list[bytes] = []
+    start = 0
+    while start < len(content):
+        (size,) = LENGTH.unpack_from(content, start)
+        start += LENGTH.size
+        parts.append(content[start : start + size])
+        start += size
+    return parts
+
+
+def _is_small(file: OwnedFile) -> bool:
+    return file.path.stat().st_size <= _SMALL
