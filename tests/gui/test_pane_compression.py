@@ -136,13 +136,43 @@ def test_earlier_runs_stay_and_the_legend_changes_to_them(qtbot, pane, trained, 
     assert list(pane.plot._curves) == [first.key]
 
 
-def test_a_click_on_an_earlier_curve_makes_it_the_active_run(qtbot, pane, trained, make_run):
+def at_curve(pane, run, merges):
+    return pane.plot.to_scene(merges, run.bytes_per_token(merges)).toPoint()
+
+
+def test_a_double_click_on_an_earlier_curve_makes_it_the_active_run_and_a_click_does_not(
+    qtbot, pane, trained, make_run
+):
     first = trained.active
     second = make_run(vocabulary_size=300)
-    assert trained.active is second
-    place = pane.plot.to_scene(300, first.bytes_per_token(300)).toPoint()
+    place = at_curve(pane, first, 300)
     qtbot.mouseClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert trained.active is second
+    qtbot.mouseDClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert trained.active is first
+
+
+def test_while_a_training_is_paused_its_run_stays_active_and_it_is_said_why(qtbot, pane, trained, make_run):
+    first = trained.active
+    trained.step()
+    qtbot.waitUntil(lambda: trained.state == "paused" and len(trained.active) == 1, timeout=PATIENCE)
+    second, said = trained.active, []
+    trained.refused.connect(said.append)
+    place = at_curve(pane, first, 300)
+    qtbot.mouseClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    qtbot.mouseDClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    button = next(one for one in pane.legend.findChildren(QToolButton) if one.text() == first.name)
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert trained.active is second
+    assert said == ["Run 2 stays active until its training ends. Stop ends it."] * 2
+
+
+def test_a_new_active_run_is_shown_whole(pane, trained, make_run):
+    pane.plot._show(300, 320)
+    make_run(vocabulary_size=280)
+    low, high = pane.plot._view.viewRange()[0]
+    assert low <= 0
+    assert high >= 344
 
 
 def test_a_legend_without_room_puts_names_into_a_menu(qtbot, pane):

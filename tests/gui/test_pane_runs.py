@@ -114,13 +114,16 @@ def test_the_menu_of_a_row_acts_on_that_row(qtbot, three, session):
     menu.close()
 
 
-def test_a_training_grows_on_screen_while_another_run_is_looked_at(qtbot, session, pane, make_run):
+def test_a_training_grows_on_screen_and_stays_active_while_another_row_is_chosen(qtbot, session, pane, make_run):
     make_run(vocabulary_size=270)
     session.set_settings(Settings(vocabulary_size=300))
     session.step()
     qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
     qtbot.waitUntil(lambda: text(pane, 1, ENDED) == "paused")
-    session.activate(session.runs[0])
+    with qtbot.waitSignal(session.refused):
+        click(qtbot, pane, 0, NAME)
+    assert session.active is session.runs[1]
+    assert table(pane).currentIndex().row() == 0
     with qtbot.waitSignal(table(pane).model().dataChanged, timeout=2000):
         session.step()
     qtbot.waitUntil(lambda: text(pane, 1, MERGES) == "2", timeout=5000)

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.gui.theme import DARK, LIGHT
 from tokstudio.gui.widgets.plot import CurvePlot
+from tokstudio.gui.widgets.plot_labels import PlotLabels
 from tokstudio.gui.widgets.plot_scale import decimate, tick_texts, tick_values, to_axis, value_text
 
 MERGES = 744
@@ -150,13 +151,16 @@ def test_without_a_run_nothing_can_be_moved(qtbot, plot):
 # Curves
 
 
-def test_a_click_on_another_curve_tells_which(qtbot, plot):
+def test_a_double_click_on_another_curve_asks_for_it_and_leaves_the_playhead(qtbot, plot):
     plot.set_curve(("run", 2), *curve(500, 0.8), "Run 2", "other")
-    chosen, clicked = heard(plot.curveClicked), heard(plot.playheadClicked)
+    chosen, clicked = heard(plot.curveDoubleClicked), heard(plot.playheadClicked)
     at = place(plot, 250, 1 + 0.8 * np.sqrt(0.5))
     qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert chosen == [], "one click moves the playhead, whatever else is drawn there"
+    assert clicked == [pytest.approx(250, abs=2)]
+    qtbot.mouseDClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=at)
     assert chosen == [("run", 2)]
-    assert clicked == []
+    assert clicked[1:] == [312]
 
 
 def test_a_removed_curve_is_gone_and_a_missing_one_is_no_error(qtbot, plot):
@@ -257,6 +261,45 @@ def test_pointing_reads_values_and_leaving_hides_them(qtbot, plot):
     assert plot.grab().toImage() == plain
 
 
+@pytest.fixture
+def written(monkeypatch):
+    """The labels of the last picture: text and box."""
+    labels = []
+    draw = PlotLabels.write
+
+    def write(self, place, text, *, framed):
+        before = list(self._written)
+        if not before:
+            labels.clear()
+        draw(self, place, text, framed=framed)
+        if self._written != before:
+            labels.append((text, self._written[-1]))
+
+    monkeypatch.setattr(PlotLabels, "write", write)
+    return labels
+
+
+def test_pointing_at_the_playhead_repeats_nothing(qtbot, plot, written):
+    plot._point_at((plot.to_scene(312, 1.5),))
+    plot.grab()
+    assert [text for text, _ in written] == ["merge 312   2.05 bytes per token"]
+
+
+@pytest.mark.parametrize("merge", [0, 290, 330, 400, MERGES])
+@pytest.mark.parametrize("width", [170, 300, 660])
+def test_labels_stand_inside_the_plot_and_never_over_each_other(qtbot, plot, written, merge, width):
+    plot.resize(width, 200)
+    plot.set_curve("other", *curve(MERGES, 1.4), "A run with a name as long as nobody would ever read it", "other")
+    plot.grab()
+    for height in (1.1, 2.0, 2.4):
+        plot._point_at((plot.to_scene(merge, height),))
+        plot.grab()
+        boxes = [box for _, box in written]
+        assert boxes
+        assert all(plot._area().adjusted(-1, -1, 1, 1).contains(box) for box in boxes)
+        assert len(boxes) == 1 or not boxes[0].intersects(boxes[1])
+
+
 # Themes and pictures
 
 
@@ -313,7 +356,7 @@ def test_a_fault_while_drawing_reaches_the_hook_and_not_qt(qtbot, plot, monkeypa
     def broken(*_):
         raise ValueError("no such colour")
 
-    monkeypatch.setattr(plot, "_draw_playhead", broken)
+    monkeypatch.setattr(plot, "_draw_playhead_line", broken)
     with qtbot.captureExceptions() as faults:
         plot.grab()
     assert faults

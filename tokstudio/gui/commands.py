@@ -336,4 +336,6 @@ class Commands(ExportCommands):
     def _loaded(self, loaded: Loaded) -> None:
         name = loaded.files[0].parent.name + "/" + loaded.files[0].name
         self._session.add_tokenizer(loaded.tokenizer, name)
-        self.done.emit(f"Opened {' and '.join(path.name for path in loaded.files)}: {len(loaded.tokenizer):,} tokens.")
+        files = " and ".join(path.name for path in loaded.files)
+        place = "" if self._session.training is None else " It is listed in Runs."
+        self.done.emit(f"Opened {files}: {len(loaded.tokenizer):,} tokens.{place}")

@@ -255,6 +255,7 @@ class MainWindow(QMainWindow):
             signal.connect(self._refresh)
         session.failed.connect(self._show_problem)
         session.settings_changed.connect(self._keep_settings)
+        session.refused.connect(self.status.say)
         self.commands.done.connect(self.status.say)
         # What went well takes the place of what went wrong before it.
         self.commands.done.connect(self.messages.hide)

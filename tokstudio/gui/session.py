@@ -36,6 +36,7 @@ class Session(CorpusKeeper):
         playhead_changed: `playhead`, or the tokenizer there.
         token_changed: `token`, the one that is looked at.
         text_changed: `text`.
+        refused: What was asked for cannot be done now: why, in a sentence for the status line.
     """
 
     settings_changed = Signal()
@@ -46,6 +47,7 @@ class Session(CorpusKeeper):
     playhead_changed = Signal()
     token_changed = Signal()
     text_changed = Signal()
+    refused = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -174,8 +176,11 @@ class Session(CorpusKeeper):
     # ---- runs
 
     def activate(self, run: StudioRun | None) -> None:
-        """Makes a run the one that all panes show; the playhead goes to its end."""
+        """Makes a run the one that all panes show, the playhead at its end; one that trains stays active."""
         if run is self.active:
+            return
+        if self.training is not None and run is not self.training.run:
+            self.refused.emit(f"{self.training.run.name} stays active until its training ends. Stop ends it.")
             return
         self.active = run
         self._following = True
@@ -202,11 +207,14 @@ class Session(CorpusKeeper):
         self.runs_changed.emit()
 
     def add_tokenizer(self, tokenizer: Tokenizer, name: str) -> None:
-        """Shows a tokenizer that was opened from a file, beside the runs."""
+        """Lists a tokenizer that was opened from a file beside the runs, and shows it unless a training goes on."""
         self._made_runs += 1
         run = StudioRun.opened(self._made_runs, name, tokenizer)
         self.runs.append(run)
-        self.activate(run)
+        if self.training is None:
+            self.activate(run)
+        else:
+            self.runs_changed.emit()
 
     def run_exported(self, run: StudioRun) -> None:
         """Notes that a run was written to a file, so that closing need not ask about it."""

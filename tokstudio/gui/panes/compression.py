@@ -49,7 +49,7 @@ VIEWS = (RATIO, TOKENS, COUNT)
 
 
 class CompressionPane(Pane):
-    """The plot with its playhead; earlier runs stay as thin curves, and a click makes one the active run.
+    """The plot with its playhead; earlier runs stay as thin curves, and a double click makes one the active run.
 
     Args:
         session: The studio's state.
@@ -64,6 +64,7 @@ class CompressionPane(Pane):
         self._seen = False
         self._view = RATIO
         self._drawn: dict[int, tuple[object, ...]] = {}
+        self._shown_active: StudioRun | None = None
         self.plot = CurvePlot(theme)
         self.bar = PlayheadBar(theme)
         self.legend = Legend(theme)
@@ -76,7 +77,7 @@ class CompressionPane(Pane):
 
         self.plot.playheadDragged.connect(session.set_playhead)
         self.plot.playheadClicked.connect(session.set_playhead)
-        self.plot.curveClicked.connect(self._activate)
+        self.plot.curveDoubleClicked.connect(self._activate)
         self.bar.moved.connect(session.set_playhead)
         self.legend.chosen.connect(self._activate)
         self.visibilityChanged.connect(self._set_seen)
@@ -198,6 +199,10 @@ class CompressionPane(Pane):
 
     def _draw(self) -> None:
         """Draws the curves that are not as they were drawn last."""
+        if self._session.active is not self._shown_active:
+            # What was looked at closely may not even be there in another run.
+            self._shown_active = self._session.active
+            self.plot.reset_zoom()
         runs = [run for run in self._session.runs if run.has_counts and len(run)]
         for key in set(self._drawn) - {run.key for run in runs}:
             self.plot.remove_curve(key)

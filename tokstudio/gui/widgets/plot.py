@@ -6,16 +6,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pyqtgraph as pg
 import shiboken6
-from PySide6.QtCore import QBuffer, QEvent, QIODevice, QPointF, QRect, QRectF, QSizeF, Qt, Signal
+from PySide6.QtCore import QBuffer, QEvent, QIODevice, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
     QFocusEvent,
-    QFontMetricsF,
     QImage,
     QKeyEvent,
     QMouseEvent,
@@ -27,6 +26,7 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.gui.widgets.plot_canvas import Curve, PlotCanvas
+from tokstudio.gui.widgets.plot_labels import PlotLabels
 from tokstudio.gui.widgets.plot_scale import value_text
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ _REACH = 6.0
 @dataclass
 class _Press:
     place: QPointF
-    action: Literal["playhead", "curve", "plot"]
-    curve: Hashable = None
+    on_playhead: bool
     moved: bool = False
 
 
@@ -48,12 +47,13 @@ class CurvePlot(PlotCanvas):
     """Curves over merges, a playhead, and a cross-hair that reads values.
 
     The wheel zooms along x; a double click or `A` shows everything again; y always fits what is visible. Left and
-    Right, Page Up and Page Down, Home and End move the playhead while the plot has the focus.
+    Right, Page Up and Page Down, Home and End move the playhead while the plot has the focus. A click moves it too; a
+    double click on the curve of another run asks for that run.
     """
 
     playheadDragged = Signal(int)
     playheadClicked = Signal(int)
-    curveClicked = Signal(object)
+    curveDoubleClicked = Signal(object)
     _pointed = Signal(QPointF)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -63,7 +63,6 @@ class CurvePlot(PlotCanvas):
         self._pointer: QPointF | None = None
         self._press: _Press | None = None
         self._before_click: float | None = None
-        self._written: list[QRectF] = []
         # A mouse reports up to a thousand places a second; sixty are as many as anyone sees.
         self._pointing = pg.SignalProxy(self._pointed, rateLimit=60, slot=self._point_at, threadSafe=False)
         self._pointing.setParent(self)
@@ -92,38 +91,48 @@ class CurvePlot(PlotCanvas):
             painter.save()
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setFont(self._theme.tabular_font())
-            self._written.clear()
-            self._draw_playhead(painter)
-            self._draw_cross_hair(painter)
+            labels = PlotLabels(painter, self._area(), self._theme.palette, self._covers_curve)
+            self._draw_playhead_line(painter)
+            self._draw_cross_hair(painter, labels)
+            place = self._playhead_place()
+            if place is not None:
+                labels.write(place, self._playhead_text, framed=False)
         except Exception as error:  # an exception that leaves an override ends Qt's event loop
             sys.excepthook(type(error), error, error.__traceback__)
         finally:
             painter.restore()
 
-    def _draw_playhead(self, painter: QPainter) -> None:
+    def _playhead_place(self) -> QPointF | None:
+        """Where the playhead meets the active curve; None while it is out of sight."""
         area, x, curve = self._area(), self._playhead, self._active()
         if x is None or not self._curves:
-            return
-        place = QPointF(self.to_scene(x, 1.0).x(), area.top() + 12)
-        if not area.left() - 1 <= place.x() <= area.right() + 1:
-            return
-        palette = self._theme.palette
-        painter.setPen(QPen(QColor(palette.text), 1))
-        line = round(place.x()) + 0.5
-        painter.drawLine(QPointF(line, area.top()), QPointF(line, area.bottom()))
-        if curve is not None:
-            place = QPointF(line, self.to_scene(*curve.nearest(x)).y())
-            painter.setPen(QPen(QColor(palette.accent), 2))
-            painter.setBrush(QColor(palette.surface))
-            painter.drawEllipse(place, 4.5, 4.5)
-            if self.hasFocus():
-                painter.setBrush(Qt.BrushStyle.NoBrush)
-                painter.setPen(QPen(QColor(palette.accent), 1))
-                painter.drawEllipse(place, 8.5, 8.5)
-        self._draw_label(painter, place, self._playhead_text, framed=False)
+            return None
+        line = round(self.to_scene(x, 1.0).x()) + 0.5
+        if not area.left() - 1 <= line <= area.right() + 1:
+            return None
+        return QPointF(line, area.top() + 12 if curve is None else self.to_scene(*curve.nearest(x)).y())
 
-    def _draw_cross_hair(self, painter: QPainter) -> None:
+    def _draw_playhead_line(self, painter: QPainter) -> None:
+        area, place, palette = self._area(), self._playhead_place(), self._theme.palette
+        if place is None:
+            return
+        painter.setPen(QPen(QColor(palette.text), 1))
+        painter.drawLine(QPointF(place.x(), area.top()), QPointF(place.x(), area.bottom()))
+        if self._active() is None:
+            return
+        painter.setPen(QPen(QColor(palette.accent), 2))
+        painter.setBrush(QColor(palette.surface))
+        painter.drawEllipse(place, 4.5, 4.5)
+        if self.hasFocus():
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(QColor(palette.accent), 1))
+            painter.drawEllipse(place, 8.5, 8.5)
+
+    def _draw_cross_hair(self, painter: QPainter, labels: PlotLabels) -> None:
         if self._pointer is None or self._press is not None or not self._area().contains(self._pointer):
+            return
+        if self._near_playhead(self._pointer) and self._curve_at(self._pointer) is None:
+            # What is to be read there stands beside the playhead.
             return
         key = self._curve_at(self._pointer)
         curve = self._active() if key is None else self._curves[key]
@@ -138,7 +147,7 @@ class CurvePlot(PlotCanvas):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(palette.accent if curve.role == "active" else palette.muted))
         painter.drawEllipse(place, 3, 3)
-        self._draw_label(painter, place, self._cross_hair_text(curve, x, y), framed=True)
+        labels.write(place, self._cross_hair_text(curve, x, y), framed=True)
 
     def _cross_hair_text(self, curve: Curve, x: float, y: float) -> str:
         x_text, y_text = (
@@ -147,43 +156,13 @@ class CurvePlot(PlotCanvas):
         )
         return f"{x_text} · {y_text}" if curve.role == "active" else f"{curve.name}: {x_text} · {y_text}"
 
-    def _draw_label(self, painter: QPainter, place: QPointF, text: str, framed: bool) -> None:
-        """Write beside a place, where the text hides neither the curve nor an earlier text."""
-        if not text:
-            return
-        palette = self._theme.palette
-        metrics = QFontMetricsF(painter.font())
-        box = self._label_box(place, QSizeF(metrics.horizontalAdvance(text) + 12, metrics.height() + 4), framed)
-        self._written.append(box)
-        ground = QColor(palette.surface)
-        ground.setAlphaF(0.94 if framed else 0.6)
-        painter.setPen(QPen(QColor(palette.border), 1) if framed else Qt.PenStyle.NoPen)
-        painter.setBrush(ground)
-        painter.drawRoundedRect(box, 4, 4)
-        painter.setPen(QColor(palette.text))
-        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
-
-    def _label_box(self, place: QPointF, size: QSizeF, above: bool) -> QRectF:
-        area = self._area().adjusted(0, 2, 0, -2)
-        lefts = place.x() + 6, place.x() - 6 - size.width()
-        height = size.height()
-        near, far = (place.y() + 8, place.y() - 8 - height), (place.y() + 36, place.y() - 36 - height)
-        tops = (*near[::-1], *far[::-1]) if above else (*near, *far)
-        choices = [QRectF(QPointF(left, top), size) for left in lefts for top in tops]
-        best = min(choices, key=lambda box: (not area.contains(box)) * 4 + self._hides(box))
-        best.moveLeft(max(min(best.left(), area.right() - size.width()), area.left()))
-        best.moveTop(max(min(best.top(), area.bottom() - height), area.top()))
-        return best
-
-    def _hides(self, box: QRectF) -> int:
-        """How much a box would hide: a text already written counts more than the curve."""
-        hidden = 2 * any(box.intersects(other) for other in self._written)
+    def _covers_curve(self, box: QRectF) -> bool:
         curve = self._active()
         if curve is None:
-            return hidden
+            return False
         xs = (self._to_data(x) for x in (box.left(), box.center().x(), box.right()))
         heights = [self.to_scene(*curve.nearest(x)).y() for x in xs]
-        return hidden + (min(heights) - 2 < box.bottom() and max(heights) + 2 > box.top())
+        return min(heights) - 2 < box.bottom() and max(heights) + 2 > box.top()
 
     # Places
 
@@ -272,9 +251,7 @@ class CurvePlot(PlotCanvas):
         if ev.button() != Qt.MouseButton.LeftButton or not self._area().adjusted(-_REACH, 0, _REACH, 0).contains(place):
             ev.ignore()
             return
-        key = self._curve_at(place)
-        near = self._near_playhead(place)
-        self._press = _Press(place, "playhead" if near else "curve" if key is not None else "plot", key)
+        self._press = _Press(place, self._near_playhead(place))
         self.viewport().update()
 
     def mouseMoveEvent(self, ev: QMouseEvent) -> None:
@@ -284,11 +261,11 @@ class CurvePlot(PlotCanvas):
             self._pointed.emit(place)
             return
         if not press.moved:
-            reach = 1 if press.action == "playhead" else QApplication.startDragDistance()
+            reach = 1 if press.on_playhead else QApplication.startDragDistance()
             press.moved = (place - press.place).manhattanLength() >= reach
         if not press.moved:
             return
-        if self._zoom is not None and press.action != "playhead":
+        if self._zoom is not None and not press.on_playhead:
             shift = self._view.mapSceneToView(press.place).x() - self._view.mapSceneToView(place).x()
             press.place = place
             self._show(self._zoom[0] + shift, self._zoom[1] + shift)
@@ -303,21 +280,26 @@ class CurvePlot(PlotCanvas):
         """End a drag, or act on a click."""
         press, self._press = self._press, None
         self.viewport().update()
-        if press is None or press.moved or press.action == "playhead":
+        if press is None or press.moved:
             return
-        if press.action == "curve":
-            self.curveClicked.emit(press.curve)
-        else:
-            self._before_click = self._playhead
+        self._before_click = self._playhead
+        if not press.on_playhead:
             self._move_to(self._to_data(ev.position().x()))
 
     def mouseDoubleClickEvent(self, ev: QMouseEvent) -> None:
-        """Show everything again, with the playhead where it was before the first of the two clicks."""
+        """Ask for the run whose curve is there, else show everything again; the playhead is where it was before."""
         self._press = None
-        if self._zoom is not None:
+        if ev.button() != Qt.MouseButton.LeftButton:
+            return
+        key = self._curve_at(ev.position())
+        if key is None and self._zoom is None:
+            return
+        if self._before_click is not None:
+            self._move_to(self._before_click)
+        if key is None:
             self.reset_zoom()
-            if self._before_click is not None:
-                self._move_to(self._before_click)
+        else:
+            self.curveDoubleClicked.emit(key)
 
     def wheelEvent(self, ev: QWheelEvent) -> None:
         """Zoom along x around the pointer."""

@@ -99,7 +99,7 @@ class PlotCanvas(pg.GraphicsView):
         """Draw a curve, or draw it anew; cheap enough for a growing array twenty times a second.
 
         Args:
-            key: what `curveClicked` and `remove_curve` call it.
+            key: what `curveDoubleClicked` and `remove_curve` call it.
             x: float64, ascending. Kept as it is, not copied.
             y: float64, as long as `x`.
             name: its name in the legend of an exported picture and beside the cross-hair.

@@ -1,0 +1,71 @@
+"""Texts written into a plot: inside it, beside their places, never over one another. What they say is the plot's."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+
+if TYPE_CHECKING:
+    from tokstudio.gui.theme import Palette
+
+_PADDING = 6.0
+_NEAR, _FAR = 8.0, 36.0
+
+
+class PlotLabels:
+    """Writes the labels of one picture, those that matter most first.
+
+    Args:
+        painter: What to write with, its font set.
+        area: Where labels may stand.
+        palette: Their colours.
+        covers_curve: Whether a label there would hide the curve.
+    """
+
+    def __init__(
+        self, painter: QPainter, area: QRectF, palette: Palette, covers_curve: Callable[[QRectF], bool]
+    ) -> None:
+        self._painter = painter
+        self._area = area.adjusted(0, 2, 0, -2)
+        self._palette = palette
+        self._covers_curve = covers_curve
+        self._written: list[QRectF] = []
+
+    def write(self, place: QPointF, text: str, *, framed: bool) -> None:
+        """Writes beside a place, a framed text rather above it; where an earlier text leaves no room, not at all."""
+        metrics = QFontMetricsF(self._painter.font())
+        text = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, self._area.width() - 2 * _PADDING)
+        if not text:
+            return
+        box = self._box(place, QSizeF(metrics.horizontalAdvance(text) + 2 * _PADDING, metrics.height() + 4), framed)
+        if self._overlaps(box):
+            return
+        self._written.append(box)
+        ground = QColor(self._palette.surface)
+        ground.setAlphaF(0.94 if framed else 0.85)
+        self._painter.setPen(QPen(QColor(self._palette.border), 1) if framed else Qt.PenStyle.NoPen)
+        self._painter.setBrush(ground)
+        self._painter.drawRoundedRect(box, 4, 4)
+        self._painter.setPen(QColor(self._palette.text))
+        self._painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+
+    def _box(self, place: QPointF, size: QSizeF, above: bool) -> QRectF:
+        height = size.height()
+        lefts = place.x() + _PADDING, place.x() - _PADDING - size.width()
+        near, far = ((place.y() + distance, place.y() - distance - height) for distance in (_NEAR, _FAR))
+        tops = (*near[::-1], *far[::-1]) if above else (*near, *far)
+        choices = [self._inside(QRectF(QPointF(left, top), size)) for left in lefts for top in tops]
+        return min(choices, key=lambda box: 4 * self._overlaps(box) + 2 * box.contains(place) + self._covers_curve(box))
+
+    def _inside(self, box: QRectF) -> QRectF:
+        area = self._area
+        box.moveLeft(max(min(box.left(), area.right() - box.width()), area.left()))
+        box.moveTop(max(min(box.top(), area.bottom() - box.height()), area.top()))
+        return box
+
+    def _overlaps(self, box: QRectF) -> bool:
+        return any(box.intersects(other) for other in self._written)
