@@ -163,6 +163,18 @@ def test_a_double_click_on_another_curve_asks_for_it_and_leaves_the_playhead(qtb
     assert clicked[1:] == [312]
 
 
+def test_twelve_curves_are_told_apart(theme, plot):
+    for number in range(12):
+        plot.set_curve(number, *curve(500, 0.8), f"Run {number}", "other", number)
+    pens = [plot._curves[number].item.opts["pen"] for number in range(12)]
+    assert len({(pen.color().name(), tuple(pen.dashPattern())) for pen in pens}) == 12
+    before = pens[3].color()
+    plot.set_curve(3, *curve(500, 0.8), "Run 3", "active", 3)
+    assert plot._curves[3].item.opts["pen"].color() == QColor(theme.palette.accent)
+    plot.set_curve(3, *curve(500, 0.8), "Run 3", "other", 3)
+    assert plot._curves[3].item.opts["pen"].color() == before
+
+
 def test_a_removed_curve_is_gone_and_a_missing_one_is_no_error(qtbot, plot):
     plot.set_curve("other", *curve(5_000, 9.0), "Run 2", "other")
     assert axis_range(plot)[0][1] > 5_000
@@ -331,6 +343,25 @@ def test_a_picture_has_the_size_that_was_asked_and_leaves_the_plot_alone(plot, t
     assert colours_of(image, LIGHT.accent) > 200
     assert plot.grab().toImage() == before
     assert len(QApplication.topLevelWidgets()) == windows
+
+
+def test_the_names_of_a_picture_stand_beside_its_curves_and_are_counted_where_there_is_no_room(plot, monkeypatch):
+    for number in range(12):
+        plot.set_curve(number, *curve(500, 0.8), f"Run {number}", "other", number)
+    areas = []
+    monkeypatch.setattr(CurvePlot, "_draw_names", lambda copy, painter, area: areas.append((copy.width(), area)))
+    plot.to_svg(800, 400)
+    ((width, area),) = areas
+    assert width < area.left() < area.right() <= 800
+    monkeypatch.undo()
+    drawing = plot.to_svg(800, 160).decode()
+    assert "Run 1<" in drawing
+    assert "Run 11<" not in drawing
+    assert " more<" in drawing
+
+
+def test_the_lowest_line_of_a_low_plot_has_its_label(plot):
+    assert ">1.0<" in plot.to_svg(600, 200).decode()
 
 
 def test_an_svg_is_a_drawing_with_names_and_labels(plot):

@@ -55,6 +55,11 @@ class TestContrast:
         assert contrast(palette.on_accent, palette.accent) >= 4.5
         assert contrast(palette.text, palette.accent_soft) >= 7
 
+    def test_curves_can_be_seen_and_differ_from_each_other(self, palette: Palette):
+        colours = {palette.accent, *palette.curves}
+        assert len(colours) == 9
+        assert min(contrast(colour, palette.surface) for colour in colours) >= 4.5
+
     def test_the_edge_of_a_check_box_can_be_seen(self, palette: Palette):
         assert contrast(palette.control, palette.surface) >= 3
 

@@ -82,6 +82,11 @@ class StudioRun:
         return self._length
 
     @property
+    def hue(self) -> int:
+        """Which colour its curve has beside that of the active run."""
+        return self.key - 1
+
+    @property
     def has_counts(self) -> bool:
         """Whether it was trained here, so that counts, tokens and uses are known."""
         return self.config is not None

@@ -24,6 +24,8 @@ _NAMED = 5  # special tokens
 
 #: Role: whether the run of a row is the active one.
 ACTIVE = Qt.ItemDataRole.UserRole + 1
+#: Role: the number of its curve's colour; None where there is no curve.
+HUE = Qt.ItemDataRole.UserRole + 2
 
 MARK, NAME, CORPUS, SIZE, FREQUENCY, MERGES, RATIO, HELD_OUT, ENDED, SECONDS = range(10)
 
@@ -139,6 +141,8 @@ class RunsModel(QAbstractTableModel):
             return self._colour(run, number)
         if role == Qt.ItemDataRole.FontRole:
             return self._font(run, number)
+        if role == HUE:
+            return run.hue if run.has_counts else None
         if role == ACTIVE:
             return run is self._active
         if role == Qt.ItemDataRole.AccessibleTextRole and number == MARK:

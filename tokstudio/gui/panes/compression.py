@@ -213,9 +213,11 @@ class CompressionPane(Pane):
             if self._drawn.get(run.key) != state:
                 self._drawn[run.key] = state
                 x, y = _curve(run, self._view)
-                self.plot.set_curve(run.key, x, y, run.name, "active" if active else "other")
+                self.plot.set_curve(run.key, x, y, run.name, "active" if active else "other", run.hue)
         active_first = sorted(runs, key=lambda run: (run is not self._session.active, -run.key))
-        self.legend.set_entries([Entry(run.key, run.name, run is self._session.active) for run in active_first])
+        self.legend.set_entries(
+            [Entry(run.key, run.name, run.hue, run is self._session.active) for run in active_first]
+        )
 
     def _show_playhead(self) -> None:
         run, merges = self._session.active, self._session.playhead

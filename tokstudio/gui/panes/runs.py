@@ -37,6 +37,7 @@ from tokstudio.gui.models.runs import (
     ENDED,
     FREQUENCY,
     HELD_OUT,
+    HUE,
     MARK,
     MERGES,
     NAME,
@@ -48,6 +49,7 @@ from tokstudio.gui.models.runs import (
 from tokstudio.gui.session import Session
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.curve_marks import curve_pen
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 
 _LIVE = 200  # milliseconds between two looks at the run that trains
@@ -123,7 +125,7 @@ class _Table(QTableView):
 
 
 class _Mark(QStyledItemDelegate):
-    """A disc on the active run, a ring on the others."""
+    """A disc on the active run, a ring on the others, in the colours of their curves."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -134,7 +136,8 @@ class _Mark(QStyledItemDelegate):
     ) -> None:
         super().paint(painter, option, index)
         active, palette = bool(index.data(ACTIVE)), self._theme.palette
-        colour = QColor(palette.accent if active else palette.control)
+        hue = index.data(HUE)
+        colour = QColor(palette.control) if hue is None else curve_pen(palette, hue, active=active).color()
         rect: QRect = getattr(option, "rect")  # noqa: B009  missing in the stubs
         radius = self._theme.scaled(4)
         painter.save()

@@ -8,23 +8,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QAction, QColor, QFontMetrics, QPainter, QPen, QPixmap, QResizeEvent
+from PySide6.QtGui import QAction, QFontMetrics, QPainter, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
+
+from tokstudio.gui.widgets.curve_marks import curve_pen
 
 if TYPE_CHECKING:
     from tokstudio.gui.theme import Theme
 
 _LONGEST_NAME = 110
-_SWATCH = QSize(14, 14)
+_SWATCH = QSize(20, 14)
 _TRIES = 4
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One curve: what `chosen` calls it, its name, and whether it is the active one."""
+    """One curve: what `chosen` calls it, its name, its colour among the others, and whether it is the active one."""
 
     key: Hashable
     name: str
+    hue: int = 0
     active: bool = False
 
 
@@ -83,7 +86,7 @@ class Legend(QWidget):
         for place, button in enumerate(self._buttons):
             self._row.insertWidget(place + 1, button)
         for entry in shown:
-            action = self._menu.addAction(self._swatch(entry.active), entry.name.replace("&", "&&"))
+            action = self._menu.addAction(self._swatch(entry), entry.name.replace("&", "&&"))
             action.setData(entry.key)
         self.updateGeometry()
         self._fit()
@@ -93,7 +96,8 @@ class Legend(QWidget):
         metrics = QFontMetrics(self.font())
         name = metrics.elidedText(entry.name, Qt.TextElideMode.ElideRight, _LONGEST_NAME)
         button.setText(name.replace("&", "&&"))
-        button.setIcon(self._swatch(entry.active))
+        button.setIconSize(_SWATCH)
+        button.setIcon(self._swatch(entry))
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         button.setToolTip(f"{entry.name}: the active run" if entry.active else f"Show {entry.name}")
@@ -135,15 +139,16 @@ class Legend(QWidget):
             if buttons is not self._buttons:
                 return
 
-    def _swatch(self, active: bool) -> QPixmap:
-        palette, ratio = self._theme.palette, self.devicePixelRatioF()
+    def _swatch(self, entry: Entry) -> QPixmap:
+        ratio = self.devicePixelRatioF()
         picture = QPixmap(_SWATCH * ratio)
         picture.setDevicePixelRatio(ratio)
         picture.fill(Qt.GlobalColor.transparent)
         with QPainter(picture) as painter:
-            colour = QColor(palette.accent if active else palette.muted)
-            painter.setPen(QPen(colour, 2.4 if active else 1.2))
-            painter.drawLine(1, _SWATCH.height() // 2, _SWATCH.width() - 2, _SWATCH.height() // 2)
+            pen = curve_pen(self._theme.palette, entry.hue, active=entry.active)
+            pen.setWidthF(pen.widthF() * 1.3 * ratio)
+            painter.setPen(pen)
+            painter.drawLine(0, _SWATCH.height() // 2, _SWATCH.width() - 4, _SWATCH.height() // 2)
         return picture
 
     def _choose_button(self) -> None:

@@ -15,6 +15,7 @@ from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
     QFocusEvent,
+    QFontMetricsF,
     QImage,
     QKeyEvent,
     QMouseEvent,
@@ -25,6 +26,7 @@ from PySide6.QtGui import (
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QApplication, QWidget
 
+from tokstudio.gui.widgets.curve_marks import curve_pen, draw_legend, legend_width
 from tokstudio.gui.widgets.plot_canvas import Curve, PlotCanvas
 from tokstudio.gui.widgets.plot_labels import PlotLabels
 from tokstudio.gui.widgets.plot_scale import value_text
@@ -145,7 +147,7 @@ class CurvePlot(PlotCanvas):
         painter.drawLine(QPointF(place.x(), area.top()), QPointF(place.x(), area.bottom()))
         painter.drawLine(QPointF(area.left(), place.y()), QPointF(area.right(), place.y()))
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(palette.accent if curve.role == "active" else palette.muted))
+        painter.setBrush(curve_pen(palette, curve.hue, active=curve.role == "active").color())
         painter.drawEllipse(place, 3, 3)
         labels.write(place, self._cross_hair_text(curve, x, y), framed=True)
 
@@ -211,37 +213,39 @@ class CurvePlot(PlotCanvas):
         # A copy takes the picture's size, so that the plot on screen is left alone.
         copy = CurvePlot(self._theme)
         try:
-            copy.resize(width, height)
+            font, names = self._theme.tabular_font(), [curve.name for curve in self._curves.values()]
+            beside = legend_width(names, QFontMetricsF(font), width)
+            copy.resize(int(width - beside), height)
             # A widget that is never shown gets no resize event of its own.
             copy.resizeEvent(None)
             copy.set_log(*self._log)
             copy._zoom, copy._pen_width = self._zoom, scale
             for key, curve in self._curves.items():
-                copy.set_curve(key, curve.x, curve.y, curve.name, curve.role)
+                copy.set_curve(key, curve.x, curve.y, curve.name, curve.role, curve.hue)
             copy.set_labels(*self._labels)
             copy._left.setLabel(self._labels[1], color=self._theme.palette.muted)
             copy.set_playhead(self._playhead, self._playhead_text)
-            copy._add_legend()
             copy.settle()
             painter = QPainter(device)
             try:
                 painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-                painter.setFont(self._theme.tabular_font())
-                whole = QRectF(0, 0, width, height)
-                painter.fillRect(whole, QColor(self._theme.palette.surface))
-                copy.draw_scene(painter, whole)
-                copy.drawForeground(painter, whole)
+                painter.setFont(font)
+                painter.fillRect(QRectF(0, 0, width, height), QColor(self._theme.palette.surface))
+                plot = QRectF(0, 0, copy.width(), height)
+                copy.draw_scene(painter, plot)
+                copy.drawForeground(painter, plot)
+                if beside:
+                    copy._draw_names(painter, QRectF(plot.right() + 4, 12, width - plot.right() - 4, height - 24))
             finally:
                 painter.end()
         finally:
             shiboken6.delete(copy)
 
-    def _add_legend(self) -> None:
-        if len(self._curves) > 1:
-            legend = pg.LegendItem(offset=(16, 8), labelTextColor=self._theme.palette.text)
-            legend.setParentItem(self._view)
-            for curve in self._curves.values():
-                legend.addItem(curve.item, curve.name)
+    def _draw_names(self, painter: QPainter, area: QRectF) -> None:
+        palette = self._theme.palette
+        curves = sorted(self._curves.values(), key=lambda curve: curve.role != "active")
+        rows = [(curve_pen(palette, curve.hue, active=curve.role == "active"), curve.name) for curve in curves]
+        draw_legend(painter, area, palette, rows)
 
     # What a person does
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QWidget
 
+from tokstudio.gui.widgets.curve_marks import curve_pen
 from tokstudio.gui.widgets.plot_scale import FloatArray, decimate, tick_texts, tick_values, to_axis
 
 if TYPE_CHECKING:
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 
 Role = Literal["active", "other"]
 
-# A column is about a pixel wide: twice as many points are the most that a curve can show.
-_COLUMNS = 1_000
+# A column is about a pixel wide: twice as many points are the most that a curve can show. Broad lines are drawn slowly,
+# so curves to compare with have fewer.
+_COLUMNS: dict[Role, int] = {"active": 1_000, "other": 400}
+_OVERHANG = 10.0  # how far a label may stand out at the ends of an axis
 
 
 class _Axis(pg.AxisItem):
@@ -33,6 +36,11 @@ class _Axis(pg.AxisItem):
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         return tick_texts([10.0**value for value in values] if self.logMode else values)
+
+    def boundingRect(self) -> QRectF:
+        # With a grid the axis ends where the plot does, and the label of a tick at its very end would be left out.
+        rect = super().boundingRect()
+        return rect.adjusted(0, -_OVERHANG, 0, _OVERHANG) if self.orientation == "left" else rect
 
     def text_width(self, low: float, high: float, size: float, metrics: QFontMetricsF) -> float:
         texts = self.tickStrings(self.tickValues(low, high, size)[0][1], 1.0, 0.0)
@@ -49,6 +57,7 @@ class Curve:
     y: FloatArray
     item: pg.PlotCurveItem
     fill: QGraphicsPathItem
+    hue: int = 0
     whole: bool = False
 
     def nearest(self, x: float) -> tuple[float, float]:
@@ -70,7 +79,7 @@ class PlotCanvas(pg.GraphicsView):
         self._log = (False, False)
         self._zoom: tuple[float, float] | None = None
         # Pens are as wide as device pixels say, so a picture of twice the size needs pens of twice the width.
-        self._pen_width = 1.0
+        self._pen_width: float | None = None
         self._view = pg.ViewBox(enableMouse=False, enableMenu=False)
         self._view.disableAutoRange()
         self._bottom, self._left = _Axis("bottom"), _Axis("left")
@@ -95,7 +104,7 @@ class PlotCanvas(pg.GraphicsView):
 
     # What is shown
 
-    def set_curve(self, key: Hashable, x: FloatArray, y: FloatArray, name: str, role: Role) -> None:
+    def set_curve(self, key: Hashable, x: FloatArray, y: FloatArray, name: str, role: Role, hue: int = 0) -> None:
         """Draw a curve, or draw it anew; cheap enough for a growing array twenty times a second.
 
         Args:
@@ -104,6 +113,7 @@ class PlotCanvas(pg.GraphicsView):
             y: float64, as long as `x`.
             name: its name in the legend of an exported picture and beside the cross-hair.
             role: `"active"` for the curve the playhead runs along, `"other"` for one to compare with.
+            hue: which colour it has among those to compare with; the same number always means the same one.
         """
         curve = self._curves.get(key)
         if curve is None:
@@ -112,10 +122,10 @@ class PlotCanvas(pg.GraphicsView):
             # One path: pyqtgraph fills in many short pieces, which takes four times as long.
             fill = QGraphicsPathItem(item)
             fill.setFlag(QGraphicsItem.GraphicsItemFlag.ItemStacksBehindParent)
-            curve = self._curves[key] = Curve(name, role, x, y, item, fill)
+            curve = self._curves[key] = Curve(name, role, x, y, item, fill, hue)
             self._paint_curve(curve)
-        elif curve.role != role:
-            curve.role = role
+        elif (curve.role, curve.hue) != (role, hue):
+            curve.role, curve.hue = role, hue
             self._paint_curve(curve)
         curve.name, curve.x, curve.y = name, x, y
         self._refresh()
@@ -177,12 +187,21 @@ class PlotCanvas(pg.GraphicsView):
             scene.prepareForPaint()
             scene.render(painter, area, area)
 
+    def event(self, event: QEvent) -> bool:
+        """Keeps lines as broad as they look when the window comes to a screen of other pixels."""
+        if event.type() == QEvent.Type.DevicePixelRatioChange:
+            self._apply_theme()
+        return super().event(event)
+
+    def _pixels(self, width: float) -> float:
+        return width * (self._pen_width or self.devicePixelRatioF())
+
     def _apply_theme(self) -> None:
         palette = self._theme.palette
         self.setBackground(QColor(palette.surface))
         for axis, label in ((self._bottom, self._labels[0]), (self._left, "")):
-            axis.setPen(pg.mkPen(palette.border, width=self._pen_width))
-            axis.setTickPen(pg.mkPen(palette.grid, width=self._pen_width))
+            axis.setPen(pg.mkPen(palette.border, width=self._pixels(1.0)))
+            axis.setTickPen(pg.mkPen(palette.grid, width=self._pixels(1.0)))
             axis.setTextPen(palette.muted)
             axis.setTickFont(self._theme.tabular_font())
             if axis.label is not None:
@@ -196,8 +215,9 @@ class PlotCanvas(pg.GraphicsView):
     def _paint_curve(self, curve: Curve) -> None:
         palette = self._theme.palette
         active = curve.role == "active"
-        colour, width = (palette.accent, 2.0) if active else (palette.muted, 1.0)
-        curve.item.setPen(pg.mkPen(colour, width=width * self._pen_width))
+        pen = curve_pen(palette, curve.hue, active=active)
+        pen.setWidthF(self._pixels(pen.widthF()))
+        curve.item.setPen(pen)
         ground = QColor(palette.accent)
         # Clear enough to let the grid through: on the surface it gives the theme's soft accent.
         ground.setAlphaF(0.12)
@@ -214,7 +234,7 @@ class PlotCanvas(pg.GraphicsView):
         high = high if high > low else low + 1.0
         pad = (high - low) * 0.01
         shown = self._zoom or (low - pad, high + pad)
-        drawn = [(curve, *_visible(x, y, shown)) for curve, x, y in placed]
+        drawn = [(curve, *_visible(x, y, shown, _COLUMNS[curve.role])) for curve, x, y in placed]
         heights = [(float(y.min()), float(y.max())) for _, _, y in drawn if len(y)]
         floor, top = min((end[0] for end in heights), default=0.0), max((end[1] for end in heights), default=1.0)
         room = (top - floor) or abs(top) * 0.1 or 1.0
@@ -272,14 +292,14 @@ def _path_below(x: FloatArray, y: FloatArray) -> QPainterPath:
     return pg.arrayToQPath(np.concatenate((x[:1], x, x[-1:])), np.pad(y, 1), finiteCheck=False)
 
 
-def _visible(x: FloatArray, y: FloatArray, shown: tuple[float, float]) -> tuple[FloatArray, FloatArray]:
+def _visible(x: FloatArray, y: FloatArray, shown: tuple[float, float], columns: int) -> tuple[FloatArray, FloatArray]:
     """The points to draw for the visible part of x, cut at its borders: not every picture format can clip."""
     first = max(int(np.searchsorted(x, shown[0])) - 1, 0)
     last = min(int(np.searchsorted(x, shown[1], side="right")) + 1, len(x))
     x, y = x[first:last], y[first:last]
     if len(x) == 0 or x[-1] < shown[0] or x[0] > shown[1]:
         return x[:0], y[:0]
-    kept = decimate(x, y, _COLUMNS)
+    kept = decimate(x, y, columns)
     places = np.clip(x[kept], *shown)
     heights = y[kept]
     heights[[0, -1]] = np.interp(places[[0, -1]], x, y)
