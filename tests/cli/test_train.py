@@ -172,9 +172,13 @@ def test_a_loss_can_be_accepted_and_is_said_all_the_same(text, tmp_path, capsys)
 
 def test_a_format_that_cannot_hold_characters_is_refused_before_the_first_merge(text, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(training, "_merge", lambda *_: pytest.fail("merged"))
-    arguments = ["train", text, "--vocab-size", "300", "--base", "characters", "--accept-loss"]
-    assert cli.main([*arguments, "--export", f"classic={tmp_path / 'out'}"]) == 1
-    assert capsys.readouterr().err.startswith("tokstudio: out: ")
+    arguments = ["train", text, "--vocab-size", "300", "--base", "characters", "--pattern", "gpt2"]
+    for accepted in ([], ["--accept-loss"]):
+        assert cli.main([*arguments, *accepted, "--export", f"classic={tmp_path / 'out'}"]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith("tokstudio: out: ")
+        # No loss that is accepted would help.
+        assert "--accept-loss" not in said
 
 
 def test_a_training_that_would_not_fit_is_refused(text, monkeypatch, capsys):

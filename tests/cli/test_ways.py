@@ -211,7 +211,10 @@ def test_choices_that_are_not_there_are_wrong_usage(text, capsys, arguments, wor
     [
         (["--pattern", "(a"], "The pattern"),
         (["--unknown-token", "<?>"], "An unknown token is for characters: "),
-        (["--base", "characters", "--unknown-token", "<?>"], 'The unknown token "<?>" must be one of the special'),
+        (
+            ["--base", "characters", "--unknown-token", "<?>"],
+            'The unknown token "<?>" must be one of the special tokens: add --special "<?>"',
+        ),
         (["--special", ""], "Special tokens may not hold an empty text."),
         (["--special", "<a>", "--special", "<a>"], 'Special tokens may not hold "<a>" twice.'),
         (["--special", "a"], 'Special token "a" is a base token already'),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TextIO
 
@@ -17,7 +17,7 @@ from tokstudio.cli.signals import Signals
 from tokstudio.cli.terminal import DONE, FAILED, Console, put, several
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
-from tokstudio.core.errors import CorpusError
+from tokstudio.core.errors import ConfigError, CorpusError
 from tokstudio.core.forecast import forecast_work
 from tokstudio.core.formats import ExportReport
 from tokstudio.core.readers import free_memory
@@ -70,18 +70,31 @@ def _read(arguments: argparse.Namespace, console: Console) -> Corpus:
 
 def _config(arguments: argparse.Namespace) -> TrainingConfig:
     path: Path | None = arguments.base_vocabulary
+    base_vocabulary = None if path is None else read_base_vocabulary(path)
+    _check_unknown_token(arguments, base_vocabulary or ())
     return TrainingConfig(
         vocabulary_size=arguments.vocab_size,
         min_frequency=arguments.min_frequency,
         pattern=arguments.pattern,
         base=arguments.base,
-        base_vocabulary=None if path is None else read_base_vocabulary(path),
+        base_vocabulary=base_vocabulary,
         unknown_token=arguments.unknown_token,
         special_tokens=arguments.special,
         special_placement=arguments.special_placement,
         tie_break=arguments.tie_break,
         max_token_bytes=arguments.max_token_bytes,
         held_out=arguments.held_out,
+    )
+
+
+def _check_unknown_token(arguments: argparse.Namespace, base_vocabulary: Collection[str]) -> None:
+    """Refuses an unknown token that is no special one, in the words of the command line."""
+    token: str | None = arguments.unknown_token
+    if arguments.base != "characters" or token is None or token in (*arguments.special, *base_vocabulary):
+        return
+    raise ConfigError(
+        f'The unknown token "{token}" must be one of the special tokens: add --special "{token}", '
+        "or put it into the base vocabulary."
     )
 
 
