@@ -274,6 +274,62 @@ def test_problems_are_stacked_and_dismissed_one_by_one(qtbot, pane, session):
     assert not pane.problems.isVisible()
 
 
+def test_a_problem_goes_when_its_file_can_be_read(qtbot, pane, session, tmp_path):
+    good, empty = tmp_path / "good.txt", tmp_path / "empty.txt"
+    good.write_text("good")
+    empty.touch()
+    session.open_paths([good, empty, tmp_path / "gone.txt"])
+    settled(qtbot, session)
+    assert len(pane.problems.problems) == 2
+    empty.write_text("not any longer")
+    session.open_paths([empty])
+    settled(qtbot, session)
+    assert [text.split(":")[0] for text in pane.problems.problems] == ["gone.txt"]
+    session.open_paths([tmp_path / "gone.txt"])
+    settled(qtbot, session)
+    assert len(pane.problems.problems) == 1
+
+
+def test_a_file_that_could_not_be_read_again_is_forgiven_when_it_can_or_is_removed(qtbot, pane, session, tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text("before")
+    session.open_paths([path])
+    session.add_text("another")
+    settled(qtbot, session)
+    for mended in (lambda: path.write_text("after"), None):
+        path.unlink()
+        session.reread([source.path for source in session.sources].index(path), None)
+        settled(qtbot, session)
+        assert len(pane.problems.problems) == 1
+        row = [source.path for source in session.sources].index(path)
+        if mended is not None:
+            mended()
+            session.reread(row, None)
+        else:
+            session.remove_sources([row])
+        settled(qtbot, session)
+        assert not pane.problems.isVisible()
+
+
+def test_problems_go_with_the_corpus_they_were_about_but_not_when_its_text_is_divided(qtbot, pane, session):
+    session.add_text("one\ntwo")
+    session.corpus_failed.emit(Problem("gone.txt: the file is not there.", path=Path("gone.txt")))
+    session.set_documents("line")
+    settled(qtbot, session)
+    assert pane.problems.isVisible()
+    session.set_sources(())
+    assert not pane.problems.isVisible()
+
+
+def test_escape_dismisses_the_problems_wherever_the_keyboard_is(qtbot, pane, session):
+    session.add_text("one")
+    for number in range(2):
+        session.corpus_failed.emit(Problem(f"{number}.txt: odd"))
+    pane.preview.setFocus()
+    qtbot.keyClick(pane.preview, Qt.Key.Key_Escape)
+    assert not pane.problems.isVisible()
+
+
 def test_what_was_opened_last_is_selected_and_a_hidden_pane_catches_up(qtbot, pane, session):
     session.add_text("one", "one")
     pane.hide()

@@ -56,4 +56,4 @@ def test_one_bad_file_of_counts_does_not_keep_the_others_out(tmp_path):
     (tmp_path / "bad.tsv").write_text("the\t-3\n")
     read = finish(read_counts([tmp_path / "bad.tsv", tmp_path / "good.tsv", tmp_path / "missing.tsv"]))
     assert [source.name for source in read.sources] == ["good.tsv"]
-    assert [str(problem).split(":")[0] for problem in read.problems] == ["bad.tsv", "missing.tsv"]
+    assert [str(error).split(":")[0] for _, error in read.problems] == ["bad.tsv", "missing.tsv"]

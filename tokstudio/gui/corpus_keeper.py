@@ -17,7 +17,7 @@ from tokstudio.gui.choices import Documents
 from tokstudio.gui.job_keeper import JobKeeper
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.problems import problem_of
-from tokstudio.gui.reading import Changed, Read, read_all, read_counts, read_text, reread, split_all
+from tokstudio.gui.reading import Changed, Read, Unread, read_all, read_counts, read_text, reread, split_all
 
 _LONG_TEXT = 1 << 20  # characters; longer texts are turned into bytes by a job
 
@@ -122,10 +122,13 @@ class CorpusKeeper(JobKeeper):
             if read.documents != self._documents:
                 # What a document is has been changed while they were read.
                 self._split()
-        for error in read.problems:
-            self.corpus_failed.emit(problem_of(error))
+        for path, error in read.problems:
+            self.corpus_failed.emit(problem_of(error, path))
 
-    def _take_reread(self, changed: Changed) -> None:
+    def _take_reread(self, changed: Changed | Unread) -> None:
+        if isinstance(changed, Unread):
+            self.corpus_failed.emit(problem_of(changed.error, changed.source.path))
+            return
         ((old, made),) = changed.pairs
         # While it was read, it may have been divided into other documents; then only its file says which it is.
         known = old if old in self.sources else next((one for one in self.sources if one.path == old.path), None)

@@ -1,25 +1,27 @@
-"""What went wrong, in a sentence for the person to read."""
+"""What went wrong, in a sentence for the person to read, and with which file."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from tokstudio.core.errors import TokStudioError
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that went wrong, for the person to read: one sentence, and the error behind it if there is one."""
+    """Something that went wrong, for the person to read: one sentence, and the error and the file behind it if any."""
 
     text: str
     error: Exception | None = None
+    path: Path | None = None
 
 
-def problem_of(error: Exception) -> Problem:
+def problem_of(error: Exception, path: Path | None = None) -> Problem:
     """Puts an error into words; one that is not ours is named as what it is."""
     if isinstance(error, TokStudioError):
-        return Problem(str(error), error)
+        return Problem(str(error), error, path)
     if isinstance(error, MemoryError):
-        return Problem("There is not enough memory for this. Nothing was lost.", error)
-    return Problem(f"Something went wrong inside TokStudio: {type(error).__name__}: {error}", error)
+        return Problem("There is not enough memory for this. Nothing was lost.", error, path)
+    return Problem(f"Something went wrong inside TokStudio: {type(error).__name__}: {error}", error, path)

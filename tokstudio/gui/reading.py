@@ -25,12 +25,12 @@ class Read:
 
     Attributes:
         sources: What could be read.
-        problems: What was wrong with the rest.
+        problems: What was wrong with the rest, by file or folder.
         documents: What of them is one document, "file" or "line".
     """
 
     sources: tuple[Source, ...]
-    problems: tuple[Exception, ...]
+    problems: tuple[tuple[Path, Exception], ...]
     documents: str
 
 
@@ -47,15 +47,28 @@ class Changed:
     documents: str
 
 
+@dataclass(frozen=True)
+class Unread:
+    """A source whose file could not be read again, and why.
+
+    Attributes:
+        source: As it was.
+        error: Why.
+    """
+
+    source: Source
+    error: Exception
+
+
 def read_all(paths: list[Path], encoding: str | None, documents: str = "file") -> Work[Read]:
     """Reads what can be read of files and folders."""
     files: list[Path] = []
-    problems: list[Exception] = []
+    problems: list[tuple[Path, Exception]] = []
     for path in paths:
         try:
             files += yield from expand_work([path])
         except TokStudioError as error:
-            problems.append(error)
+            problems.append((path, error))
     read = yield from _read_each(files, lambda file: read_source(file, documents, encoding), documents)
     return replace(read, problems=(*problems, *read.problems))
 
@@ -76,11 +89,14 @@ def read_text(text: str, name: str, documents: str = "file") -> Work[Read]:
     return Read(((yield from whole.split_work(documents)),), (), documents)
 
 
-def reread(old: Source, encoding: str | None, documents: str = "file") -> Work[Changed]:
+def reread(old: Source, encoding: str | None, documents: str = "file") -> Work[Changed | Unread]:
     """Gives a source and what its file holds now: several may be read again at once."""
     assert old.path is not None
     reading = read_source(old.path, documents, encoding) if old.counts is None else read_counts_work(old.path)
-    return Changed(((old, (yield from reading)),), documents)
+    try:
+        return Changed(((old, (yield from reading)),), documents)
+    except TokStudioError as error:
+        return Unread(old, error)
 
 
 def split_all(sources: Iterable[Source], documents: str) -> Work[Changed]:
@@ -100,12 +116,12 @@ def sample(corpus: Corpus, size: int) -> Corpus:
 
 def _read_each(files: list[Path], read: Callable[[Path], Work[Source]], documents: str) -> Work[Read]:
     sources: list[Source] = []
-    problems: list[Exception] = []
+    problems: list[tuple[Path, Exception]] = []
     for file in files:
         try:
             sources.append((yield from read(file)))
         except TokStudioError as error:
-            problems.append(error)
+            problems.append((file, error))
         yield Progress("reading")
     return Read(tuple(sources), tuple(problems), documents)
 

@@ -154,6 +154,7 @@ class CorpusPane(Pane):
         model, sources = self.source_list.sources_model, self._session.sources
         known, rows = model.sources, self.source_list.selected_rows()
         model.set_sources(sources)
+        self._mend_problems(known, sources)
         if len(sources) > len(known) and sources[: len(known)] == known:
             rows = [len(known)]
         elif len(sources) < len(known):
@@ -165,6 +166,15 @@ class CorpusPane(Pane):
         self._stack.setCurrentIndex(1 if sources else 0)
         self.remove_button.setVisible(bool(sources))
         self._show_preview()
+
+    def _mend_problems(self, known: tuple[Source, ...], sources: tuple[Source, ...]) -> None:
+        """What was read anew or taken away is wrong no longer; nor is anything about a corpus that was replaced."""
+        if known and not {_origin(source) for source in known} & {_origin(source) for source in sources}:
+            self.problems.clear()
+        changed = set(known) ^ set(sources)
+        if changed:
+            # What had no file was about the clipboard, say: whoever has got text in since has no use for it.
+            self.problems.mend({None, *(source.path for source in changed)})
 
     def _show_statistics(self) -> None:
         self.statistics.show_corpus(self._session.corpus, self._session.statistics)
@@ -189,7 +199,7 @@ class CorpusPane(Pane):
         self.caption.setText(" · ".join(part for part in parts if part))
 
     def _show_problem(self, problem: Problem) -> None:
-        self.problems.add(problem.text)
+        self.problems.add(problem)
 
     def _selection_changed(self) -> None:
         self.remove_button.setEnabled(bool(self.source_list.selected_rows()))
@@ -297,6 +307,10 @@ class CorpusPane(Pane):
 def _has_encoding(source: Source) -> bool:
     """Whether a source can be read in another encoding: a file of text."""
     return source.path is not None and source.counts is None
+
+
+def _origin(source: Source) -> Path | str:
+    return source.path or source.name
 
 
 def _changed_work(sources: list[Source]) -> Work[frozenset[Source]]:

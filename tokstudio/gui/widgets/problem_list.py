@@ -1,23 +1,28 @@
-"""Sentences about what went wrong, one below the other, that stay until they are dismissed."""
+"""Sentences about what went wrong, one below the other, that stay until they are dismissed or mended."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Collection
+from pathlib import Path
+
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from tokstudio.gui.icons import icon
+from tokstudio.gui.problems import Problem
 from tokstudio.gui.theme import Theme
 
 _SHOWN = 3
 
 
 class ProblemList(QWidget):
-    """Shows the newest three problems and how many more there are; without any it is hidden."""
+    """Shows the newest three problems and how many more there are; without any it is hidden. Escape dismisses all."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._problems: list[str] = []
+        self._problems: list[Problem] = []
         self._rows = [_Row(theme) for _ in range(_SHOWN)]
         self._more = QLabel()
         self._more.setProperty("role", "muted")
@@ -36,18 +41,30 @@ class ProblemList(QWidget):
             row.close_button.clicked.connect(self._dismiss)
             layout.addWidget(row)
         layout.addWidget(self._last)
+        self._escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
+        # Another message of the window may have the same key: whichever is there, it goes.
+        for signal in (self._escape.activated, self._escape.activatedAmbiguously):
+            signal.connect(self.clear)
         self.setAccessibleName("Problems")
         self._show()
 
     @property
     def problems(self) -> tuple[str, ...]:
         """What has not been dismissed, the newest first."""
-        return tuple(self._problems)
+        return tuple(problem.text for problem in self._problems)
 
-    def add(self, text: str) -> None:
-        """Shows a problem above the others; the same words are not shown twice."""
-        self._problems = [text, *(one for one in self._problems if one != text)]
+    def add(self, problem: Problem) -> None:
+        """Shows a problem above the others; neither the same words nor the same file are there twice."""
+        others = [one for one in self._problems if one.text != problem.text]
+        self._problems = [problem, *(one for one in others if one.path is None or one.path != problem.path)]
         self._show()
+
+    def mend(self, paths: Collection[Path | None]) -> None:
+        """Takes away what was wrong with these files; None is what had no file."""
+        left = [problem for problem in self._problems if problem.path not in paths]
+        if left != self._problems:
+            self._problems = left
+            self._show()
 
     def clear(self) -> None:
         """Dismisses all."""
@@ -57,18 +74,19 @@ class ProblemList(QWidget):
     def _dismiss(self) -> None:
         sender = self.sender()
         self._problems = [
-            text
-            for number, text in enumerate(self._problems)
+            problem
+            for number, problem in enumerate(self._problems)
             if number >= _SHOWN or self._rows[number].close_button is not sender
         ]
         self._show()
 
     def _show(self) -> None:
         for number, row in enumerate(self._rows):
-            row.show_text(self._problems[number] if number < len(self._problems) else None)
+            row.show_text(self._problems[number].text if number < len(self._problems) else None)
         more = len(self._problems) - _SHOWN
         self._more.setText(f"and {more:,} more")
         self._last.setVisible(more > 0)
+        self._escape.setEnabled(bool(self._problems))
         self.setVisible(bool(self._problems))
 
 
@@ -84,7 +102,7 @@ class _Row(QWidget):
         self._label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.close_button = QToolButton()
         self.close_button.setIcon(icon("close", theme, "muted"))
-        self.close_button.setToolTip("Dismiss")
+        self.close_button.setToolTip("Dismiss (Esc dismisses all)")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
