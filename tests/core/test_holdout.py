@@ -13,7 +13,7 @@ from texts import patient
 
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus, Source
-from tokstudio.core.errors import CorpusError
+from tokstudio.core.errors import ConfigError, CorpusError
 from tokstudio.core.holdout import hold_out_work
 from tokstudio.core.progress import finish
 from tokstudio.core.trainer import Trainer, train
@@ -62,7 +62,7 @@ def test_fewer_than_twenty_lines_are_refused():
 
 
 def test_given_counts_cannot_be_held_out():
-    with pytest.raises(CorpusError, match="Word counts have no lines"):
+    with pytest.raises(ConfigError, match="Word counts have no lines"):
         train(Corpus.from_counts({"a": 2}), TrainingConfig(vocabulary_size=300, held_out=0.1))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.corpus import Source, document_ends
-from tokstudio.core.errors import CorpusError
+from tokstudio.core.errors import ConfigError, CorpusError
 from tokstudio.core.progress import Progress, Work
 
 LEAST_BLOCKS = 20
@@ -34,9 +34,10 @@ def hold_out_work(sources: Sequence[Source], share: float) -> Work[tuple[tuple[S
         The sources to train on, and those held out; one of each for every source.
 
     Raises:
-        CorpusError: There are fewer than 20 lines, or counts are given instead of text.
+        CorpusError: There are fewer than 20 lines.
+        ConfigError: Counts are given instead of text.
     """
-    _refuse_counts(sources)
+    refuse_counts(sources)
     blocks: list[NDArray[np.int64]] = []
     for largest in (_LARGEST_BLOCK, sum(source.bytes for source in sources) // LEAST_BLOCKS, 1):
         blocks = yield from _blocks_work(sources, max(1, min(_LARGEST_BLOCK, largest)))
@@ -61,9 +62,9 @@ def check_lines_work(sources: Sequence[Source]) -> Work[None]:
     """Looks at no more of the sources than is needed to say whether a share of them can be held out.
 
     Raises:
-        CorpusError: As `hold_out_work`.
+        CorpusError, ConfigError: As `hold_out_work`.
     """
-    _refuse_counts(sources)
+    refuse_counts(sources)
     lines = 0
     for source in sources:
         for start in range(0, len(source.data), _PIECE):
@@ -76,9 +77,10 @@ def check_lines_work(sources: Sequence[Source]) -> Work[None]:
     _refuse_few(lines)
 
 
-def _refuse_counts(sources: Sequence[Source]) -> None:
+def refuse_counts(sources: Sequence[Source]) -> None:
+    """Raises ConfigError where counts are given instead of text: no share of them can be held out."""
     if any(source.counts is not None for source in sources):
-        raise CorpusError("Word counts have no lines, so nothing can be held out of them: set the held-out share to 0.")
+        raise ConfigError("Word counts have no lines, so nothing can be held out of them: set the held-out share to 0.")
 
 
 def _refuse_few(lines: int) -> None:

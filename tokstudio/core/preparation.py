@@ -65,7 +65,7 @@ def prepare_corpus_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Pr
     """Does all of it, in bounded pieces; the units are for the engine.
 
     Raises:
-        ConfigError: The pattern drops text, or the size leaves no room for a merge.
+        ConfigError: The pattern drops text, the size leaves no room for a merge, or word counts are to be held out.
         CorpusError: Nothing can be held out, a character is outside the base vocabulary, or word counts are too large.
     """
     sources, held_out = corpus.sources, ()
