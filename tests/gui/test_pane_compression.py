@@ -71,6 +71,7 @@ def test_with_a_corpus_it_says_that_train_comes_next_or_what_stands_in_the_way(q
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     session.set_settings(Settings(None, None))
     assert pane.ready.sentence.text() == session.obstacle
+    assert pane.ready.headline.text() == "Not ready to train"
     actions["train"].setEnabled(False)
     assert not button.isEnabled()
 

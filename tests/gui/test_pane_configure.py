@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QPoint, Qt
 
 from tests.gui.person import PATIENCE, TEXT
 from tokstudio.core.config import TrainingConfig
@@ -45,7 +43,7 @@ def shown_buttons(pane) -> list[str]:
 def test_what_is_typed_is_taken_at_once(qtbot, pane, session):
     type_number(qtbot, pane.size_field, "32000")
     assert session.settings == Settings(32_000, None)
-    assert pane.summary.text() == "31,744 merges after the 256 bytes."
+    assert pane.summary.text() == "Limit: 31,744 merges after the 256 bytes."
     qtbot.keyClick(pane.size_field.number, Qt.Key.Key_Tab)
     assert pane.size_field.number.text() == "32,000"
 
@@ -67,7 +65,7 @@ def test_a_vocabulary_that_is_too_small_is_told_why_in_the_words_of_the_core(qtb
     assert pane.buttons["train"].toolTip() == words
     type_number(qtbot, pane.size_field, "257")
     assert pane.size_field.note.property("role") == "muted"
-    assert pane.summary.text() == "1 merge after the 256 bytes."
+    assert pane.summary.text() == "Limit: 1 merge after the 256 bytes."
     assert pane.buttons["train"].isEnabled()
 
 
@@ -77,7 +75,8 @@ def test_a_frequency_of_one_is_told_why(qtbot, pane, session):
     type_number(qtbot, pane.frequency_field, "1")
     assert pane.frequency_field.note.text() == core_words(min_frequency=1)
     assert pane.size_field.note.property("role") == "muted"
-    assert pane.summary.text() == ""
+    assert pane.summary.text() == core_words(min_frequency=1)
+    assert pane.summary.property("role") == "error"
 
 
 def test_without_any_limit_it_asks_for_one(qtbot, pane, session):
@@ -101,25 +100,12 @@ def test_settings_from_elsewhere_are_shown(pane, session):
     assert not pane.size_field.check.isChecked()
     assert pane.frequency_field.check.isChecked()
     assert pane.frequency_field.number.value() == 12
-    assert pane.summary.text() == "Merges until no pair occurs 12 times."
+    assert pane.summary.text() == "Ends when no pair occurs 12 times."
 
 
-def test_scrolling_past_a_number_does_not_change_it(pane, session):
-    number = pane.size_field.number
-    number.clearFocus()
-    down = QPoint(0, -120)
-    event = QWheelEvent(
-        QPointF(5, 5),
-        QPointF(number.mapToGlobal(QPoint(5, 5))),
-        down,
-        down,
-        Qt.MouseButton.NoButton,
-        Qt.KeyboardModifier.NoModifier,
-        Qt.ScrollPhase.NoScrollPhase,
-        False,
-    )
-    QApplication.sendEvent(number, event)
-    assert session.settings.vocabulary_size == 1000
+def test_both_limits_are_told_as_limits(pane, session):
+    session.set_settings(Settings(1000, 3))
+    assert pane.summary.text() == "Limit: 744 merges after the 256 bytes, or when no pair occurs 3 times."
 
 
 def test_without_a_corpus_it_says_what_to_do_first(pane, session):

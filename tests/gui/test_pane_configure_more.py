@@ -16,7 +16,7 @@ from tokstudio.core.forecast import Forecast
 from tokstudio.core.patterns import NAMES, REGEX, splitter
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.panes.configure import ConfigurePane
-from tokstudio.gui.widgets.fields import ChoiceBox
+from tokstudio.gui.widgets.controls import ChoiceBox
 
 SPECIAL = "<|end|>"
 
@@ -79,8 +79,11 @@ def test_each_named_pattern_explains_itself_and_shows_how_it_splits(qtbot, pane,
     assert not pane.pattern.own.isVisible()
     expected = splitter(name).split("It's 1984,\n  in  the year.\nAgain.")
     qtbot.waitUntil(lambda: pieces(pane.pattern.preview) == expected, timeout=PATIENCE)
-    count = len(expected)
-    assert pane.pattern.caption.text() == f"{count} piece{'' if count == 1 else 's'} of the corpus's first lines."
+    # A single piece would be one block of colour.
+    assert pane.pattern.preview.isVisible() == (name != "none")
+    pieces_said = f"{len(expected)} pieces of the corpus's first lines."
+    whole = "The text is not split: one piece a document."
+    assert pane.pattern.caption.text() == (whole if name == "none" else pieces_said)
 
 
 def test_an_own_expression_begins_with_that_of_the_name_before(qtbot, pane, session):
@@ -90,9 +93,59 @@ def test_an_own_expression_begins_with_that_of_the_name_before(qtbot, pane, sess
     assert session.settings.pattern == REGEX["gpt2"]
 
 
+def test_the_arrow_keys_lead_past_the_presets_and_back_again(qtbot, pane, session):
+    combo, edit = pane.pattern.choice.combo, pane.pattern.own.edit
+    choose(qtbot, combo, "qwen2")
+    for _ in range(3):
+        qtbot.keyClick(combo, Qt.Key.Key_Down)
+    assert combo.hasFocus()
+    assert session.settings.pattern == REGEX["o200k"]
+    qtbot.keyClick(combo, Qt.Key.Key_Up)
+    assert session.settings.pattern == "o200k"
+    choose(qtbot, combo, "llama3")
+    qtbot.keyClick(combo, Qt.Key.Key_End)
+    assert edit.text() == REGEX["llama3"]
+    qtbot.keyClick(combo, Qt.Key.Key_Return)
+    assert edit.hasFocus()
+
+
+def test_own_expression_taken_from_the_list_can_be_typed_at_once(qtbot, pane, session):
+    combo, edit = pane.pattern.choice.combo, pane.pattern.own.edit
+    choose(qtbot, combo, "gpt2")
+    combo.showPopup()
+    qtbot.waitUntil(combo.view().isVisible)
+    qtbot.keyClick(combo.view(), Qt.Key.Key_End)
+    qtbot.keyClick(combo.view(), Qt.Key.Key_Return)
+    qtbot.waitUntil(edit.hasFocus)
+    assert edit.text() == REGEX["gpt2"]
+
+
+def test_an_expression_that_was_written_survives_a_look_at_a_preset(qtbot, pane, session):
+    combo, edit = pane.pattern.choice.combo, pane.pattern.own.edit
+    choose(qtbot, combo, "Own expression")
+    type_into(qtbot, edit, r"\w+|\W")
+    choose(qtbot, combo, "cl100k")
+    choose(qtbot, combo, "Own expression")
+    assert session.settings.pattern == r"\w+|\W"
+
+
+def test_an_expression_that_others_read_otherwise_gets_a_hint_that_goes_again(qtbot, pane, session):
+    session.add_text(TEXT)
+    choose(qtbot, pane.pattern.choice.combo, "Own expression")
+    edit, note = pane.pattern.own.edit, pane.pattern.own.note
+    type_into(qtbot, edit, r"\p{N}{1,3}+|\P{N}+")
+    qtbot.waitUntil(lambda: "Hugging Face" in note.text(), timeout=PATIENCE)
+    assert note.property("role") == "muted"
+    assert pane.buttons["train"].isEnabled()
+    type_into(qtbot, edit, r"\p{N}{1,3}|\P{N}+")
+    assert "Hugging Face" not in note.text()
+    qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+    assert "Hugging Face" not in note.text()
+
+
 def test_an_own_expression_is_checked_as_it_is_typed(qtbot, pane, session):
     session.add_text(TEXT)
-    choose(qtbot, pane.pattern.choice.combo, "Own expression…")
+    choose(qtbot, pane.pattern.choice.combo, "Own expression")
     edit = pane.pattern.own.edit
     type_into(qtbot, edit, r"\w+|(")
     assert pane.pattern.own.note.text().startswith("The pattern does not compile at character ")
@@ -107,23 +160,26 @@ def test_an_own_expression_is_checked_as_it_is_typed(qtbot, pane, session):
     qtbot.waitUntil(lambda: pieces(pane.pattern.preview)[:3] == [b"the", b" ", b"cat"], timeout=PATIENCE)
 
 
-def test_what_an_own_expression_drops_is_said_once_and_keeps_train_from_beginning(qtbot, pane, session):
+def test_what_an_own_expression_drops_is_said_at_the_field_and_beside_train(qtbot, pane, session):
     session.add_text("one two")
-    choose(qtbot, pane.pattern.choice.combo, "Own expression…")
+    choose(qtbot, pane.pattern.choice.combo, "Own expression")
     type_into(qtbot, pane.pattern.own.edit, r"\w+")
     words = 'The pattern drops " " (first at character 4): it must cover all text.'
     qtbot.waitUntil(lambda: pane.pattern.own.note.text() == words, timeout=PATIENCE)
     qtbot.waitUntil(lambda: not pane.buttons["train"].isEnabled(), timeout=PATIENCE)
     assert pane.buttons["train"].toolTip() == words
+    assert pane.summary.text() == words
     said = [label.text() for label in pane.findChildren(QLabel) if label.isVisible()]
-    assert said.count(words) == 1
+    assert not any(text.startswith(("Limit", "Estimate")) for text in said)
 
 
 def test_the_preview_follows_the_corpus_and_its_documents(qtbot, pane, session):
     session.add_text("a b\nc d\n")
-    qtbot.waitUntil(lambda: pieces(pane.pattern.preview) == [b"a b\nc d\n"], timeout=PATIENCE)
-    session.set_settings(Settings(documents="line"))
-    qtbot.waitUntil(lambda: pieces(pane.pattern.preview) == [b"a b\n", b"c d\n"], timeout=PATIENCE)
+    session.set_settings(Settings(pattern="whitespace"))
+    by_file, by_line = [b"a", b" b", b"\nc", b" d", b"\n"], [b"a", b" b", b"\n", b"c", b" d", b"\n"]
+    qtbot.waitUntil(lambda: pieces(pane.pattern.preview) == by_file, timeout=PATIENCE)
+    session.set_settings(Settings(pattern="whitespace", documents="line"))
+    qtbot.waitUntil(lambda: pieces(pane.pattern.preview) == by_line, timeout=PATIENCE)
     session.set_sources(Corpus.from_counts({"a": 2}).sources)
     qtbot.waitUntil(lambda: pane.pattern.caption.text().startswith("Word counts are split already"), timeout=PATIENCE)
 
@@ -169,7 +225,7 @@ def test_special_tokens_are_checked_as_they_are_typed_and_have_a_place(qtbot, mo
     qtbot.keyClick(more.specials.edit, Qt.Key.Key_Backspace)
     assert session.settings.special_tokens == (SPECIAL,)
     assert more.specials.text() == f"{SPECIAL}\n"
-    assert pane.summary.text() == "743 merges after the 256 bytes and 1 special token."
+    assert pane.summary.text() == "Limit: 743 merges after the 256 bytes and 1 special token."
     choose(qtbot, more.placement.combo, "First")
     assert session.settings.special_placement == "first"
 
@@ -216,6 +272,25 @@ def test_a_share_is_held_out_in_percent_and_at_most_half(qtbot, more, session):
     assert more.held_out.number.maximum() == 50
 
 
+def test_of_word_counts_nothing_can_be_held_out_and_the_field_says_so(qtbot, more, pane, session):
+    session.set_settings(Settings(held_out=0.1))
+    session.set_sources(Corpus.from_counts({"a": 2}).sources)
+    words = "Word counts have no lines, so nothing can be held out of them: set the held-out share to 0."
+    assert more.held_out.note.text() == words
+    assert more.held_out.note.property("role") == "error"
+    qtbot.waitUntil(lambda: pane.summary.text() == words, timeout=PATIENCE)
+    assert not pane.buttons["train"].isEnabled()
+    more.held_out.number.setFocus()
+    more.held_out.number.selectAll()
+    qtbot.keyClicks(more.held_out.number, "0")
+    assert not more.held_out.number.isEnabled()
+    assert more.held_out.note.text() == "Word counts have no lines to hold out."
+    assert pane.buttons["train"].isEnabled()
+    session.set_sources(())
+    assert more.held_out.number.isEnabled()
+    assert more.held_out.note.text() == "Share measured on, not trained on."
+
+
 def test_reset_puts_everything_back(qtbot, more, pane, session):
     assert not more.reset.isEnabled()
     type_into(qtbot, more.specials.edit, SPECIAL)
@@ -256,9 +331,9 @@ def test_the_forecast_stands_above_train(qtbot, pane, session):
     session.add_text(TEXT)
     qtbot.waitUntil(lambda: session.forecast is not None, timeout=PATIENCE)
     assert pane.forecast.isVisible()
-    assert pane.forecast.text() == "Under 1 s, under 10 MB of memory."
+    assert pane.forecast.text() == "Estimate: < 1 s, < 10 MB of memory."
     session.set_forecast(Forecast(2.6, 1_234_000_000, None, session.corpus.bytes, ""))
-    assert pane.forecast.text() == "About 3 s, 1.2 GB of memory."
+    assert pane.forecast.text() == "Estimate: 3 s, 1.2 GB of memory."
     session.set_settings(Settings(None, None))
     assert not pane.forecast.isVisible()
 
@@ -268,8 +343,9 @@ def test_what_does_not_fit_is_said_and_a_sample_offered(qtbot, pane, session):
     assert not pane.sample_button.isVisible()
     words = "This training would take about 9.0 GB of memory, and 1.0 GB are free: train on a sample of 0 MB."
     session.set_forecast(Forecast(60.0, 9 * 10**9, 10**9, 1000, words))
-    assert pane.forecast.text() == words
-    assert pane.forecast.property("role") == "error"
+    assert pane.summary.text() == words
+    assert pane.summary.property("role") == "error"
+    assert not pane.forecast.isVisible()
     assert not pane.buttons["train"].isEnabled()
     assert pane.buttons["train"].toolTip() == words
     assert pane.sample_button.toolTip() == "Train on a sample of 1.0 kB"
@@ -283,7 +359,7 @@ def test_in_characters_the_number_of_merges_is_told_when_it_is_counted(qtbot, pa
     session.set_settings(Settings(40, base="characters"))
     qtbot.waitUntil(lambda: session.statistics is not None)
     distinct = len(set(TEXT))
-    assert pane.summary.text() == f"About {40 - distinct} merges after {distinct} base tokens."
+    assert pane.summary.text() == f"Limit: about {40 - distinct} merges after {distinct} base tokens."
 
 
 def test_the_reason_stays_in_sight_where_there_is_little_room(qtbot, pane, session):

@@ -71,19 +71,19 @@ def _prepared_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
 
 
 def forecast_text(forecast: Forecast) -> str:
-    """Gives time and memory in a few words: "About 3 s, 1.2 GB of memory."."""
-    return f"{_time(forecast.seconds)}, {_memory(forecast.memory)} of memory."
+    """Gives time and memory in a few words: "Estimate: 3 s, 1.2 GB of memory."."""
+    return f"Estimate: {_time(forecast.seconds)}, {_memory(forecast.memory)} of memory."
 
 
 def _time(seconds: float) -> str:
     if seconds < 1:
-        return "Under 1 s"
+        return "< 1 s"
     if seconds < 90:
-        return f"About {seconds:.0f} s"
-    return f"About {seconds / 60:.0f} min" if seconds < 5400 else f"About {seconds / 3600:.1f} h"
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def _memory(size: int) -> str:
     if size < 10_000_000:
-        return "under 10 MB"
+        return "< 10 MB"
     return f"{size / 1e6:,.0f} MB" if size < 1_000_000_000 else f"{size / 1e9:,.1f} GB"

@@ -1,4 +1,4 @@
-"""How a pattern splits the beginning of a corpus; work for a job."""
+"""How a pattern splits the beginning of a corpus, and whether others could split text by it; work for a job."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.corpus import Source
-from tokstudio.core.errors import ConfigError
+from tokstudio.core.errors import ConfigError, FormatError
+from tokstudio.core.formats.huggingface_parts import written_regex
+from tokstudio.core.formats.tokenizers_library import check_split_work
 from tokstudio.core.kernels.prepare import prepare_work
-from tokstudio.core.patterns import splitter
+from tokstudio.core.patterns import OWN, splitter
 from tokstudio.core.progress import Progress, Work
 
 _MOST = 1200  # bytes that are shown
+_OTHER_DIALECT = "Hugging Face's library reads this expression otherwise: it cannot be exported there."
 _EXAMPLE = "The cat's hat, 1984:\n    it isn't mine — ça va?\n"
 
 
@@ -49,6 +52,18 @@ def first_lines(sources: Sequence[Source]) -> tuple[bytes, list[int]]:
             return source.data[:size].tobytes(), [*ends, size]
     example = _EXAMPLE.encode()
     return example, [len(example)]
+
+
+def dialect_work(pattern: str, sources: Sequence[Source]) -> Work[str]:
+    """Says in a sentence that Hugging Face's library, whose expressions are Oniguruma's, splits otherwise, or ""."""
+    if splitter(pattern).kind != OWN:
+        return ""
+    raw, _ = first_lines(sources)
+    try:
+        yield from check_split_work("", pattern, written_regex(pattern), (raw.decode("utf-8", "ignore"),))
+    except FormatError:
+        return _OTHER_DIALECT
+    return ""
 
 
 def split_work(pattern: str, sources: Sequence[Source]) -> Work[Split]:

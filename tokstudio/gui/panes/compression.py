@@ -190,6 +190,7 @@ class CompressionPane(Pane):
         else:
             page = self.plot if len(run) else self.waiting
         if page is self.ready:
+            self.ready.headline.setText("Ready to train" if session.obstacle is None else "Not ready to train")
             self.ready.sentence.setText(session.obstacle or _READY)
         if self.stack.currentWidget() is not page:
             self.stack.setCurrentWidget(page)

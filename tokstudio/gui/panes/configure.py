@@ -27,8 +27,9 @@ from tokstudio.gui.widgets.fields import LimitField, line, set_role
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.widgets.tall_body import TallBody
 
-_SIZE_HELP = "All tokens: base, merges and special ones."
-_FREQUENCY_HELP = "Stop when the best pair occurs less often."
+_SIZE_HELP = "Base tokens, merges and special tokens."
+_FREQUENCY_HELP = "Stop when the best pair is rarer."
+_ROOM_FOR_HELP = 200  # pixels of height; with less, what helps is left to the tool tips
 _FIRST_SIZE, _FIRST_FREQUENCY = 1000, 2  # what the numbers begin with
 
 
@@ -94,10 +95,16 @@ class ConfigurePane(Pane):
         for button in self.buttons.values():
             row.addWidget(button, 1)
         self._fields = TallBody(fields)
+        self._fields.room_changed.connect(self._fit)
         self.body.addWidget(self._fields, 1)
         # What matters for Train is always in sight, however little room there is for the fields.
-        for widget in (self.summary, self.forecast, self.reason, self.sample_button, self.continue_button):
-            self.body.addWidget(widget)
+        said = QVBoxLayout()
+        said.setSpacing(2)
+        for label in (self.summary, self.forecast, self.reason):
+            said.addWidget(label)
+        self.body.addLayout(said)
+        for button in (self.sample_button, self.continue_button):
+            self.body.addWidget(button)
         self.body.addLayout(row)
         order: list[QWidget] = [self.size_field.check, self.size_field.number]
         order += [self.frequency_field.check, self.frequency_field.number]
@@ -105,6 +112,10 @@ class ConfigurePane(Pane):
         order += [*self.more.controls, self.sample_button, self.continue_button, *self.buttons.values()]
         for one, other in pairwise(order):
             QWidget.setTabOrder(one, other)
+
+    def _fit(self, room: int) -> None:
+        for field in (self.size_field, self.frequency_field, self.pattern.choice):
+            field.set_brief(room < self._theme.scaled(_ROOM_FOR_HELP))
 
     def _connect(self) -> None:
         for field in (self.size_field, self.frequency_field, self.pattern, self.more):
@@ -114,6 +125,7 @@ class ConfigurePane(Pane):
         self._show_more(self._actions["more_settings"].isChecked())
         session = self._session
         session.settings_changed.connect(self._show_settings)
+        session.sources_changed.connect(self._show_sources)
         session.statistics_changed.connect(self._explain)
         session.forecast_changed.connect(self._explain)
         self.pattern.problem_changed.connect(self._explain)
@@ -171,34 +183,35 @@ class ConfigurePane(Pane):
         self.pattern.set_error(faults.get("pattern"))
         self.pattern.set_value(settings.pattern)
         self.more.show_faults(faults)
+        self._show_sources()
         self._explain()
 
+    def _show_sources(self) -> None:
+        self.more.show_sources(self._session.settings, self._session.sources)
+
     def _explain(self) -> None:
-        """Says below the fields what the settings come to."""
-        session = self._session
-        problem, faults = session.settings.problem, session.settings.faults
-        if problem is None:
-            distinct = session.statistics.distinct_characters if session.statistics is not None else None
-            said = _summary(session.settings, distinct)
+        """Says above Train what is to be mended, or else what the settings come to."""
+        session, problem = self._session, self._problem
+        if problem:
+            _tell(self.summary, problem, "error")
+            _tell(self.forecast, "", "muted")
         else:
-            # What stands beside a field that is in sight need not be said twice.
-            said = "" if faults.keys() & _IN_SIGHT or (faults and self.more_button.isChecked()) else problem
-        _tell(self.summary, said, "muted" if problem is None else "error")
-        self._tell_forecast()
-        size = session.sample_size if problem is None and session.training is None else None
+            distinct = session.statistics.distinct_characters if session.statistics is not None else None
+            _tell(self.summary, _summary(session.settings, distinct), "muted")
+            forecast = session.forecast
+            _tell(self.forecast, forecast_text(forecast) if forecast is not None else "", "muted")
+        can_sample = session.settings.problem is None and session.training is None
+        size = session.sample_size if can_sample else None
         if size is not None:
             self.sample_button.set_full_text(f"Train on a sample of {size_text(size)}")
         self.sample_button.setVisible(size is not None)
 
-    def _tell_forecast(self) -> None:
-        session, forecast = self._session, self._session.forecast
-        if forecast is None or session.settings.problem is not None or forecast.problem == self.pattern.problem != "":
-            # What stands beside the pattern need not be said twice.
-            _tell(self.forecast, "", "muted")
-        elif forecast.problem:
-            _tell(self.forecast, forecast.problem, "error" if forecast.problem == session.obstacle else "warning")
-        else:
-            _tell(self.forecast, forecast_text(forecast), "muted")
+    @property
+    def _problem(self) -> str:
+        """What is wrong with the settings, or with them and this corpus; "" if nothing is."""
+        session = self._session
+        foreseen = session.forecast.problem if session.forecast is not None else self.pattern.problem
+        return session.settings.problem or foreseen
 
     # ---- training
 
@@ -214,10 +227,8 @@ class ConfigurePane(Pane):
         tip = obstacle if obstacle is not None else "Train a tokenizer on the corpus"
         train.setToolTip(tip)
         train.setAccessibleDescription(tip)
-        # What is wrong with the settings or is foreseen is said already.
-        forecast = self._session.forecast
-        said = (None, self._session.settings.problem, forecast.problem if forecast is not None else None)
-        _tell(self.reason, "" if obstacle in said or state != "idle" else str(obstacle), "muted")
+        # What is to be mended is said already.
+        _tell(self.reason, "" if obstacle in (None, self._problem) or state != "idle" else str(obstacle), "muted")
         self._explain()
         if had_focus and not any(button.hasFocus() for button in self.buttons.values()):
             self.buttons[shown[0]].setFocus()
@@ -259,10 +270,6 @@ class _ElidedButton(QPushButton):
         self.setText(shown.replace("&", "&&"))
 
 
-# Fields that are always there; those below More may be folded away.
-_IN_SIGHT = frozenset({"vocabulary_size", "min_frequency", "pattern"})
-
-
 def _tell(label: QLabel, text: str, role: str) -> None:
     set_role(label, role)
     label.setText(text)
@@ -270,23 +277,20 @@ def _tell(label: QLabel, text: str, role: str) -> None:
 
 
 def _summary(settings: Settings, distinct: int | None) -> str:
-    """Says how many merges there will be; in characters that is known only about, until they are counted."""
+    """Says when merging will end; in characters the limit is known only about, until they are counted."""
     size, frequency = settings.vocabulary_size, settings.min_frequency
     if size is None:
-        return f"Merges until no pair occurs {frequency:,} times."
+        return f"Ends when no pair occurs {frequency:,} times."
     config = settings.config()
     base, about = config.base_size, ""
     if base is None:
         if distinct is None:
-            return f"{size:,} tokens: the characters of the corpus, and merges."
+            return f"Limit: {size:,} tokens, the corpus's characters among them."
         base, about = distinct + len(config.leading_specials), "about "
     count = config.max_merges(base) or 0
     first = "the 256 bytes" if settings.base == "bytes" else f"{base - len(config.leading_specials):,} base tokens"
     specials = len(config.special_tokens)
     also = f" and {specials:,} special token{'' if specials == 1 else 's'}" if specials else ""
     merges = f"{about}{max(0, count):,} merge{'' if count == 1 else 's'}"
-    if frequency is None:
-        text = f"{merges} after {first}{also}."
-    else:
-        text = f"At most {merges} after {first}{also}, each of a pair that occurs {frequency:,} times or more."
-    return text[0].upper() + text[1:]
+    earlier = f", or when no pair occurs {frequency:,} times" if frequency is not None else ""
+    return f"Limit: {merges} after {first}{also}{earlier}."

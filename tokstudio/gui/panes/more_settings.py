@@ -6,7 +6,7 @@ Whether a value can work is the core's to say; the pane hands its words to the f
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -15,10 +15,14 @@ from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from tokstudio.core.alphabet import Base
 from tokstudio.core.config import SpecialPlacement, TieBreak
+from tokstudio.core.corpus import Source
+from tokstudio.core.errors import ConfigError
+from tokstudio.core.holdout import refuse_counts
 from tokstudio.gui.choices import Documents, Settings
 from tokstudio.gui.entries import from_lines, to_lines
 from tokstudio.gui.theme import Theme
-from tokstudio.gui.widgets.fields import Choice, ChoiceField, Field, LimitField, ListField, NumberField
+from tokstudio.gui.widgets.controls import Choice
+from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, ListField, NumberField
 
 _BASES = (
     Choice("bytes", "Bytes", "The 256 bytes: every text can be encoded."),
@@ -47,7 +51,8 @@ _DOCUMENTS = (
 _LIST_HELP = "One a line: a character, or a special token of several."
 _SPECIALS_HELP = "One a line, such as <|endoftext|>; never merged."
 _LONGEST_HELP = "No token is made that is longer."
-_HELD_OUT_HELP = "Share that is measured on, not trained on."
+_HELD_OUT_HELP = "Share measured on, not trained on."
+_NO_LINES = "Word counts have no lines to hold out."
 _MOST_HELD_OUT = 50  # percent
 
 
@@ -147,6 +152,16 @@ class MoreSettings(QWidget):
         }
         for name, field in fields.items():
             field.set_error(faults.get(name))
+
+    def show_sources(self, settings: Settings, sources: Sequence[Source]) -> None:
+        """Says what cannot be set because of what the corpus is; what is set all the same can be taken back."""
+        try:
+            refuse_counts(sources)
+        except ConfigError as error:
+            self.held_out.set_unavailable(None if settings.held_out else _NO_LINES)
+            self.held_out.set_error(str(error) if settings.held_out else None)
+        else:
+            self.held_out.set_unavailable(None)
 
     def _offer_unknown(self, settings: Settings) -> None:
         listed = [entry for entry in settings.base_vocabulary or () if len(entry) > 1]

@@ -7,34 +7,40 @@ Splitting is the core's, done in the background.
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QSignalBlocker, QTimer, Signal
+from numpy.typing import NDArray
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from tokstudio.core.patterns import NAMES, REGEX
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.session import Session
-from tokstudio.gui.split_preview import Split, split_work
+from tokstudio.gui.split_preview import Split, dialect_work, split_work
 from tokstudio.gui.theme import Theme
-from tokstudio.gui.widgets.fields import Choice, ChoiceField, Field, line
+from tokstudio.gui.widgets.controls import Choice
+from tokstudio.gui.widgets.fields import ChoiceField, Field, line
+from tokstudio.gui.widgets.token_scroll import MARGIN
 from tokstudio.gui.widgets.token_view import TokenView
 
 _OWN = "own"
 _MEANINGS = {
-    "none": "Whole documents, merges may cross spaces.",
-    "whitespace": "Words with the white space before them.",
-    "gpt2": "Words with the space before, as GPT-2.",
-    "cl100k": "As GPT-4: numbers in threes, line ends apart.",
-    "llama3": "As Llama 3: like cl100k but for line ends.",
-    "qwen2": "As Qwen: like llama3, but each digit alone.",
-    "o200k": "As GPT-4o: also cut where a capital begins.",
+    "none": "Merges may cross spaces and line ends.",
+    "whitespace": "Words with the space before them.",
+    "gpt2": "As GPT-2: words with the space before.",
+    "cl100k": "As GPT-4: numbers cut in threes.",
+    "llama3": "As Llama 3: cl100k but for line ends.",
+    "qwen2": "As Qwen: llama3, each digit alone.",
+    "o200k": "As GPT-4o: also cut before a capital.",
 }
 _CHOICES = (
     *(Choice(name, name, _MEANINGS[name]) for name in NAMES),
-    Choice(_OWN, "Own expression…", "A regular expression: its matches are the pieces."),
+    Choice(_OWN, "Own expression", "The matches of an expression."),
 )
+_WHOLE = "The text is not split: one piece a document."
+_OWN_HELP = "Every character must be in some match."
 _COUNTED = "Word counts are split already: the pattern is not applied to them."
 _PAUSE = 150  # milliseconds without a change
-_ROWS = 4
+_ROWS = 3
 
 
 class PatternField(QWidget):
@@ -58,14 +64,13 @@ class PatternField(QWidget):
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
         self._session = session
-        self._theme = theme
         self._fault: str | None = None
         self.problem = ""
         self._shown: object = None
         self.choice = ChoiceField("&Pattern", _CHOICES, theme)
         self.own = _Expression(theme)
         self.caption = line("muted")
-        self.preview = TokenView(theme)
+        self.preview = _SplitView(theme, _ROWS)
         self.preview.setAccessibleName("Preview of the split")
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -74,15 +79,16 @@ class PatternField(QWidget):
             column.addWidget(widget)
         self._latest = Latest(session, self, quiet=True)
         self._latest.done.connect(self._show_split)
+        self._dialect = Latest(session, self, quiet=True)
+        self._dialect.done.connect(self._show_dialect)
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.setInterval(_PAUSE)
         self._later.timeout.connect(self._split)
         self.choice.changed.connect(self._chosen)
+        self.choice.combo.picked.connect(self._picked)
         self.own.changed.connect(self.changed)
         session.sources_changed.connect(self.renew)
-        theme.changed.connect(self._apply_theme)
-        self._apply_theme()
 
     @property
     def value(self) -> str:
@@ -112,15 +118,20 @@ class PatternField(QWidget):
         if wanted != self._shown:
             self._shown = wanted
             self._latest.cancel()
+            self._dialect.cancel()
+            self.own.set_help(_OWN_HELP)
             self._later.start()
 
     def _chosen(self) -> None:
-        if self.choice.value == _OWN and not self.own.edit.text():
+        # What the person has written stays; else they begin with what was chosen until now.
+        if self.choice.value == _OWN and self.own.edit.text() in ("", *REGEX.values()):
             before = self._session.settings.pattern
-            # Something to begin with: what was chosen until now.
             self.own.set_text(REGEX.get(before, REGEX["whitespace"]))
         self.own.setVisible(self.choice.value == _OWN)
         self.changed.emit()
+
+    def _picked(self) -> None:
+        # The arrow keys only pass by, and must lead on from here.
         if self.choice.value == _OWN:
             self.own.edit.setFocus()
 
@@ -134,24 +145,60 @@ class PatternField(QWidget):
             return
         end = int(split.ends[-1]) if len(split.ends) else 0
         self.preview.set_tokens(split.data[:end], split.ends, np.arange(len(split.ends), dtype=np.uint32))
-        self.preview.setVisible(end > 0)
+        self.preview.setVisible(end > 0 and self.value != "none")
         self.own.set_error(split.problem or None)
-        sources = self._session.sources
-        counted = [source for source in sources if source.counts is not None]
-        pieces = f"{len(split.ends):,} piece{'' if len(split.ends) == 1 else 's'}"
-        where = "of the corpus's first lines" if len(counted) < len(sources) else "of an example"
         if split.problem:
             self.caption.setText("" if self.choice.value == _OWN else split.problem)
         else:
-            self.caption.setText(_COUNTED if counted and len(counted) == len(sources) else f"{pieces} {where}.")
+            self.caption.setText(self._caption(len(split.ends)))
+            self._ask_dialect()
         self.caption.setVisible(bool(self.caption.text()))
         self.preview.setAccessibleDescription(self.caption.text())
         if split.problem != self.problem:
             self.problem = split.problem
             self.problem_changed.emit()
 
-    def _apply_theme(self) -> None:
-        self.preview.setFixedHeight(self._theme.scaled(24) * _ROWS)
+    def _caption(self, pieces: int) -> str:
+        sources = self._session.sources
+        texts = [source for source in sources if source.counts is None]
+        if sources and not texts:
+            return _COUNTED
+        if self.value == "none":
+            return _WHOLE
+        where = "of the corpus's first lines" if texts else "of an example"
+        return f"{pieces:,} piece{'' if pieces == 1 else 's'} {where}."
+
+    def _ask_dialect(self) -> None:
+        pattern, sources = self.value, self._session.sources
+        if self.choice.value == _OWN:
+            self._dialect.run(lambda: dialect_work(pattern, sources))
+
+    def _show_dialect(self, hint: str) -> None:
+        self.own.set_help(hint or _OWN_HELP)
+
+
+class _SplitView(TokenView):
+    """The first rows of pieces. It does not scroll by itself: the wheel is the pane's."""
+
+    def __init__(self, theme: Theme, rows: int) -> None:
+        super().__init__(theme)
+        self._shown_rows = rows
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._fit()
+
+    def set_tokens(self, data: bytes, ends: NDArray[np.int64], ids: NDArray[np.uint32]) -> None:
+        super().set_tokens(data, ends, ids)
+        self._fit()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+    def _follow_theme(self) -> None:
+        super()._follow_theme()
+        self._fit()
+
+    def _fit(self) -> None:
+        self.setFixedHeight(round(self._shown_rows * self._row_height()) + MARGIN)
 
 
 class _Expression(Field):
@@ -159,7 +206,7 @@ class _Expression(Field):
 
     def __init__(self, theme: Theme) -> None:
         self.edit = QLineEdit()
-        super().__init__("Every character must be in some match.", self.edit)
+        super().__init__(_OWN_HELP, self.edit)
         self._theme = theme
         self.edit.setAccessibleName("Own expression")
         self.edit.setPlaceholderText("Regular expression")

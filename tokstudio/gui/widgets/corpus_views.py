@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtGui import QKeyEvent, QKeySequence, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -28,6 +28,7 @@ from tokstudio.core.statistics import Statistics, preview
 from tokstudio.gui.models.sources import CHANGED, NAME, RELOAD, SIZE, SourcesModel, encoding_text
 from tokstudio.gui.models.text import marked, shown
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.tall_body import scrolls_body
 
 # How far inside a list its texts stand: what is above and below them stands as far in.
 TEXT_INSET = 10
@@ -113,6 +114,13 @@ class SourceList(QTableView):
             event.accept()
             return True
         return super().event(event)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Scrolls the pane where that scrolls, else the list."""
+        if scrolls_body(self):
+            event.ignore()
+        else:
+            super().wheelEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Removes the selected sources."""
@@ -234,13 +242,20 @@ class Preview(QPlainTextEdit):
         """Shows how a source begins; "…" stands for the rest."""
         self.setPlainText(beginning(source) if source is not None else "")
 
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Scrolls the pane where that scrolls, else the text."""
+        if scrolls_body(self):
+            event.ignore()
+        else:
+            super().wheelEvent(event)
+
     def sizeHint(self) -> QSize:
         """Gives a few lines; more where there is room."""
         return QSize(120, 3 * self.fontMetrics().lineSpacing() + 18)
 
     def minimumSizeHint(self) -> QSize:
-        """Gives a few lines."""
-        return self.sizeHint()
+        """Gives two lines."""
+        return QSize(120, 2 * self.fontMetrics().lineSpacing() + 18)
 
 
 def beginning(source: Source) -> str:

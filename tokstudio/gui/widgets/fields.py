@@ -7,27 +7,12 @@ What a value means and whether it can work is left to whoever shows the field.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from PySide6.QtCore import QLocale, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import (
-    QAbstractSpinBox,
-    QCheckBox,
-    QComboBox,
-    QHBoxLayout,
-    QLabel,
-    QPlainTextEdit,
-    QSizePolicy,
-    QSpinBox,
-    QStyleOptionComboBox,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
-from tokstudio.gui.theme import Theme, pad_spin_box
-
-LARGEST = 2_000_000_000  # a spin box holds 32 bits
+from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.controls import LARGEST, Choice, ChoiceBox, Lines, Number
 
 
 class Field(QWidget):
@@ -46,6 +31,8 @@ class Field(QWidget):
     def __init__(self, help_text: str, control: QWidget) -> None:
         super().__init__()
         self._help = help_text
+        self._reason: str | None = None
+        self._brief = False
         self._control = control
         self.note = line("muted")
         self.row = QHBoxLayout()
@@ -68,15 +55,32 @@ class Field(QWidget):
         if not self.is_invalid:
             self.set_error(None)
 
+    def set_brief(self, brief: bool) -> None:
+        """Leaves the help to the tool tip; what is wrong is said all the same."""
+        self._brief = brief
+        self._show_note()
+
+    def set_unavailable(self, reason: str | None) -> None:
+        """Takes the control away and says why in the place of the help; None gives it back."""
+        self._reason = reason
+        self._control.setEnabled(reason is None)
+        self.set_error(None)
+
     def set_error(self, error: str | None) -> None:
         """Says what is wrong in the place of the help."""
-        self.note.setText(error or self._help)
+        said = error or self._reason or self._help
+        self.note.setText(said)
         set_role(self.note, "muted" if error is None else "error")
-        self._control.setAccessibleDescription(error or self._help)
+        self._control.setToolTip(said)
+        self._control.setAccessibleDescription(said)
         invalid = "false" if error is None else "true"
         if self._control.property("invalid") != invalid:
             self._control.setProperty("invalid", invalid)
             polish(self._control)
+        self._show_note()
+
+    def _show_note(self) -> None:
+        self.note.setHidden(self._brief and not self.is_invalid and self._reason is None)
 
     def add_label(self, text: str, buddy: QWidget) -> QLabel:
         """Puts a label into the row; `&` marks the letter for the keyboard."""
@@ -171,21 +175,6 @@ class NumberField(Field):
         self.number.dress(self._theme)
 
 
-@dataclass(frozen=True)
-class Choice:
-    """One of several values.
-
-    Attributes:
-        value: What it is.
-        name: What people call it, in a word or two.
-        meaning: One sentence that explains it.
-    """
-
-    value: str
-    name: str
-    meaning: str
-
-
 class ChoiceField(Field):
     """One of several values; the line below says what the chosen one means.
 
@@ -241,7 +230,7 @@ class ListField(Field):
     """
 
     def __init__(self, text: str, help_text: str, theme: Theme, lines: int) -> None:
-        self.edit = _Lines(lines)
+        self.edit = Lines(lines)
         super().__init__(help_text, self.edit)
         self._theme = theme
         self.add_label(text, self.edit)
@@ -265,93 +254,6 @@ class ListField(Field):
 
     def _apply_theme(self) -> None:
         self.edit.setFont(self._theme.monospace_font())
-
-
-class ChoiceBox(QComboBox):
-    """Offers names with their meanings, and shows the name alone once it is chosen."""
-
-    def __init__(self, choices: Sequence[Choice]) -> None:
-        super().__init__()
-        self.choices: tuple[Choice, ...] = ()
-        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.setMinimumContentsLength(8)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.set_choices(choices)
-
-    def set_choices(self, choices: Sequence[Choice]) -> None:
-        """Offers other values."""
-        self.choices = tuple(choices)
-        self.clear()
-        for choice in self.choices:
-            self.addItem(f"{choice.name}  {choice.meaning}")
-
-    def showPopup(self) -> None:
-        """Makes the list as wide as its longest line."""
-        metrics = self.view().fontMetrics()
-        widest = max(metrics.horizontalAdvance(self.itemText(row)) for row in range(self.count()))
-        self.view().setMinimumWidth(min(widest + 40, self.screen().availableSize().width() - 40))
-        super().showPopup()
-
-    def initStyleOption(self, option: QStyleOptionComboBox) -> None:
-        """Shows the name alone."""
-        super().initStyleOption(option)
-        if 0 <= self.currentIndex() < len(self.choices):
-            option.currentText = self.choices[self.currentIndex()].name.rstrip("…")
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scrolling past changes nothing."""
-        if self.hasFocus():
-            super().wheelEvent(event)
-        else:
-            event.ignore()
-
-
-class Number(QSpinBox):
-    """A number that can be typed with and without separators, and that scrolling past does not change."""
-
-    def __init__(self, most: int = LARGEST, suffix: str = "") -> None:
-        super().__init__()
-        # Numbers are written everywhere as in "1,000".
-        self.setLocale(QLocale(QLocale.Language.English, QLocale.Country.UnitedStates))
-        self.setGroupSeparatorShown(True)
-        # Numbers that are too small can be typed, so that the reason can be read.
-        self.setRange(0, most)
-        self.setSuffix(suffix)
-        self.setStepType(QAbstractSpinBox.StepType.AdaptiveDecimalStepType)
-        self.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        pad_spin_box(self)
-
-    def dress(self, theme: Theme) -> None:
-        """Follows the person's text size."""
-        # The field inside does not take its font from the box once a style sheet is set.
-        for widget in (self, self.lineEdit()):
-            widget.setFont(theme.tabular_font())
-        self.setFixedWidth(theme.scaled(98))
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scrolling past changes nothing."""
-        if self.hasFocus():
-            super().wheelEvent(event)
-        else:
-            event.ignore()
-
-
-class _Lines(QPlainTextEdit):
-    """A text of a few lines; Tab leaves it."""
-
-    def __init__(self, lines: int) -> None:
-        super().__init__()
-        self._lines = lines
-        self.setTabChangesFocus(True)
-        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-
-    def sizeHint(self) -> QSize:
-        return QSize(120, self._lines * self.fontMetrics().lineSpacing() + 20)
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(60, self.sizeHint().height())
 
 
 def line(role: str) -> QLabel:

@@ -135,17 +135,17 @@ class Welcome(QScrollArea):
         self._column.setContentsMargins(8, 4, 8, 4)
         self._column.setSpacing(8)
         self._picture = QLabel()
-        self._headline, self.sentence, self._aside = QLabel(headline), QLabel(sentence), QLabel(aside)
-        self._headline.setProperty("role", "headline")
+        self.headline, self.sentence, self._aside = QLabel(headline), QLabel(sentence), QLabel(aside)
+        self.headline.setProperty("role", "headline")
         for label in (self.sentence, self._aside):
             label.setProperty("role", "muted")
-        for label in (self._picture, self._headline, self.sentence, self._aside):
+        for label in (self._picture, self.headline, self.sentence, self._aside):
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
             label.setWordWrap(label is not self._picture)
         self._grid = QGridLayout()
         self._grid.setSpacing(_CARD_GAP)
         self._column.addStretch(1)
-        for label in (self._picture, self._headline, self.sentence):
+        for label in (self._picture, self.headline, self.sentence):
             self._column.addWidget(label)
         self._column.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
         self._column.addWidget(self._aside)

@@ -1,0 +1,164 @@
+"""Panes with less room than they would like: what is needed stays in sight, the wheel and the keyboard lead on."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, QRect, Qt
+from PySide6.QtGui import QGuiApplication, QWheelEvent
+from PySide6.QtWidgets import QApplication, QWidget
+
+from tests.gui.person import PATIENCE, TEXT, at_the_window
+from tokstudio.gui.choices import Settings
+from tokstudio.gui.panes.configure import ConfigurePane
+from tokstudio.gui.panes.corpus import CorpusPane
+from tokstudio.gui.widgets.tall_body import TallBody
+
+SETTINGS = Settings(1000, 2, "gpt2", base="characters", base_vocabulary=("a", "<?>"), special_tokens=("<|end|>",))
+
+
+@pytest.fixture
+def pane(qtbot, session, theme, actions, dock) -> ConfigurePane:
+    actions["more_settings"].setCheckable(True)
+    actions["more_settings"].setChecked(True)
+    pane = ConfigurePane(session, theme, actions)
+    dock(pane, 280, 420)
+    session.add_text(TEXT)
+    session.set_settings(SETTINGS)
+    qtbot.waitUntil(lambda: not session.jobs and pane.pattern.preview.isVisible(), timeout=PATIENCE)
+    return pane
+
+
+def body_of(widget: QWidget) -> TallBody:
+    while not isinstance(widget, TallBody):
+        widget = widget.parentWidget()
+    return widget
+
+
+def in_sight(widget: QWidget) -> bool:
+    """Whether nothing around a widget cuts any of it off."""
+    around = widget.parentWidget()
+    while around is not None and not widget.isWindow():
+        if not around.rect().contains(QRect(widget.mapTo(around, QPoint()), widget.size())):
+            return False
+        around = None if around.isWindow() else around.parentWidget()
+    return widget.isVisible()
+
+
+def turn_wheel(widget: QWidget, down: int = 1) -> None:
+    """Turns the wheel over the middle of a widget: what is topmost there gets the event, then whoever is around it."""
+    at = widget.mapToGlobal(widget.rect().center())
+    reached = QApplication.widgetAt(at)
+    assert reached is widget or widget.isAncestorOf(reached)
+    event = QWheelEvent(
+        QPointF(reached.mapFromGlobal(at)),
+        QPointF(at),
+        QPoint(),
+        QPoint(0, -120 * down),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    # Qt passes on what comes from a mouse, but not what comes from a program.
+    while reached is not None:
+        event.ignore()
+        if QApplication.sendEvent(reached, event) and event.isAccepted():
+            return
+        reached = reached.parentWidget()
+
+
+def test_the_wheel_scrolls_the_pane_over_every_field_and_changes_none(pane, session):
+    bar = body_of(pane.size_field).verticalScrollBar()
+    controls = [pane.size_field.number, pane.pattern.choice.combo, pane.pattern.preview, pane.more.base.combo]
+    controls += [pane.more.entries.edit, pane.more.specials.edit, pane.more.held_out.number]
+    pane.buttons["train"].setFocus()
+    for control in controls:
+        body_of(control).ensureWidgetVisible(control)
+        QApplication.processEvents()
+        before = bar.value()
+        turn_wheel(control, 1 if before < bar.maximum() else -1)
+        assert bar.value() != before, control.accessibleName()
+    assert session.settings == SETTINGS
+
+
+def test_what_gets_the_keyboard_comes_into_sight_with_its_help(qtbot, pane):
+    pane.size_field.check.setFocus()
+    fields = {field.note: field for field in (pane.size_field, *pane.more.fields)}
+    seen = 0
+    for _ in range(30):
+        focus = QGuiApplication.focusObject()
+        qtbot.waitUntil(lambda focus=focus: in_sight(focus))
+        field = next((field for field in fields.values() if field.isAncestorOf(focus)), None)
+        if field is not None and field.note.isVisible():
+            qtbot.waitUntil(lambda field=field: in_sight(field.note))
+            seen += 1
+        if focus is pane.more.held_out.number:
+            break
+        qtbot.keyClick(focus, Qt.Key.Key_Tab)
+    assert seen > 8
+
+
+def test_an_error_comes_into_sight_below_the_field_that_is_typed_into(qtbot, pane):
+    edit, note = pane.more.specials.edit, pane.more.specials.note
+    edit.setFocus()
+    edit.selectAll()
+    qtbot.keyClicks(edit, "x")
+    assert note.property("role") == "error"
+    qtbot.waitUntil(lambda: in_sight(note))
+
+
+def test_with_little_room_help_is_left_to_the_tips_and_errors_are_not(qtbot, pane, session):
+    session.set_settings(Settings(1000, 2))
+    pane.window().resize(280, 290)
+    QApplication.processEvents()
+    assert not pane.size_field.note.isVisible()
+    assert pane.size_field.number.toolTip() == "Base tokens, merges and special tokens."
+    session.set_settings(Settings(1, 2))
+    assert pane.size_field.note.isVisible()
+    assert pane.summary.text() == pane.size_field.note.text()
+
+
+def test_the_wheel_over_a_preview_scrolls_the_corpus_pane_while_that_can_scroll(
+    qtbot, session, theme, actions, dock, tmp_path
+):
+    pane = CorpusPane(session, theme, actions)
+    dock(pane, 280, 240)
+    session.add_text("line\n" * 100)
+    QApplication.processEvents()
+    bar = body_of(pane.preview).verticalScrollBar()
+    bar.setValue(bar.maximum())
+    QApplication.processEvents()
+    assert bar.maximum() > 0
+    turn_wheel(pane.preview, -1)
+    assert bar.value() < bar.maximum()
+    assert pane.preview.verticalScrollBar().value() == 0
+    pane.window().resize(280, 900)
+    QApplication.processEvents()
+    turn_wheel(pane.preview)
+    assert pane.preview.verticalScrollBar().value() > 0
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 640)])
+def test_the_essential_settings_need_no_scrolling(qtbot, monkeypatch, tmp_path, width, height):
+    path = tmp_path / "book.txt"
+    path.write_text(TEXT)
+
+    def act(window, answers):
+        window.resize(width, height)
+        window.reset_layout()
+        window.commands.open_paths([path])
+        window._session.set_settings(Settings(1000, 2, "gpt2"))
+        pane = window.configure
+        qtbot.waitUntil(lambda: pane.pattern.preview.isVisible() and pane.forecast.isVisible(), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not window._session.jobs, timeout=PATIENCE)
+        essential = [pane.size_field.number, pane.frequency_field.number, pane.pattern.choice.combo]
+        essential += [pane.buttons["train"], pane.summary]
+        if height == 900:
+            essential += [pane.pattern.preview, pane.pattern.caption, pane.size_field.note]
+        for widget in essential:
+            assert in_sight(widget), widget
+        around = QRect(pane.mapToGlobal(QPoint()), pane.size())
+        assert QRect(window.mapToGlobal(QPoint()), window.size()).contains(around)
+
+    at_the_window(monkeypatch, act)
