@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from tokstudio.core.corpus import Source
 from tokstudio.core.errors import ConfigError, FormatError
 from tokstudio.core.formats.huggingface_parts import written_regex
-from tokstudio.core.formats.tokenizers_library import check_split_work
+from tokstudio.core.formats.owners import check_split_work
 from tokstudio.core.kernels.prepare import prepare_work
 from tokstudio.core.patterns import OWN, splitter
 from tokstudio.core.progress import Progress, Work
 
 _MOST = 1200  # bytes that are shown
-_OTHER_DIALECT = "Hugging Face's library reads this expression otherwise: it cannot be exported there."
+_EXPORT = "Export to Hugging Face"
 _EXAMPLE = "The cat's hat, 1984:\n    it isn't mine — ça va?\n"
 
 
@@ -55,14 +55,14 @@ def first_lines(sources: Sequence[Source]) -> tuple[bytes, list[int]]:
 
 
 def dialect_work(pattern: str, sources: Sequence[Source]) -> Work[str]:
-    """Says in a sentence that Hugging Face's library, whose expressions are Oniguruma's, splits otherwise, or ""."""
+    """Says why Hugging Face's library, whose expressions are Oniguruma's, cannot split text by this one, or ""."""
     if splitter(pattern).kind != OWN:
         return ""
     raw, _ = first_lines(sources)
     try:
-        yield from check_split_work("", pattern, written_regex(pattern), (raw.decode("utf-8", "ignore"),))
-    except FormatError:
-        return _OTHER_DIALECT
+        yield from check_split_work(_EXPORT, pattern, written_regex(pattern), (raw.decode("utf-8", "ignore"),))
+    except FormatError as error:
+        return str(error)
     return ""
 
 
