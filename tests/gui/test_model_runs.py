@@ -10,6 +10,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.gui.models.runs import (
     ACTIVE,
+    BYTES,
     CORPUS,
     ENDED,
     FREQUENCY,
@@ -18,7 +19,7 @@ from tokstudio.gui.models.runs import (
     NAME,
     RATIO,
     SECONDS,
-    SIZE,
+    VOCABULARY,
     RunsModel,
 )
 from tokstudio.gui.studio_run import StudioRun
@@ -55,8 +56,9 @@ def shown(model, row, column, role=Qt.ItemDataRole.DisplayRole):
 def test_a_trained_run_is_described_by_its_numbers(model, run):
     model.set_runs([run], run, "training")
     assert shown(model, 0, NAME) == "First"
-    assert shown(model, 0, CORPUS) == "1.1 kB"
-    assert shown(model, 0, SIZE) == "290"
+    assert shown(model, 0, CORPUS) == "Pasted text"
+    assert shown(model, 0, BYTES) == "1.1 kB"
+    assert shown(model, 0, VOCABULARY) == "290"
     assert shown(model, 0, FREQUENCY) == "–"
     assert shown(model, 0, MERGES) == "34"
     assert shown(model, 0, RATIO) == f"{run.run.bytes_per_token():.3f}"
@@ -67,7 +69,7 @@ def test_a_trained_run_is_described_by_its_numbers(model, run):
 def test_what_is_not_known_of_an_opened_tokenizer_is_a_dash(model, run):
     opened = StudioRun.opened(2, "gpt2", run.tokenizer)
     model.set_runs([run, opened], opened, "training")
-    assert [shown(model, 1, column) for column in (CORPUS, SIZE, FREQUENCY, RATIO, SECONDS)] == ["–"] * 5
+    assert [shown(model, 1, column) for column in (CORPUS, VOCABULARY, FREQUENCY, RATIO, SECONDS)] == ["–"] * 5
     assert shown(model, 1, MERGES) == "34"
     assert shown(model, 1, ENDED) == "opened from a file"
     assert [shown(model, row, MARK, ACTIVE) for row in (0, 1)] == [False, True]
@@ -123,7 +125,7 @@ def test_the_tool_tip_holds_what_a_narrow_table_hides_and_shows_names_as_they_ar
     strange = StudioRun.opened(2, "<b>bold</b>", run.tokenizer)
     model.set_runs([run, strange], run, "training")
     tip = shown(model, 0, NAME, Qt.ItemDataRole.ToolTipRole)
-    assert "1,140 bytes" in tip
+    assert "Bytes of the corpus: 1,140" in tip
     assert "Seconds: " in tip
     assert "&lt;b&gt;bold" in shown(model, 1, NAME, Qt.ItemDataRole.ToolTipRole)
 

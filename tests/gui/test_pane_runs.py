@@ -5,18 +5,32 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QTableView
+from PySide6.QtGui import QAction, QContextMenuEvent
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QTableView
 
 from tests.gui.person import PATIENCE
-from tokstudio.gui.models.runs import CORPUS, ENDED, HELD_OUT, MARK, MERGES, NAME, RATIO, SECONDS
+from tokstudio.gui.models.runs import (
+    BASE,
+    CORPUS,
+    ENDED,
+    HELD_OUT,
+    MARK,
+    MERGES,
+    NAME,
+    PATTERN,
+    RATIO,
+    SECONDS,
+    SPECIALS,
+    TIES,
+)
 from tokstudio.gui.panes.runs import RunsPane
 from tokstudio.gui.training import Settings
 
 
 @pytest.fixture
 def pane(session, theme, actions, dock) -> RunsPane:
-    actions["delete_run"].triggered.connect(lambda: session.delete(session.active))
     pane = RunsPane(session, theme, actions)
+    pane.deleteAsked.connect(session.delete)
     dock(pane, 1000, 500)
     # The window's own action for the same key must not win while the table has the focus.
     actions["rename_run"].setShortcut("F2")
@@ -101,17 +115,86 @@ def test_delete_forgets_the_selected_run(qtbot, three, session):
     assert second not in session.runs
 
 
-def test_the_menu_of_a_row_acts_on_that_row(qtbot, three, session):
-    view = table(three)
-    place = view.visualRect(view.model().index(0, NAME)).center()
-    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    view.customContextMenuRequested.emit(place)
-    menu = view.findChild(QMenu)
-    assert menu is not None
-    assert [action.text() for action in menu.actions()] == ["Make Active", "Rename", "Delete"]
-    menu.actions()[0].trigger()
+def ask_for_menu(pane: RunsPane, row: int) -> QMenu:
+    """Presses the menu key on a row."""
+    view = table(pane)
+    view.setFocus()
+    view.setCurrentIndex(view.model().index(row, NAME))
+    QApplication.sendEvent(view, QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(), QPoint()))
+    return next(menu for menu in view.findChildren(QMenu) if menu.isVisible())
+
+
+def entries(menu: QMenu) -> dict[str, QAction]:
+    return {action.text().split("\t")[0]: action for action in menu.actions() if not action.isSeparator()}
+
+
+def test_the_menu_of_a_row_acts_on_that_row(qtbot, three, session, actions):
+    menu = ask_for_menu(three, 0)
+    offered = entries(menu)
+    assert list(offered) == ["Make Active", "Continue", "Export", "Rename", "Delete", "Columns of &Runs"]
+    assert offered["Continue"].isEnabled(), "its vocabulary was the smallest"
+    with qtbot.waitSignal(actions["export_huggingface"].triggered):
+        entries(offered["Export"].menu())["export_huggingface"].trigger()
     assert session.active is session.runs[0]
     menu.close()
+    menu = ask_for_menu(three, 2)
+    assert not entries(menu)["Continue"].isEnabled()
+    second = session.runs[2]
+    entries(menu)["Delete"].trigger()
+    assert second not in session.runs
+    assert session.active is session.runs[0]
+    menu.close()
+
+
+def test_while_one_run_trains_another_can_be_deleted_but_not_exported(qtbot, three, session):
+    session.step()
+    qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
+    menu = ask_for_menu(three, 3)
+    assert not entries(menu)["Delete"].isEnabled()
+    assert not entries(menu)["Export"].isEnabled()
+    menu.close()
+    menu = ask_for_menu(three, 0)
+    assert [name for name, action in entries(menu).items() if action.isEnabled()] == [
+        "Rename",
+        "Delete",
+        "Columns of &Runs",
+    ]
+    menu.close()
+    growing = session.active
+    qtbot.keyClick(table(three), Qt.Key.Key_Delete)
+    assert [run.name for run in session.runs] == ["Run 2", "Run 3", "Run 4"]
+    assert session.active is growing
+
+
+def test_a_column_that_was_chosen_stays_however_narrow_the_table_is_and_is_remembered(qtbot, three):
+    view = table(three)
+    kept = []
+    view.columnsChosen.connect(kept.append)
+    columns = entries(view.columns_menu)
+    assert view.isColumnHidden(SPECIALS)
+    columns["Special tokens"].trigger()
+    columns["Merges"].trigger()
+    view.window().resize(380, 400)
+    qtbot.waitUntil(lambda: view.viewport().width() < 380)
+    assert not view.isColumnHidden(SPECIALS)
+    assert view.isColumnHidden(MERGES)
+    assert columns["Special tokens"].isChecked()
+    assert not columns["Seconds"].isChecked()
+    assert kept[-1] == "+Special tokens,-Merges"
+    columns["As Many as Fit"].trigger()
+    assert view.isColumnHidden(SPECIALS)
+    assert not view.isColumnHidden(MERGES)
+    view.set_choices("+Special tokens,-Merges,+Gone,?")
+    assert not view.isColumnHidden(SPECIALS)
+    assert view.choices_text == "+Special tokens,-Merges"
+
+
+def test_a_right_click_on_the_titles_offers_the_columns(three):
+    view = table(three)
+    header = view.horizontalHeader()
+    header.customContextMenuRequested.emit(QPoint(60, 5))
+    assert view.columns_menu.isVisible()
+    view.columns_menu.close()
 
 
 def test_a_training_grows_on_screen_and_stays_active_while_another_row_is_chosen(qtbot, session, pane, make_run):
@@ -158,28 +241,37 @@ def test_a_narrow_table_cuts_off_nothing(qtbot, three):
     assert view.horizontalHeader().length() <= view.viewport().width()
     assert not view.isColumnHidden(NAME)
     assert not view.isColumnHidden(MERGES)
-    view.window().resize(1400, 400)
+    view.window().resize(1900, 400)
     qtbot.waitUntil(lambda: not view.isColumnHidden(SECONDS))
 
 
 def test_a_context_menu_needs_a_row(three):
     view = table(three)
-    view.customContextMenuRequested.emit(QPoint(5, view.viewport().height() - 5))
-    assert view.findChild(QMenu) is None
+    place = QPoint(5, view.viewport().height() - 5)
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, place, view.viewport().mapToGlobal(place))
+    QApplication.sendEvent(view.viewport(), event)
+    assert not any(menu.isVisible() for menu in view.findChildren(QMenu))
 
 
 def test_held_out_text_has_a_column_where_there_is_any(qtbot, pane, session, make_run):
     make_run(vocabulary_size=270)
-    assert pane._table.isColumnHidden(HELD_OUT)
+    assert pane.table.isColumnHidden(HELD_OUT)
     session.set_sources(())
     session.add_text("the cat sat on the mat\n" * 60)
     session.set_settings(Settings(270, held_out=0.2, pattern="gpt2", special_tokens=("<s>",)))
     session.train()
     qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
     qtbot.waitUntil(lambda: session.active.held_out_ratio is not None, timeout=PATIENCE)
-    assert not pane._table.isColumnHidden(HELD_OUT)
-    model = pane._table.model()
+    assert not pane.table.isColumnHidden(HELD_OUT)
+    model = pane.table.model()
     assert [model.index(row, HELD_OUT).data() for row in range(2)] == ["–", f"{session.active.held_out_ratio:.3f}"]
     tip = model.index(1, 1).data(Qt.ItemDataRole.ToolTipRole)
+    assert [text(pane, 1, column) for column in (CORPUS, PATTERN, BASE, TIES, SPECIALS)] == [
+        "Pasted text",
+        "gpt2",
+        "Bytes",
+        "First",
+        "<s>",
+    ]
     for told in ("Pattern: gpt2", "Special tokens: &lt;s&gt;", "Share held out: 20%"):
         assert told in tip

@@ -21,6 +21,7 @@ from tokstudio.gui.exports import ExportCommands, Plots
 from tokstudio.gui.problems import Problem
 from tokstudio.gui.session import Session
 from tokstudio.gui.settings import Preferences
+from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import BODY_PIXELS, Mode, Theme
 from tokstudio.resources import DEMO_SENTENCES, SAMPLES, sample_text
 
@@ -226,10 +227,12 @@ class Commands(ExportCommands):
             self._session.rename(run, name)
 
     def delete_run(self) -> None:
-        """Forgets the active run; one that was never exported is asked about."""
-        run = self._session.active
-        if run is None:
-            return
+        """Forgets the active run."""
+        if self._session.active is not None:
+            self.delete(self._session.active)
+
+    def delete(self, run: StudioRun) -> None:
+        """Forgets a run; one that was never exported is asked about."""
         question = f"{run.name} was not exported. Its {len(run):,} merges will be gone."
         if not run.unsaved or self._choosers.confirm("Delete Run", question, "Delete Run"):
             self._session.delete(run)

@@ -43,7 +43,7 @@ _MENUS: dict[str, str] = {
     "&Train": "train train_on_sample continue_run pause resume step stop - >Train&_on_a_Sample sample_train_article "
     "sample_train_scripts sample_train_python < - first previous next last - rename_run delete_run",
     "&View": ">&Panes < reset_layout - >&Theme theme_system theme_light theme_dark < "
-    ">Text_&Size text_larger text_smaller text_reset < - show_white_space show_ids more_settings",
+    ">Text_&Size text_larger text_smaller text_reset < - show_white_space show_ids more_settings >Columns_of_&Runs <",
     "&Help": "shortcuts about",
 }
 _TOOLBAR = "open_corpus | train pause step stop"
@@ -236,6 +236,7 @@ class MainWindow(QMainWindow):
         self._encoding_menu.aboutToShow.connect(self._fill_encodings)
         for pane in self.panes:
             menus["Panes"].addAction(pane.toggleViewAction())
+        menus["Columns_of_Runs"].addActions(self.runs.table.columns_menu.actions())
         themes = QActionGroup(self)
         for mode in ("system", "light", "dark"):
             themes.addAction(self.actions_by_id[f"theme_{mode}"])
@@ -255,6 +256,8 @@ class MainWindow(QMainWindow):
             signal.connect(self._refresh)
         session.failed.connect(self._show_problem)
         session.settings_changed.connect(self._keep_settings)
+        self.runs.deleteAsked.connect(self.commands.delete)
+        self.runs.table.columnsChosen.connect(self._keep_columns)
         session.refused.connect(self.status.say)
         self.commands.done.connect(self.status.say)
         # What went well takes the place of what went wrong before it.
@@ -295,6 +298,9 @@ class MainWindow(QMainWindow):
     def _keep_settings(self) -> None:
         self._preferences.set("training", self._session.settings.to_text())
 
+    def _keep_columns(self, choices: str) -> None:
+        self._preferences.set("run_columns", choices)
+
     def _pane_moved(self) -> None:
         QTimer.singleShot(0, self, self._show_titles)
 
@@ -314,6 +320,7 @@ class MainWindow(QMainWindow):
             self._share_room()
         for name, default in (("show_white_space", True), ("show_ids", False), ("more_settings", False)):
             self.actions_by_id[name].setChecked(preferences.get(name, default))
+        self.runs.table.set_choices(preferences.get("run_columns", ""))
         self._session.set_settings(Settings.from_text(preferences.get("training", "")))
 
     def _remember(self) -> None:

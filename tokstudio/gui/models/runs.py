@@ -27,7 +27,26 @@ ACTIVE = Qt.ItemDataRole.UserRole + 1
 #: Role: the number of its curve's colour; None where there is no curve.
 HUE = Qt.ItemDataRole.UserRole + 2
 
-MARK, NAME, CORPUS, SIZE, FREQUENCY, MERGES, RATIO, HELD_OUT, ENDED, SECONDS = range(10)
+(
+    MARK,
+    NAME,
+    CORPUS,
+    BYTES,
+    VOCABULARY,
+    FREQUENCY,
+    PATTERN,
+    BASE,
+    TIES,
+    SPECIALS,
+    MERGES,
+    RATIO,
+    HELD_OUT,
+    ENDED,
+    SECONDS,
+) = range(15)
+# The settings and what is said in passing; what came of them is to stand out.
+_QUIET = (CORPUS, BYTES, VOCABULARY, FREQUENCY, PATTERN, BASE, TIES, SPECIALS, ENDED, SECONDS)
+_TIES = {"first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Face", "bytes": "Bytes"}
 
 
 @dataclass(frozen=True)
@@ -163,12 +182,9 @@ class RunsModel(QAbstractTableModel):
         """Everything about a run: a narrow table shows a part of it."""
         if number == MARK:
             return "This run is shown everywhere." if run is self._active else "Click to show this run everywhere."
-        corpus = [f"Corpus: {run.corpus_bytes:,} bytes"] if run.config else []
-        rows = (
-            (column.title, self._text(run, at)) for at, column in enumerate(_COLUMNS) if at not in (MARK, NAME, CORPUS)
-        )
+        rows = ((column.title, self._text(run, at)) for at, column in enumerate(_COLUMNS) if at not in (MARK, NAME))
         told = (f"{title}: {text}" for title, text in rows if text != _NOTHING)
-        return "\n".join([run.name, *corpus, *told, *settings_lines(run)])
+        return "\n".join([run.name, *told, *settings_lines(run)])
 
     def _text(self, run: StudioRun, number: int) -> str:
         if number == ENDED and run.ended is None:
@@ -179,7 +195,7 @@ class RunsModel(QAbstractTableModel):
         palette = self._theme.palette
         if number == ENDED and run.ended == "failed":
             return QColor(palette.error)
-        quiet = number in (CORPUS, SIZE, FREQUENCY, ENDED, SECONDS) or self._text(run, number) == _NOTHING
+        quiet = number in _QUIET or self._text(run, number) == _NOTHING
         return QColor(palette.muted) if quiet else None
 
     def _font(self, run: StudioRun, number: int) -> QFont | None:
@@ -192,23 +208,33 @@ class RunsModel(QAbstractTableModel):
 
 def settings_lines(run: StudioRun) -> list[str]:
     """What else a run was asked for and came upon, a line each; what is as usual is left out."""
-    config, usual = run.config, TrainingConfig(min_frequency=2)
+    config = run.config
     if config is None:
         return []
-    special = ", ".join(config.all_specials[:_NAMED]) + (" …" if len(config.all_specials) > _NAMED else "")
     longest = f"{config.max_token_bytes:,} bytes" if config.max_token_bytes is not None else ""
     values = (
-        ("Pattern", config.pattern if config.pattern != usual.pattern else ""),
-        ("Base units", config.base if config.base != usual.base else ""),
-        ("Special tokens", special),
+        ("Bytes of the corpus", f"{run.corpus_bytes:,}"),
         ("Unknown token", config.unknown_token or ""),
-        ("Tie rule", config.tie_break if config.tie_break != usual.tie_break else ""),
         ("Longest token", longest),
         ("Share held out", f"{config.held_out:.0%}" if config.held_out else ""),
         ("Unknown characters", f"{run.unknown:,}" if run.unknown else ""),
         ("Not UTF-8, became U+FFFD", f"{run.replaced:,}" if run.replaced else ""),
     )
     return [f"{name}: {value}" for name, value in values if value]
+
+
+def _corpus_name(run: StudioRun) -> str:
+    names = [source.name for source in run.corpus.sources] if run.corpus is not None else []
+    return f"{names[0]} + {len(names) - 1:,}" if len(names) > 1 else next(iter(names), _NOTHING)
+
+
+def _setting(read: Callable[[TrainingConfig], str]) -> Callable[[StudioRun], str]:
+    """The text of a setting; of a tokenizer from a file none is known."""
+    return lambda run: (run.config is not None and read(run.config)) or _NOTHING
+
+
+def _specials(config: TrainingConfig) -> str:
+    return ", ".join(config.all_specials[:_NAMED]) + (" …" if len(config.all_specials) > _NAMED else "")
 
 
 def _number(value: int | None) -> str:
@@ -225,7 +251,8 @@ def _seconds(run: StudioRun) -> str:
 _COLUMNS: tuple[_Column, ...] = (
     _Column("", "The run that all panes show", lambda run: "", _CENTER),
     _Column("Run", "Its name; F2 changes it", lambda run: run.name, _LEFT),
-    _Column("Corpus", "Text it was trained on", lambda run: size_text(run.corpus_bytes) if run.config else _NOTHING),
+    _Column("Corpus", "What it was trained on", _corpus_name, _LEFT),
+    _Column("Size", "How much text that was", lambda run: size_text(run.corpus_bytes) if run.config else _NOTHING),
     _Column(
         "Vocabulary",
         "Limit: the vocabulary size that was asked for",
@@ -236,6 +263,10 @@ _COLUMNS: tuple[_Column, ...] = (
         "Limit: the minimum frequency that was asked for",
         lambda run: _number(run.config.min_frequency if run.config else None),
     ),
+    _Column("Pattern", "How text was split before merging", _setting(lambda config: config.pattern), _LEFT),
+    _Column("Base", "What merging began with", _setting(lambda config: config.base.capitalize()), _LEFT),
+    _Column("Ties", "Which of equal counts came first", _setting(lambda config: _TIES[config.tie_break]), _LEFT),
+    _Column("Special tokens", "Texts that have an id of their own", _setting(_specials), _LEFT),
     _Column("Merges", "How many merges it has", lambda run: _number(len(run))),
     _Column(
         "Bytes/token",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tokstudio.gui.theme import Palette
 
 _PADDING = 6.0
-_NEAR, _FAR = 8.0, 36.0
+_DISTANCES = (8.0, 36.0, 64.0, 92.0)
 
 
 class PlotLabels:
@@ -54,12 +54,20 @@ class PlotLabels:
         self._painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
 
     def _box(self, place: QPointF, size: QSizeF, above: bool) -> QRectF:
-        height = size.height()
         lefts = place.x() + _PADDING, place.x() - _PADDING - size.width()
-        near, far = ((place.y() + distance, place.y() - distance - height) for distance in (_NEAR, _FAR))
-        tops = (*near[::-1], *far[::-1]) if above else (*near, *far)
-        choices = [self._inside(QRectF(QPointF(left, top), size)) for left in lefts for top in tops]
-        return min(choices, key=lambda box: 4 * self._overlaps(box) + 2 * box.contains(place) + self._covers_curve(box))
+        sides = [(place.y() + far, place.y() - far - size.height()) for far in _DISTANCES]
+        tops = [top for below, over in sides for top in ((over, below) if above else (below, over))]
+        choices = [QRectF(QPointF(left, top), size) for left in lefts for top in tops]
+        return self._inside(min(choices, key=self._cost))
+
+    def _cost(self, box: QRectF) -> int:
+        inside = self._inside(QRectF(box))
+        return (
+            8 * self._overlaps(inside)
+            + 4 * (inside.left() != box.left())
+            + 2 * (inside != box)
+            + self._covers_curve(box)
+        )
 
     def _inside(self, box: QRectF) -> QRectF:
         area = self._area
