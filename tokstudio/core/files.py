@@ -113,7 +113,35 @@ class StagedFiles:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise _fault(path, error) from error
+            raise write_fault(path, error) from error
+
+    def reserve(self, path: Path) -> Work[Path]:
+        """Makes an empty file beside its target, for a library that writes files itself; `flush` it when it is done.
+
+        Args:
+            path: The target; where it is a link, the file that it points to is meant.
+
+        Raises:
+            FormatError: It cannot be made.
+        """
+        try:
+            with self._open(path):
+                yield from self._sweep(self._targets[path].parent)
+        except OSError as error:
+            raise write_fault(path, error) from error
+        return self._staged[path]
+
+    def flush(self, path: Path) -> None:
+        """Sees to it that a file which was reserved is on the disk.
+
+        Raises:
+            FormatError: It cannot be written.
+        """
+        try:
+            with self._staged[path].open("r+b") as file:
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise write_fault(path, error) from error
 
     def _open(self, path: Path) -> BinaryIO:
         try:
@@ -122,7 +150,7 @@ class StagedFiles:
             # As the system makes new files, so that they get the usual permissions; `tempfile` would not.
             handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
         except ValueError as error:
-            raise _fault(path, error) from error
+            raise write_fault(path, error) from error
         self._staged[path], self._targets[path] = temporary, target
         file = os.fdopen(handle, "wb")
         try:
@@ -163,7 +191,7 @@ class StagedFiles:
             for target, old in kept.items():
                 with suppress(OSError):
                     _put_back(target, old)
-            raise _fault(path, error) from error
+            raise write_fault(path, error) from error
         finally:
             for old in kept.values():
                 if old is not None:
@@ -179,6 +207,19 @@ class StagedFiles:
 def file_name(path: Path) -> str:
     """What a person calls a file or a folder: its last name."""
     return path.name or str(path)
+
+
+def write_fault(path: Path, error: OSError | ValueError) -> FormatError:
+    """What to say where `path` cannot be written."""
+    name, folder = file_name(path), path.absolute().parent
+    code = error.errno if isinstance(error, OSError) else None
+    if code in _NO_SPACE:
+        return FormatError(f"{name}: there is no space left on the disk; nothing was changed.")
+    if code in _FORBIDDEN:
+        return FormatError(f"{name}: the folder {folder} cannot be written to: choose another.")
+    if code in _MISSING:
+        return FormatError(f"{name}: the folder {folder} does not exist: make it, or choose another.")
+    return FormatError(f"{name}: it cannot be written: {_reason(error)}.")
 
 
 def _place() -> str:
@@ -280,18 +321,6 @@ def _flush_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def _fault(path: Path, error: OSError | ValueError) -> FormatError:
-    name, folder = file_name(path), path.absolute().parent
-    code = error.errno if isinstance(error, OSError) else None
-    if code in _NO_SPACE:
-        return FormatError(f"{name}: there is no space left on the disk; nothing was changed.")
-    if code in _FORBIDDEN:
-        return FormatError(f"{name}: the folder {folder} cannot be written to: choose another.")
-    if code in _MISSING:
-        return FormatError(f"{name}: the folder {folder} does not exist: make it, or choose another.")
-    return FormatError(f"{name}: it cannot be written: {_reason(error)}.")
 
 
 def _reason(error: OSError | ValueError) -> str:

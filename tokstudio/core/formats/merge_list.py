@@ -96,7 +96,7 @@ class MergeList:
         from tokstudio.core.tokenizer import Tokenizer
 
         rows = np.frombuffer(self._rows, np.int32).reshape(-1, 3)
-        if (again := _first_repeated(rows)) is not None:
+        if (again := first_repeated(rows)) is not None:
             number, earlier = again
             raise FormatError(f"{name}: merge {number:,} joins the same two tokens as merge {earlier:,}.")
         return Tokenizer(
@@ -110,8 +110,8 @@ class MergeList:
         )
 
 
-def _first_repeated(rows: NDArray[np.int32]) -> tuple[int, int] | None:
-    """Numbers of the first merge whose pair stood in an earlier one, and of that one."""
+def first_repeated(rows: NDArray[np.int32]) -> tuple[int, int] | None:
+    """Numbers of the first merge whose pair stood in an earlier one, and of that one; the pair comes first in a row."""
     pairs = rows[:, 0].astype(np.int64) << 32 | rows[:, 1]
     order = np.argsort(pairs, kind="stable")
     same = np.flatnonzero(pairs[order][1:] == pairs[order][:-1])

@@ -1,0 +1,131 @@
+"""Projects that the tests save and open."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+
+import numpy as np
+from trained import SPECIALS, TEXT, banana, everything, of_characters, with_specials, with_unknown
+
+from tokstudio.core.config import TrainingConfig
+from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.errors import FormatError
+from tokstudio.core.progress import finish
+from tokstudio.core.project import (
+    Project,
+    ProjectRun,
+    ProjectTokenizer,
+    TokenizerFile,
+    keep_source_work,
+    open_work,
+    save_work,
+)
+from tokstudio.core.run import Run
+from tokstudio.core.trainer import Trainer, train
+
+LINES = "".join(f"line {number} of the corpus, with some words in it\n" for number in range(40))
+
+
+def stopped(merges=5, **settings) -> Run:
+    trainer = Trainer(Corpus.from_text(LINES), TrainingConfig(vocabulary_size=300, **settings))
+    while trainer.merges_made < merges:
+        trainer.advance(merges - trainer.merges_made)
+    trainer.stop()
+    return trainer.run
+
+
+def trained(corpus, **settings) -> Run:
+    made = train(corpus, TrainingConfig(**settings)).run
+    assert made is not None
+    return made
+
+
+def every_kind() -> dict[str, Run]:
+    """Runs of every kind that training makes."""
+    byte_level = {
+        "banana": banana().run,
+        "everything": everything().run,
+        "specials last": with_specials().run,
+        "specials first": with_specials("cl100k", "first").run,
+    }
+    characters = {
+        "characters": of_characters().run,
+        "characters, specials first": of_characters(special_tokens=SPECIALS, special_placement="first").run,
+        "base vocabulary": with_unknown().run,
+        "unknown last": trained(
+            Corpus.from_text(TEXT),
+            min_frequency=2,
+            base="characters",
+            base_vocabulary=[*"abct he"],
+            special_tokens=["[UNK]"],
+            unknown_token="[UNK]",
+        ),
+    }
+    others = {
+        "held out": trained(Corpus.from_text(LINES), vocabulary_size=280, held_out=0.2, max_token_bytes=6),
+        "counts": trained(Corpus.from_counts({"banana": 7, "bandana": 2**40}), min_frequency=3, tie_break="bytes"),
+        "nothing": trained(Corpus.from_text(""), vocabulary_size=300),
+        "stopped": stopped(),
+        "not begun": Trainer(Corpus.from_text("ab"), TrainingConfig(vocabulary_size=300)).run,
+        "not begun, characters": Trainer(
+            Corpus.from_text("ab"), TrainingConfig(min_frequency=2, base="characters", special_tokens=["<s>"])
+        ).run,
+        "own pattern": trained(
+            Corpus.from_text(LINES), vocabulary_size=290, pattern=r"\w+|\W", tie_break="huggingface"
+        ),
+    }
+    runs = byte_level | characters | others
+    assert None not in runs.values()
+    return runs
+
+
+def same_value(one, other):
+    return np.array_equal(one, other) and one.dtype == other.dtype if isinstance(one, np.ndarray) else one == other
+
+
+def differences(one, other) -> list[str]:
+    """Names of the fields in which two values differ."""
+    return [
+        name
+        for name in (field.name for field in fields(one))
+        if name not in ("alphabet", "text") and not same_value(getattr(one, name), getattr(other, name))
+    ] + (differences(one.alphabet, other.alphabet) if isinstance(one, Run) else [])
+
+
+def small_project(merges=6) -> Project:
+    """One of everything, in few pages."""
+    source = Source.from_texts([LINES[:200], "日本\n"])
+    counts = Corpus.from_counts({"banana": 7, "an": 1}).sources[0]
+    run = trained(Corpus((source,)), vocabulary_size=256 + merges + 1, special_tokens=["<s>"])
+    return Project(
+        sources=tuple(finish(keep_source_work(one)) for one in (source, counts)),
+        runs=(
+            ProjectRun("Run 1", run, (0,), {"colour": 3}),
+            ProjectTokenizer("mine", (TokenizerFile("tokenizer.json", b"{}" * 30),), "gpt2", {"colour": None}),
+        ),
+        active=0,
+        state={"text": "Grüße \ud83d\x00 '", "playhead": 3, "settings": {"pattern": "none", "sizes": [1, 2.5, None]}},
+    )
+
+
+def saved(project, path):
+    finish(save_work(project, path))
+    return path
+
+
+def opened(path) -> Project:
+    return finish(open_work(path))
+
+
+def opened_or_refused(path) -> Project | None:
+    """The project, or None after making sure that the error is one sentence that names the file."""
+    try:
+        return opened(path)
+    except FormatError as error:
+        words = str(error)
+        assert re.fullmatch(rf"{re.escape(path.name)}: [^\n]+\.", words), words
+        assert words.isprintable(), words
+        assert len(words) < 300, words
+        return None

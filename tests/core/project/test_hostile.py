@@ -1,0 +1,256 @@
+"""Projects that are damaged or made to do harm: one clear sentence each, nothing run, and nothing taken for granted."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import sqlite3
+import struct
+import sys
+import tracemalloc
+from contextlib import closing
+from shutil import copyfile
+
+import pytest
+from mutants import change, check_mutants_of_bytes, check_mutants_of_values
+from projects import opened, opened_or_refused, saved, small_project
+
+from tokstudio.core.errors import FormatError
+from tokstudio.core.progress import finish
+from tokstudio.core.project import open_work
+
+MUTANTS = 200
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A good project."""
+    return saved(small_project(), tmp_path / "p.tokstudio")
+
+
+def refused(path) -> str:
+    with pytest.raises(FormatError) as caught:
+        opened(path)
+    assert opened_or_refused(path) is None
+    return str(caught.value).removeprefix(f"{path.name}: ").removeprefix("the project is damaged: ")
+
+
+# ---- not ours
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\0", b"SQLite format 3\0", b"PK\x03\x04" * 99, b"SQLite format 3\0" + b"\xff" * 84]
+)
+def test_what_is_no_project_is_refused(tmp_path, content):
+    path = tmp_path / "x.tokstudio"
+    path.write_bytes(content)
+    assert opened_or_refused(path) is None
+
+
+def test_what_is_no_file_is_refused(tmp_path):
+    assert refused(tmp_path) == "this is not a file."
+    assert refused(tmp_path / "gone.tokstudio") == "there is no such file."
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes are POSIX's")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "p.tokstudio")
+    assert refused(tmp_path / "p.tokstudio") == "this is not a file."
+
+
+def test_the_database_of_another_program_is_named(tmp_path):
+    path = tmp_path / "mail.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE letter (id)")
+    assert refused(path) == "this is an SQLite database of another program."
+
+
+def test_a_newer_version_is_named(path):
+    change(path, "PRAGMA user_version=7")
+    assert refused(path) == (
+        "it was saved by a newer TokStudio, as version 7 of a project, and this one reads version 1: update TokStudio."
+    )
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER planted AFTER UPDATE ON run BEGIN DELETE FROM merge; END",
+        "CREATE VIEW planted AS SELECT * FROM merge",
+        "CREATE TABLE planted (x)",
+        "CREATE INDEX planted ON merge (count)",
+        "DROP TABLE file",
+        "ALTER TABLE project ADD COLUMN planted",
+        "ALTER TABLE project ADD COLUMN planted GENERATED ALWAYS AS (hex(randomblob(10))) VIRTUAL",
+        "CREATE VIRTUAL TABLE planted USING fts5(x)",
+        "UPDATE sqlite_master SET sql = replace(sql, 'TEXT NOT NULL', 'TEXT') WHERE name = 'run'",
+        "UPDATE sqlite_master SET type = 'view', rootpage = 0, sql = "
+        "'CREATE VIEW project AS SELECT 1 AS key, 2 AS value' WHERE name = 'project'",
+    ],
+)
+def test_tables_that_are_not_ours_are_refused(path, statement):
+    try:
+        change(path, statement)
+    except sqlite3.OperationalError:
+        pytest.skip("this SQLite cannot plant that")
+    assert opened_or_refused(path) is None
+
+
+def test_a_journal_or_a_log_planted_beside_it_does_not_matter(path, tmp_path):
+    good, other = path.read_bytes(), tmp_path / "other.db"
+    copyfile(path, other)
+    connection = sqlite3.connect(other, isolation_level=None)
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("UPDATE run SET name = 'planted'")
+        (tmp_path / "p.tokstudio-wal").write_bytes((tmp_path / "other.db-wal").read_bytes())
+    finally:
+        connection.close()
+    (tmp_path / "p.tokstudio-journal").write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + bytes(4000))
+    assert opened(path).runs[0].name == "Run 1"
+    assert path.read_bytes() == good
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == [
+        "other.db",
+        "p.tokstudio",
+        "p.tokstudio-journal",
+        "p.tokstudio-wal",
+    ]
+
+
+# ---- damaged
+
+
+def test_cut_at_any_length_it_is_refused(path):
+    whole = path.read_bytes()
+    for length in sorted({*range(0, 1100), *range(1100, len(whole), 211), len(whole) - 1}):
+        path.write_bytes(whole[:length])
+        assert opened_or_refused(path) is None, length
+
+
+def test_what_follows_the_end_is_refused(path):
+    path.write_bytes(path.read_bytes() + b"\0")
+    assert refused(path) == "something follows its end."
+
+
+@pytest.mark.parametrize("check", [check_mutants_of_bytes, check_mutants_of_values])
+def test_a_mutant_is_opened_or_refused_in_one_sentence(path, check):
+    # Much of a small database is room that nothing stands in.
+    assert check(path, MUTANTS, "tests") > MUTANTS // 5
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("UPDATE merge SET left = 'x' WHERE number = 2", "run 1, merges: a number is missing."),
+        (
+            "UPDATE merge SET left = 999 WHERE number = 2",
+            "run 1, merges: merge 2 joins token 999, which does not exist by then.",
+        ),
+        ("UPDATE merge SET left = -1 WHERE number = 2", "run 1, merges: an id is negative."),
+        ("UPDATE merge SET number = 99 WHERE number = 2", "run 1, merges: merge 2 is missing."),
+        (
+            "DELETE FROM merge WHERE number = 6",
+            "run 1, tokens: the special tokens behind the merges are not those of the configuration.",
+        ),
+        (
+            "UPDATE merge SET run = 2",
+            "run 1, tokens: the special tokens behind the merges are not those of the configuration.",
+        ),
+        ("UPDATE merge SET count = 1 WHERE number = 1", "run 1, merges: the tokens do not fall as the counts say."),
+        (
+            "UPDATE merge SET tokens_after = tokens_after + 30 WHERE number = 3",
+            "run 1, merges: the tokens do not fall as the counts say.",
+        ),
+        (
+            "UPDATE token SET count = count + 1 WHERE id = 97",
+            "run 1, merges: the base tokens are not as many as the tokens before the first merge.",
+        ),
+        ("UPDATE token SET bytes = x'61' WHERE id = 98", "run 1, tokens: Each of the bytes needs an id of its own."),
+        ("UPDATE token SET run = 9 WHERE id = 262", "a row of the table token belongs to no run."),
+        ("UPDATE run SET ended = 'never' WHERE number = 1", "run 1, ended: no training with these settings ends so."),
+        ("UPDATE run SET seconds = 1e999 WHERE number = 1", "run 1, seconds: a number is missing."),
+        ("UPDATE run SET sources = '[3]' WHERE number = 1", "run 1, sources: it is no list of numbers from 1 to 2."),
+        ("UPDATE run SET versions = '{\"a\": 1}' WHERE number = 1", "run 1, versions: they are no texts."),
+        (
+            "UPDATE run SET config = replace(config, 'none', '(((') WHERE number = 1",
+            "run 1, config: The pattern does not compile at character 4: missing ).",
+        ),
+        (
+            "UPDATE run SET config = replace(config, 'held_out', 'planted') WHERE number = 1",
+            "run 1, config: its settings are not those of a training.",
+        ),
+        ("UPDATE run SET number = 3 WHERE number = 2", "run 3, number: a whole number from 2 to 2 is missing."),
+        ("UPDATE source SET text = x'00' WHERE number = 1", "source 1, text: it is not the text that was saved."),
+        (
+            "UPDATE source SET ends = x'0000000000000000' WHERE number = 1",
+            "source 1, ends: the documents do not make up the text.",
+        ),
+        (
+            "UPDATE source SET counts = zeroblob(16) WHERE number = 2",
+            "source 2, counts: there must be one of at least 1 for each word.",
+        ),
+        ("UPDATE file SET name = '../../planted'", "file 1, name: this cannot be the name of a file."),
+        ("UPDATE file SET run = 1", "run 2, name: an opened tokenizer needs files with names of their own."),
+        ("UPDATE project SET value = '7' WHERE key = 'active_run'", "the active run is not there."),
+        ("UPDATE project SET value = 'NaN' WHERE key = 'text'", "project, value: NaN is not JSON."),
+        (f"UPDATE project SET value = '{'[' * 9000}' WHERE key = 'text'", "project, value: it is nested too deeply."),
+    ],
+)
+def test_the_sentence_says_what_is_wrong(path, statement, words):
+    change(path, statement)
+    assert refused(path) == words
+
+
+# ---- made to take memory or time
+
+
+def test_a_huge_value_takes_no_memory(path):
+    change(path, "UPDATE run SET name = CAST(zeroblob(100000000) AS TEXT) WHERE number = 1")
+    tracemalloc.start()
+    try:
+        assert refused(path) == "a value in it is too large."
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_header_that_promises_more_than_there_is_takes_no_memory(path):
+    data = bytearray(path.read_bytes())
+    data[28:32] = struct.pack(">I", 10**9)
+    path.write_bytes(data)
+    assert refused(path).endswith("bytes are missing.")
+
+
+def test_a_file_of_holes_is_refused_without_being_read(tmp_path):
+    path = tmp_path / "p.tokstudio"
+    with path.open("wb") as file:
+        file.truncate(10**10)
+    assert refused(path) == "this is no TokStudio project."
+
+
+@pytest.mark.parametrize("table", ["merge", "token", "source", "run", "file", "project"])
+def test_many_rows_are_refused_before_they_fill_the_memory(path, table):
+    row = {
+        "merge": "3, n, 1, 1, 1, 1",
+        "token": "3, n, x'00', 'base', 1",
+        "source": "n + 9, '', NULL, '', '', 0, 'file', NULL, NULL, '', 0, NULL, NULL, NULL",
+        "run": "n + 9, '', '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL",
+        "file": "n + 9, 2, '', x''",
+        "project": "n, 'null'",
+    }[table]
+    numbers = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 200000)"
+    change(path, f"{numbers} INSERT INTO {table} SELECT {row} FROM c")
+    tracemalloc.start()
+    try:
+        assert opened_or_refused(path) is None
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_closing_the_work_closes_the_file(path):
+    work = open_work(path)
+    next(work)
+    work.close()
+    path.rename(path.with_name("moved.tokstudio"))
+    assert finish(open_work(path.with_name("moved.tokstudio"))).active == 0

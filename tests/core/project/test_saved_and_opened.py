@@ -1,0 +1,358 @@
+"""What is saved in a project is there when it is opened again."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from projects import LINES, differences, every_kind, opened, saved, small_project
+from trained import banana, ranks_of, same, tiktoken_lines
+from trained import trained as trained_tokenizer
+
+from tokstudio.core import files
+from tokstudio.core.config import TrainingConfig
+from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.errors import ConfigError, CorpusError, FormatError
+from tokstudio.core.formats import load_work, save
+from tokstudio.core.progress import finish
+from tokstudio.core.project import (
+    Project,
+    ProjectRun,
+    keep_source_work,
+    keep_tokenizer_work,
+    reopen_source_work,
+    reopen_tokenizer_work,
+    save_work,
+    writer,
+)
+from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.trainer import Trainer, train
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="permissions and limits are POSIX's")
+
+
+def names(folder):
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def test_every_kind_of_run_comes_back_field_by_field(tmp_path):
+    runs = every_kind()
+    project = Project(runs=tuple(ProjectRun(name, run) for name, run in runs.items()))
+    again = opened(saved(project, tmp_path / "all.tokstudio"))
+    assert [entry.name for entry in again.runs] == list(runs)
+    for entry in again.runs:
+        assert differences(entry.run, runs[entry.name]) == [], entry.name
+        assert not entry.run.merges.flags.writeable
+        assert same(Tokenizer.from_run(entry.run), Tokenizer.from_run(runs[entry.name]))
+
+
+special_texts = st.lists(st.text(min_size=2, max_size=6), max_size=3, unique=True)
+any_settings = st.fixed_dictionaries(
+    {"vocabulary_size": st.none() | st.integers(270, 400)},
+    optional={
+        "min_frequency": st.none() | st.integers(2, 2**62),
+        "pattern": st.sampled_from(["none", "gpt2", "cl100k", "o200k", "whitespace", r"\w+|\W"]),
+        "base": st.sampled_from(["bytes", "characters"]),
+        "base_vocabulary": st.none() | st.lists(st.text(min_size=1, max_size=3), max_size=40, unique=True),
+        "unknown_token": st.none() | st.text(min_size=2, max_size=6),
+        "special_tokens": special_texts,
+        "special_placement": st.sampled_from(["last", "first"]),
+        "tie_break": st.sampled_from(["first", "lowest-id", "huggingface", "bytes"]),
+        "max_token_bytes": st.none() | st.integers(2, 40),
+        "held_out": st.sampled_from([0.0, 0.1, 0.3333333333333333]),
+    },
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(values=any_settings)
+def test_any_configuration_comes_back(tmp_path, values):
+    if values.get("unknown_token"):
+        values["special_tokens"] = [*values.get("special_tokens", ()), values["unknown_token"]]
+    try:
+        trainer = Trainer(Corpus.from_text(LINES[:1200]), TrainingConfig(**values))
+        while trainer.ended is None and trainer.merges_made < 20:
+            trainer.advance(20)
+    except (ConfigError, CorpusError):
+        return
+    project = Project(runs=(ProjectRun("Run", trainer.run),))
+    (entry,) = opened(saved(project, tmp_path / "one.tokstudio")).runs
+    assert differences(entry.run, trainer.run) == []
+
+
+def test_all_that_the_window_has_comes_back(tmp_path):
+    project = small_project()
+    again = opened(saved(project, tmp_path / "mine.tokstudio"))
+    assert again.state == project.state
+    assert again.active == 0
+    for kept, expected in zip(again.sources, project.sources, strict=True):
+        assert differences(kept, expected) == []
+        assert kept.text.data.tobytes() == expected.text.data.tobytes()
+        assert differences(kept.text, expected.text) == []
+    trained_run, opened_tokenizer = again.runs
+    assert (trained_run.name, trained_run.sources, trained_run.state) == ("Run 1", (0,), {"colour": 3})
+    assert vars(opened_tokenizer) == vars(project.runs[1])
+
+
+def test_names_and_texts_in_any_script_come_back(tmp_path):
+    run = banana().run
+    project = Project(
+        runs=(ProjectRun("Läufe 走る 😀 'quoted' \x00 \n", run),), state={"ключ": "\udc80 half, \ud83d half"}
+    )
+    folder = tmp_path / "Projekte mit Leerzeichen %20 ?#日本"
+    folder.mkdir()
+    again = opened(saved(project, folder / "a b%41?x=1#日本.tokstudio"))
+    assert again.runs[0].name == project.runs[0].name
+    assert again.state == project.state
+    assert names(folder) == ["a b%41?x=1#日本.tokstudio"]
+
+
+def test_saving_what_was_opened_changes_nothing(tmp_path):
+    path = saved(opened(saved(small_project(), tmp_path / "mine.tokstudio")), tmp_path / "again.tokstudio")
+    before = path.read_bytes()
+    assert saved(opened(path), path).read_bytes() == before
+
+
+def test_anyone_can_query_it(tmp_path):
+    path = saved(small_project(), tmp_path / "mine.tokstudio")
+    connection = sqlite3.connect(path)
+    try:
+        rows = connection.execute(
+            "SELECT merge.number, left, right, merge.count FROM merge JOIN run ON run.number = run WHERE name = 'Run 1'"
+        ).fetchall()
+        run = small_project().runs[0].run
+        assert [row[1:3] for row in rows] == list(map(tuple, run.merges.tolist()))
+        assert [row[3] for row in rows] == run.counts.tolist()
+        kinds = dict(connection.execute("SELECT kind, count(*) FROM token GROUP BY kind").fetchall())
+        assert kinds == {"base": 256, "special": 1}
+        assert connection.execute("SELECT bytes FROM token WHERE kind = 'special'").fetchall() == [(b"<s>",)]
+    finally:
+        connection.close()
+
+
+# ---- sources
+
+
+def kept_and_reopened(source):
+    return finish(reopen_source_work(finish(keep_source_work(source))))
+
+
+@pytest.mark.parametrize("documents", ["file", "line"])
+@pytest.mark.parametrize(
+    "content", [LINES.encode(), "\ufeffGrüße\nan alle".encode(), "Grüße\n\nan alle\n".encode("cp1252")]
+)
+def test_the_text_of_a_file_is_read_again_from_the_file(tmp_path, documents, content):
+    file = tmp_path / "text.txt"
+    file.write_bytes(content)
+    (source,) = Corpus.from_files(file, documents).sources
+    project = Project(sources=(finish(keep_source_work(source)),))
+    (kept,) = opened(saved(project, tmp_path / "p.tokstudio")).sources
+    assert kept.text is None
+    again = finish(reopen_source_work(kept))
+    assert not again.changed
+    assert differences(again.source, source) == []
+    assert Corpus((again.source,)).sha256 == Corpus((source,)).sha256
+
+
+def test_a_file_with_faults_that_detection_kept_is_the_same_text_again(tmp_path):
+    file = tmp_path / "text.txt"
+    file.write_bytes(LINES.encode() * 5 + b"\xff one byte is wrong \xe4\n" + "日本語".encode())
+    (source,) = Corpus.from_files(file).sources
+    assert not kept_and_reopened(source).changed
+
+
+def test_a_file_that_was_changed_is_said_to_be(tmp_path):
+    file = tmp_path / "text.txt"
+    file.write_text(LINES)
+    (source,) = Corpus.from_files(file).sources
+    kept = finish(keep_source_work(source))
+    file.write_text(LINES.replace("words", "wards"))
+    again = finish(reopen_source_work(kept))
+    assert again.changed
+    assert b"wards" in again.source.data.tobytes()
+    file.unlink()
+    with pytest.raises(CorpusError, match=r"^text\.txt: there is no such file"):
+        finish(reopen_source_work(kept))
+
+
+def test_the_beginning_of_a_file_that_a_run_took_is_the_same_beginning_again(tmp_path):
+    file = tmp_path / "text.txt"
+    file.write_text(LINES)
+    (whole,) = Corpus.from_files(file, "line").sources
+    part = Source(whole.name, file, "utf-8", "", whole.data[:100], np.append(whole.ends[whole.ends < 100], 100))
+    again = kept_and_reopened(part)
+    assert not again.changed
+    assert Corpus((again.source,)).sha256 == Corpus((part,)).sha256
+
+
+@posix
+@pytest.mark.skipif(sys.platform == "darwin", reason="names are always UTF-8 there")
+def test_a_path_that_is_no_text_comes_back(tmp_path):
+    file = tmp_path / os.fsdecode(b"caf\xe9.txt")
+    file.write_text(LINES)
+    (source,) = Corpus.from_files(file).sources
+    project = Project(sources=(finish(keep_source_work(source)),))
+    (kept,) = opened(saved(project, tmp_path / "p.tokstudio")).sources
+    assert kept.path == file
+    assert not finish(reopen_source_work(kept)).changed
+
+
+# ---- opened tokenizers
+
+
+@pytest.mark.parametrize("format", ["huggingface", "classic", "tiktoken"])
+def test_an_opened_tokenizer_is_kept_whole_and_needs_its_files_no_more(tmp_path, format):
+    tokenizer = trained_tokenizer(LINES, 30)
+    folder = tmp_path / "files"
+    folder.mkdir()
+    if format == "tiktoken":
+        (folder / "my ranks.tiktoken").write_bytes(tiktoken_lines(ranks_of(tokenizer)))
+        (folder / "my ranks.json").write_text('{"pattern": ".|\\\\n", "special_tokens": {"<s>": 999}, "version": 1}')
+    else:
+        save(tokenizer, folder, format, accept_loss=True)
+    loaded = finish(load_work(folder))
+    kept = finish(keep_tokenizer_work("mine", loaded.files))
+    path = saved(Project(runs=(kept,)), tmp_path / "p.tokstudio")
+    for file in loaded.files:
+        file.unlink()
+    (again,) = opened(path).runs
+    assert [file.name for file in again.files] == [file.name for file in loaded.files]
+    assert same(finish(reopen_tokenizer_work(again)), loaded.tokenizer)
+
+
+# ---- going on
+
+
+@pytest.mark.parametrize("base", ["bytes", "characters"])
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_a_saved_run_goes_on_to_the_merges_of_an_unbroken_one(tmp_path, base, pattern):
+    (tmp_path / "text.txt").write_text(LINES * 3)
+    corpus = Corpus.from_files(tmp_path / "text.txt")
+    config = TrainingConfig(vocabulary_size=330, base=base, pattern=pattern, special_tokens=["corpus"])
+    unbroken = train(corpus, config).run
+    for merges in (1, 7, len(unbroken)):
+        trainer = Trainer(corpus, config)
+        while trainer.ended is None and trainer.merges_made < merges:
+            trainer.advance(merges - trainer.merges_made)
+        project = Project((finish(keep_source_work(corpus.sources[0])),), (ProjectRun("Run", trainer.run, (0,)),))
+        again = opened(saved(project, tmp_path / "p.tokstudio"))
+        sources = tuple(finish(reopen_source_work(again.sources[i])).source for i in again.runs[0].sources)
+        longer = TrainingConfig(vocabulary_size=345, base=base, pattern=pattern, special_tokens=["corpus"])
+        for limit, expected in ((config, unbroken), (longer, train(corpus, longer).run)):
+            resumed = Trainer.resume(Corpus(sources), again.runs[0].run, limit)
+            for _ in resumed:
+                pass
+            assert set(differences(resumed.run, expected)) <= {"seconds"}
+
+
+# ---- what goes wrong in saving
+
+
+def test_saving_reports_and_takes_the_merges_in_pieces(tmp_path):
+    run = banana().run
+    many = Project(runs=tuple(ProjectRun(f"Run {number}", run) for number in range(50)))
+    assert sum(1 for _ in save_work(many, tmp_path / "p.tokstudio")) > 50
+
+
+@pytest.mark.parametrize("pieces", [0, 1, 2, 4, 8])
+def test_closing_the_work_leaves_the_old_project(tmp_path, pieces):
+    path = saved(small_project(2), tmp_path / "p.tokstudio")
+    before = path.read_bytes()
+    work = save_work(small_project(6), path)
+    for _ in range(pieces):
+        next(work)
+    work.close()
+    assert path.read_bytes() == before
+    assert names(tmp_path) == ["p.tokstudio"]
+
+
+def test_a_full_disk_leaves_the_old_project(tmp_path, monkeypatch):
+    path = saved(small_project(2), tmp_path / "p.tokstudio")
+    before = path.read_bytes()
+    create = writer.create
+
+    def small_disk(temporary):
+        connection = create(temporary)
+        connection.execute("PRAGMA max_page_count = 20")
+        return connection
+
+    monkeypatch.setattr(writer, "create", small_disk)
+    with pytest.raises(FormatError, match=r"^p\.tokstudio: there is no space left on the disk; nothing was changed\.$"):
+        saved(Project(state={"text": "long " * 50_000}), path)
+    assert path.read_bytes() == before
+    assert names(tmp_path) == ["p.tokstudio"]
+
+
+@posix
+def test_a_limit_that_the_system_sets_leaves_the_old_project(tmp_path):
+    import resource
+
+    path = saved(small_project(2), tmp_path / "p.tokstudio")
+    before = path.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(FormatError, match=r"^p\.tokstudio: (it cannot be written|there is no space left).*\.$"):
+            saved(Project(state={"text": "long " * 50_000}), path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert path.read_bytes() == before
+    assert names(tmp_path) == ["p.tokstudio"]
+
+
+def test_a_target_that_cannot_be_replaced_leaves_the_old_project(tmp_path, monkeypatch):
+    path = saved(small_project(2), tmp_path / "p.tokstudio")
+    before = path.read_bytes()
+
+    def locked(*_):
+        raise PermissionError(errno.EACCES, "in use")
+
+    monkeypatch.setattr(files.os, "replace", locked)
+    with pytest.raises(FormatError, match=r"^p\.tokstudio: the folder .* cannot be written to: choose another\.$"):
+        saved(small_project(6), path)
+    assert path.read_bytes() == before
+    assert names(tmp_path) == ["p.tokstudio"]
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path):
+    with pytest.raises(
+        FormatError, match=r"^p\.tokstudio: the folder .* does not exist: make it, or choose another\.$"
+    ):
+        saved(Project(), tmp_path / "gone" / "p.tokstudio")
+
+
+@posix
+@pytest.mark.skipif(sys.platform != "win32" and os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_is_said(tmp_path):
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(FormatError, match=r"^p\.tokstudio: the folder .* cannot be written to: choose another\.$"):
+            saved(Project(), tmp_path / "p.tokstudio")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+@pytest.mark.parametrize("state", [{"x": float("nan")}, {"x": [[]] * 20_000}, {"x": ["a" * 2**24]}])
+def test_what_could_not_be_read_again_is_not_written(tmp_path, state):
+    with pytest.raises(FormatError, match=r"^p\.tokstudio: a setting cannot be kept in a project: [^\n]*\.$"):
+        saved(Project(state=state), tmp_path / "p.tokstudio")
+    assert names(tmp_path) == []
+
+
+def test_a_long_text_and_many_special_tokens_with_brackets_can_be_kept(tmp_path):
+    many = [f"[unused{number}]" for number in range(20_000)]
+    project = Project(state={"text": "[" * 2**22 + "😀" * 2**18, "specials": list(many)})
+    assert opened(saved(project, tmp_path / "p.tokstudio")).state == project.state
+
+
+def test_importing_the_package_does_not_import_sqlite():
+    code = "import sys, tokstudio; tokstudio.train; tokstudio.load; sys.exit('sqlite3' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

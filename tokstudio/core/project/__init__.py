@@ -1,0 +1,30 @@
+"""The project file `.tokstudio`: everything a person has in the window, saved, opened, and recovered after a kill.
+
+What the window makes of it is left to the window. Nothing here is imported before a project is saved or opened.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from tokstudio.core.project.model import Project, ProjectRun, ProjectSource, ProjectTokenizer, TokenizerFile
+from tokstudio.core.project.reader import open_work
+from tokstudio.core.project.schema import SUFFIX
+from tokstudio.core.project.sources import Reopened, keep_source_work, reopen_source_work
+from tokstudio.core.project.tokenizers import keep_tokenizer_work, reopen_tokenizer_work
+from tokstudio.core.project.writer import save_work
+
+__all__ = [
+    "SUFFIX",
+    "Project",
+    "ProjectRun",
+    "ProjectSource",
+    "ProjectTokenizer",
+    "Reopened",
+    "TokenizerFile",
+    "keep_source_work",
+    "keep_tokenizer_work",
+    "open_work",
+    "reopen_source_work",
+    "reopen_tokenizer_work",
+    "save_work",
+]

@@ -1,0 +1,195 @@
+"""Connections to databases: one to write a new file with, one to read a file that anybody may have made.
+
+What the tables hold is left to `writer` and `reader`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import stat
+import struct
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tokstudio.core.errors import FormatError
+from tokstudio.core.files import file_name, write_fault
+from tokstudio.core.project.json_values import LONGEST
+from tokstudio.core.project.schema import APPLICATION_ID, TABLES, VERSION
+
+LARGEST_FILE = 1 << 33
+
+_LONGEST_STATEMENT = 1 << 16
+_PAGE = 4096
+
+_HEADER = 100
+_MAGIC = b"SQLite format 3\0"
+
+# What reading takes, by the byte, is far below this; only a file made to hold a program up takes more.
+_STEPS_A_BYTE = 100
+_STEPS_AT_LEAST = 50_000_000
+_STEPS_AT_ONCE = 100_000
+
+_SYSTEM_CODES = {
+    sqlite3.SQLITE_FULL: errno.ENOSPC,
+    sqlite3.SQLITE_READONLY: errno.EACCES,
+    sqlite3.SQLITE_PERM: errno.EACCES,
+    sqlite3.SQLITE_CANTOPEN: errno.EACCES,
+}
+_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
+
+
+def create(path: Path) -> sqlite3.Connection:
+    """Makes our tables in an empty file that nobody else knows; a crash may leave it damaged."""
+    connection = connect(path, "nolock=1")
+    try:
+        for setting in ("journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE", f"page_size={_PAGE}"):
+            connection.execute(f"PRAGMA {setting}")
+        make_tables(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def make_tables(connection: sqlite3.Connection) -> None:
+    """Makes our tables in an empty database, and marks it as ours."""
+    connection.execute("PRAGMA encoding='UTF-8'")
+    connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version={VERSION}")
+    for table in TABLES:
+        connection.execute(table)
+
+
+def connect(path: Path, settings: str) -> sqlite3.Connection:
+    """Opens a database in which every statement stands for itself; it may be closed by another thread."""
+    location = path.absolute().as_uri() if path.name else "file:"
+    return sqlite3.connect(f"{location}?{settings}", uri=True, isolation_level=None, timeout=0, check_same_thread=False)
+
+
+@contextmanager
+def said_plainly(path: Path) -> Generator[None]:
+    """Tells in the words of `files` what kept `path` from being written."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        raise write_fault(path, OSError(_SYSTEM_CODES.get(code, errno.EIO), str(error))) from error
+
+
+def check_header(path: Path) -> int:
+    """Looks at a file before SQLite does; gives its size.
+
+    Raises:
+        FormatError: It cannot be read, is no project of a version that is known, or is not all there.
+    """
+    name = file_name(path)
+    size, header = _read_header(path, name)
+    if header[:16] != _MAGIC or size < _HEADER:
+        raise FormatError(f"{name}: this is no TokStudio project.")
+    if size > LARGEST_FILE:
+        raise FormatError(f"{name}: the file is too large: {size:,} bytes, and at most {LARGEST_FILE:,} are read.")
+    page, pages, version, application = struct.unpack_from(">16xH10xI28xI4xI", header)
+    if application != APPLICATION_ID:
+        raise FormatError(f"{name}: this is an SQLite database of another program.")
+    if version != VERSION:
+        newer = version > VERSION
+        raise FormatError(
+            f"{name}: it was saved by {'a newer' if newer else 'an unknown'} TokStudio, as version {version} of a "
+            f"project, and this one reads version {VERSION}{': update TokStudio' if newer else ''}."
+        )
+    whole = pages * (page if page > 1 else 1 << 16)
+    if size != whole:
+        missing = f"{whole - size:,} bytes are missing" if size < whole else "something follows its end"
+        raise FormatError(f"{name}: the project is damaged: {missing}.")
+    return size
+
+
+def _read_header(path: Path, name: str) -> tuple[int, bytes]:
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise FormatError(f"{name}: this is not a file.")
+        with path.open("rb") as file:
+            return os.fstat(file.fileno()).st_size, file.read(_HEADER)
+    except FileNotFoundError as error:
+        raise FormatError(f"{name}: there is no such file.") from error
+    except PermissionError as error:
+        raise FormatError(f"{name}: you have no permission to read it.") from error
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{name}: it cannot be opened: {error}.") from error
+
+
+@contextmanager
+def opened(path: Path) -> Generator[sqlite3.Connection]:
+    """A connection to someone's project, whose schema is ours exactly and whose pages are whole.
+
+    Nothing is written, neither into the file nor beside it, and what lies beside it is not looked at.
+
+    Raises:
+        FormatError: It is no such file; also where SQLite finds fault with it later, within the `with` block.
+    """
+    name, size = file_name(path), check_header(path)
+    try:
+        connection = connect(path, "mode=ro&immutable=1")
+        try:
+            _restrict(connection, size)
+            _check_schema(connection, name)
+            yield connection
+        finally:
+            with suppress(sqlite3.Error):
+                connection.close()
+    # The last where even SQLite's message quotes what is no text.
+    except (sqlite3.Error, sqlite3.Warning, UnicodeDecodeError) as error:
+        raise FormatError(f"{name}: the project is damaged: {_reason(error)}.") from error
+    except MemoryError as error:
+        raise FormatError(f"{name}: the project is too large for the free memory of this computer.") from error
+
+
+def check_pages(connection: sqlite3.Connection, name: str) -> None:
+    """Raises FormatError where a page is not as it should be, or stands for two things at once."""
+    ((words, *_), *_) = connection.execute("PRAGMA quick_check(1)").fetchall()
+    if words != "ok":
+        raise FormatError(f"{name}: the project is damaged: a page of the database is not as it should be.")
+
+
+def _restrict(connection: sqlite3.Connection, size: int) -> None:
+    for setting in ("trusted_schema=OFF", "cell_size_check=ON", "query_only=ON", "mmap_size=0", "temp_store=MEMORY"):
+        connection.execute(f"PRAGMA {setting}")
+    for limit, most in (
+        (sqlite3.SQLITE_LIMIT_LENGTH, LONGEST),
+        (sqlite3.SQLITE_LIMIT_SQL_LENGTH, _LONGEST_STATEMENT),
+        (sqlite3.SQLITE_LIMIT_COLUMN, 100),
+        (sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 50),
+        (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
+        (sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0),
+        (sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0),
+    ):
+        connection.setlimit(limit, most)
+    left = (_STEPS_AT_LEAST + _STEPS_A_BYTE * size) // _STEPS_AT_ONCE
+    steps = iter(range(left))
+    connection.set_progress_handler(lambda: int(next(steps, None) is None), _STEPS_AT_ONCE)
+
+
+def _check_schema(connection: sqlite3.Connection, name: str) -> None:
+    model = sqlite3.connect(":memory:")
+    try:
+        make_tables(model)
+        ours = model.execute(_SCHEMA).fetchall()
+    finally:
+        model.close()
+    # One row too many is enough to see that it is another.
+    if connection.execute(_SCHEMA).fetchmany(len(ours) + 1) != ours:
+        raise FormatError(f"{name}: this is not the database of a TokStudio project: its tables are others.")
+
+
+def _reason(error: Exception) -> str:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_INTERRUPT:
+        return "reading it would take for ever"
+    if code in (sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM):
+        return "a value in it is too large"
+    return "SQLite cannot read it"

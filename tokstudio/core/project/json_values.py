@@ -1,0 +1,57 @@
+"""JSON in the cells of a project: written in ASCII, so that any text survives, and read within bounds."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import re
+from typing import NoReturn, TypeAlias
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+
+LONGEST = 1 << 26
+# A text takes no more memory than it has characters; a list of empty lists takes a hundred times as much.
+_LONGEST_STRUCTURE = 1 << 24
+_MOST_PARTS = 10_000
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+
+
+def to_json(value: object) -> str:
+    """Writes a value.
+
+    Raises:
+        ValueError: It cannot be written, or could not be read again.
+    """
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    _check_size(text)
+    return text
+
+
+def from_json(text: str) -> Json:
+    """Reads a value.
+
+    Raises:
+        ValueError: It is not JSON, or too much of it.
+    """
+    _check_size(text)
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError:
+        raise ValueError("it is not JSON") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _check_size(text: str) -> None:
+    if len(text) > (LONGEST if text.startswith('"') else _LONGEST_STRUCTURE):
+        raise ValueError(f"it is too long: {len(text):,} characters")
+    if not text.startswith('"') and _brackets(text) > _MOST_PARTS and _brackets(_STRING.sub("", text)) > _MOST_PARTS:
+        raise ValueError(f"it has more than {_MOST_PARTS:,} parts")
+
+
+def _brackets(text: str) -> int:
+    return text.count("[") + text.count("{")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,209 @@
+"""Opens a project that anybody may have made: its pages and tables first, then every value as it is read.
+
+Runs are left to `run_reader`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.corpus import Source
+from tokstudio.core.errors import FormatError
+from tokstudio.core.files import file_name
+from tokstudio.core.progress import Progress, Work
+from tokstudio.core.project.cells import LARGEST, Row, numbered_rows
+from tokstudio.core.project.database import check_pages, opened
+from tokstudio.core.project.json_values import Json
+from tokstudio.core.project.model import Project, ProjectRun, ProjectSource, ProjectTokenizer, TokenizerFile
+from tokstudio.core.project.run_reader import read_run_work
+from tokstudio.core.project.schema import ACTIVE
+from tokstudio.core.project.sources import text_hash_work
+
+_MOST_KEYS = 1000
+_MOST_SOURCES = 1_000_000
+_MOST_RUNS = 10_000
+_MOST_FILES = 10_000
+_PIECE = 1 << 20
+# What is a file's name on every system, and no way out of a folder.
+_FILE_NAME = re.compile(r'(?!\.{1,2}$)[^\x00-\x1f/\\:*?"<>|]{1,200}')
+
+_SOURCE_COLUMNS = (
+    *("number", "name", "path", "encoding", "note", "bytes", "documents", "size_on_disk", "modified", "sha256"),
+    *("in_corpus", *(f"length({column}) AS {column}_bytes" for column in ("text", "ends", "counts"))),
+)
+_RUN_COLUMNS = (
+    *("number", "name", "state", "pattern", "config", "sources", "corpus_bytes", "corpus_documents", "corpus_sha256"),
+    *("tokens_before", "ended", "versions", "seconds"),
+)
+
+
+def open_work(path: Path) -> Work[Project]:
+    """Opens a project, in bounded pieces.
+
+    Raises:
+        FormatError: It is no project, is damaged, or comes from a newer TokStudio; one sentence.
+    """
+    name = file_name(path)
+    with opened(path) as connection:
+        yield Progress("checking")
+        check_pages(connection, name)
+        yield Progress("reading")
+        state = _read_state(connection, name)
+        sources = yield from _read_sources_work(connection, name)
+        runs = yield from _read_runs_work(connection, name, len(sources))
+        _check_rows_belong(connection, name, len(runs))
+        active = state.pop(ACTIVE, None)
+        if active is not None and not (type(active) is int and 1 <= active <= len(runs)):
+            raise FormatError(f"{name}: the project is damaged: the active run is not there.")
+        return Project(sources, runs, None if active is None else active - 1, state)
+
+
+def _read_state(connection: sqlite3.Connection, name: str) -> dict[str, Json]:
+    state: dict[str, Json] = {}
+    for key, value in connection.execute("SELECT key, value FROM project"):
+        row = Row(name, "project", {"key": key, "value": value})
+        if len(state) == _MOST_KEYS:
+            raise FormatError(f"{name}: the project is too large: more than {_MOST_KEYS:,} rows in the table project.")
+        state[row.text("key")] = row.json("value")
+    return state
+
+
+def _read_sources_work(connection: sqlite3.Connection, name: str) -> Work[tuple[ProjectSource, ...]]:
+    sources: list[ProjectSource] = []
+    for row in numbered_rows(connection, name, "source", _SOURCE_COLUMNS, _MOST_SOURCES):
+        documents = None if row.is_null("documents") else row.text("documents")
+        if documents not in (None, "file", "line"):
+            raise row.fault("documents", "it is neither file nor line")
+        size, path = row.whole("bytes"), _path(row)
+        if documents is not None and (path is None or not row.is_null("text_bytes")):
+            raise row.fault("documents", "text that is kept here needs none, and a file its path")
+        kept = ProjectSource(
+            row.text("name"),
+            path,
+            row.text("encoding"),
+            row.text("note"),
+            size,
+            documents,
+            None if row.is_null("size_on_disk") else row.whole("size_on_disk"),
+            None if row.is_null("modified") else row.real("modified"),
+            row.sha256("sha256"),
+            (yield from _read_text_work(connection, row, path)) if documents is None else None,
+            row.whole("in_corpus", 0, 1) == 1,
+        )
+        sources.append(kept)
+        yield Progress("reading")
+    return tuple(sources)
+
+
+def _path(row: Row) -> Path | None:
+    if row.is_null("path"):
+        return None
+    path = row.raw("path")
+    try:
+        if not path or b"\0" in os.fsencode(path):
+            raise ValueError(path)
+        return Path(os.fsdecode(path))
+    except ValueError as error:
+        raise row.fault("path", "this cannot be the path of a file") from error
+
+
+def _read_text_work(connection: sqlite3.Connection, row: Row, path: Path | None) -> Work[Source]:
+    """The text that is kept in the project, with where its documents end and how often each occurs."""
+    number = row.whole("number")
+    data = yield from _read_blob_work(connection, "source", "text", number, row.whole("text_bytes"))
+    if len(data) != row.whole("bytes") or (yield from text_hash_work(data)) != row.sha256("sha256"):
+        raise row.fault("text", "it is not the text that was saved")
+    ends = yield from _read_numbers_work(connection, row, "ends")
+    rising = np.diff(ends, prepend=0)
+    if (len(ends) and int(ends[-1]) != len(data)) or (not len(ends) and len(data)) or np.any(rising < 0):
+        raise row.fault("ends", "the documents do not make up the text")
+    counts: NDArray[np.int64] | None = None
+    if not row.is_null("counts_bytes"):
+        counts = yield from _read_numbers_work(connection, row, "counts")
+        if len(counts) != len(ends) or np.any(counts < 1) or np.any(rising < 1):
+            raise row.fault("counts", "there must be one of at least 1 for each word")
+        # In floating point it cannot overflow.
+        if float((rising.astype(np.float64) * counts).sum()) > LARGEST:
+            raise row.fault("counts", "together they stand for more text than can be counted")
+    return Source(
+        row.text("name"),
+        path,
+        row.text("encoding"),
+        row.text("note"),
+        data,
+        ends,
+        None if row.is_null("modified") else row.real("modified"),
+        None if row.is_null("size_on_disk") else row.whole("size_on_disk"),
+        counts,
+    )
+
+
+def _read_numbers_work(connection: sqlite3.Connection, row: Row, column: str) -> Work[NDArray[np.int64]]:
+    size = row.whole(f"{column}_bytes")
+    if size % 8:
+        raise row.fault(column, "its length is no multiple of 8 bytes")
+    raw = yield from _read_blob_work(connection, "source", column, row.whole("number"), size)
+    return raw.view("<i8").astype(np.int64)
+
+
+def _read_blob_work(
+    connection: sqlite3.Connection, table: str, column: str, number: int, size: int
+) -> Work[NDArray[np.uint8]]:
+    """A large value, piece by piece; its pages have been checked, so that it is as long as SQLite says."""
+    data = np.empty(size, np.uint8)
+    with connection.blobopen(table, column, number, readonly=True) as blob:
+        for at in range(0, size, _PIECE):
+            piece = blob.read(_PIECE)
+            data[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
+            yield Progress("reading", at, size)
+    return data
+
+
+def _read_runs_work(
+    connection: sqlite3.Connection, name: str, sources: int
+) -> Work[tuple[ProjectRun | ProjectTokenizer, ...]]:
+    files = yield from _read_files_work(connection, name)
+    runs: list[ProjectRun | ProjectTokenizer] = []
+    for row in numbered_rows(connection, name, "run", _RUN_COLUMNS, _MOST_RUNS):
+        title, state = row.text("name"), row.json_object("state")
+        if row.is_null("config"):
+            kept = files.pop(row.whole("number"), ())
+            if not kept or len({file.name for file in kept}) < len(kept):
+                raise row.fault("name", "an opened tokenizer needs files with names of their own")
+            pattern = None if row.is_null("pattern") else row.text("pattern")
+            runs.append(ProjectTokenizer(title, kept, pattern, state))
+        else:
+            run = yield from read_run_work(connection, row)
+            runs.append(ProjectRun(title, run, row.indexes("sources", sources), state))
+        yield Progress("reading")
+    if files:
+        raise FormatError(f"{name}: the project is damaged: a file belongs to no opened tokenizer.")
+    return tuple(runs)
+
+
+def _read_files_work(connection: sqlite3.Connection, name: str) -> Work[dict[int, tuple[TokenizerFile, ...]]]:
+    """The files of each opened tokenizer, by its number."""
+    files: dict[int, tuple[TokenizerFile, ...]] = {}
+    columns = ("number", "run", "name", "length(content) AS size")
+    for row in numbered_rows(connection, name, "file", columns, _MOST_FILES):
+        if not _FILE_NAME.fullmatch(row.text("name")):
+            raise row.fault("name", "this cannot be the name of a file")
+        content = yield from _read_blob_work(connection, "file", "content", row.whole("number"), row.whole("size"))
+        number = row.whole("run")
+        files[number] = (*files.get(number, ()), TokenizerFile(row.text("name"), content.tobytes()))
+    return files
+
+
+def _check_rows_belong(connection: sqlite3.Connection, name: str, runs: int) -> None:
+    """Raises FormatError where merges or tokens are those of a run that is not there."""
+    for table in ("merge", "token"):
+        strays = connection.execute(f"SELECT 1 FROM {table} WHERE run < 1 OR run > ? LIMIT 1", (runs,))
+        if strays.fetchone() is not None:
+            raise FormatError(f"{name}: the project is damaged: a row of the table {table} belongs to no run.")

@@ -1,0 +1,214 @@
+"""Reads a run from a project, and refuses one that no training could have left behind."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.alphabet import LARGEST_ID, Alphabet
+from tokstudio.core.config import TrainingConfig
+from tokstudio.core.errors import ConfigError
+from tokstudio.core.formats.merge_list import MergeList, first_repeated
+from tokstudio.core.progress import Progress, Work
+from tokstudio.core.project.cells import LARGEST, Row
+from tokstudio.core.run import NOTHING_LEFT, REACHED_SIZE, STOPPED, Run, TrainedOn, special_ids, uses
+
+_ROWS = 4096
+_MOST_VERSIONS = 100
+_LONGEST_WORDS = 200
+_MERGES = "SELECT number, left, right, count, tokens_after FROM merge WHERE run = ? ORDER BY number"
+_TOKENS = "SELECT id, bytes, kind, count FROM token WHERE run = ? ORDER BY id"
+
+
+def read_run_work(connection: sqlite3.Connection, row: Row) -> Work[Run]:
+    """Reads a run with its tokens and merges.
+
+    Args:
+        connection: A database whose schema and pages have been checked.
+        row: The run's row.
+
+    Raises:
+        FormatError: Something about it cannot be.
+    """
+    number, config = row.whole("number"), _config(row)
+    alphabet, base_counts, trailing = yield from _read_tokens_work(connection, row, config)
+    merges, counts, tokens_after = yield from _read_merges_work(connection, row, alphabet, len(base_counts))
+    if trailing and trailing != _trailing(config, len(base_counts) + len(merges)):
+        raise row.fault("tokens", "the special tokens behind the merges are not those of the configuration")
+    run = Run(
+        config=config,
+        merges=merges,
+        counts=counts,
+        tokens_before=row.whole("tokens_before"),
+        tokens_after=tokens_after,
+        ended=_ended(row, config),
+        corpus=TrainedOn(row.whole("corpus_bytes"), row.whole("corpus_documents"), row.sha256("corpus_sha256")),
+        alphabet=alphabet,
+        base_counts=base_counts,
+        versions=_versions(row),
+        seconds=row.real("seconds"),
+    )
+    yield Progress("checking", number)
+    if (problem := _problem(run)) is not None:
+        raise row.fault("merges", problem)
+    return run
+
+
+def _config(row: Row) -> TrainingConfig:
+    given: dict[str, Any] = row.json_object("config")
+    known = {field.name for field in fields(TrainingConfig)}
+    if given.keys() != known:
+        raise row.fault("config", "its settings are not those of a training")
+    try:
+        return TrainingConfig(**given)
+    except ConfigError as error:
+        words = "".join(c if c.isprintable() else "�" for c in str(error)[:_LONGEST_WORDS])
+        raise row.fault("config", words.rstrip(".")) from error
+    except TypeError as error:
+        raise row.fault("config", "a setting is of a wrong type") from error
+
+
+def _ended(row: Row, config: TrainingConfig) -> str:
+    known = [STOPPED, NOTHING_LEFT]
+    if config.vocabulary_size is not None:
+        known.append(REACHED_SIZE)
+    if config.min_frequency is not None:
+        known.append(f"no pair occurs {config.min_frequency:,} times")
+    if (ended := row.text("ended")) not in known:
+        raise row.fault("ended", "no training with these settings ends so")
+    return ended
+
+
+def _versions(row: Row) -> Mapping[str, str]:
+    given = row.json_object("versions")
+    versions = {name: version for name, version in given.items() if isinstance(version, str)}
+    if len(versions) != len(given) or len(given) > _MOST_VERSIONS:
+        raise row.fault("versions", "they are no texts")
+    return versions
+
+
+def _rows(connection: sqlite3.Connection, query: str, number: int) -> Iterator[list[tuple[Any, ...]]]:
+    cursor = connection.execute(query, (number,))
+    while rows := cursor.fetchmany(_ROWS):
+        yield rows
+
+
+def _read_tokens_work(
+    connection: sqlite3.Connection, row: Row, config: TrainingConfig
+) -> Work[tuple[Alphabet, NDArray[np.int64], dict[int, bytes]]]:
+    """The base tokens, the counts of all ids before the merges, and the special tokens behind these."""
+    number = row.whole("number")
+    units, ids, counts = array("i"), array("i"), array("q")
+    before = _before(config)
+    trailing: dict[int, bytes] = {}
+    for rows in _rows(connection, _TOKENS, number):
+        for token, raw, kind, count in rows:
+            if not isinstance(raw, bytes) or type(token) is not int or type(count) is not int:
+                raise row.fault("tokens", "an id, a count or the bytes are missing")
+            wrong = f"token {token} is not one that the configuration has there"
+            if not (0 <= token <= LARGEST_ID and 0 <= count <= LARGEST):
+                raise row.fault("tokens", "an id or a count is out of range")
+            if token == len(counts) and not trailing and (kind == "base" or before.get(token) == raw):
+                unit = _unit(config, raw) if kind == "base" else None
+                if (unit is None) == (kind == "base") or (kind == "base" and token in before):
+                    raise row.fault("tokens", wrong)
+                if unit is not None:
+                    units.append(unit)
+                    ids.append(token)
+                counts.append(count)
+            elif kind == "special":
+                trailing[token] = raw
+            else:
+                raise row.fault("tokens", wrong)
+        yield Progress("reading")
+    if len(units) + len(before) != len(counts):
+        raise row.fault("tokens", "a special token is missing")
+    alphabet = _alphabet(row, config, units, ids)
+    return alphabet, np.array(counts, np.int64), trailing
+
+
+def _before(config: TrainingConfig) -> dict[int, bytes]:
+    """The special tokens whose ids come before those of the merges."""
+    trailing = config.trailing_specials
+    return {token: text.encode() for text, token in special_ids(config, 0).items() if text not in trailing}
+
+
+def _trailing(config: TrainingConfig, end: int) -> dict[int, bytes]:
+    return {end + place: token.encode() for place, token in enumerate(config.trailing_specials)}
+
+
+def _unit(config: TrainingConfig, raw: bytes) -> int | None:
+    """The byte or the code point of a base token; None where it is neither."""
+    if config.base == "bytes":
+        return raw[0] if len(raw) == 1 else None
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        return None
+    return ord(text) if len(text) == 1 else None
+
+
+def _alphabet(row: Row, config: TrainingConfig, units: array[int], ids: array[int]) -> Alphabet:
+    try:
+        alphabet = Alphabet(config.base, np.array(units, np.int32), np.array(ids, np.int32))
+        expected = config.alphabet if config.base_size is not None else alphabet
+        config.check_size(len(ids) + len(config.leading_specials) + len(config.base_specials))
+    except ConfigError as error:
+        raise row.fault("tokens", str(error).rstrip(".")) from error
+    if not (np.array_equal(alphabet.units, expected.units) and np.array_equal(alphabet.ids, expected.ids)):
+        raise row.fault("tokens", "the base tokens are not those of the configuration")
+    return alphabet
+
+
+def _read_merges_work(
+    connection: sqlite3.Connection, row: Row, alphabet: Alphabet, base_size: int
+) -> Work[tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]]:
+    """The merges, their counts, and the tokens after each."""
+    made = MergeList(alphabet)
+    columns = array("q")
+    for rows in _rows(connection, _MERGES, row.whole("number")):
+        try:
+            columns.extend(chain.from_iterable(rows))
+        except TypeError as error:
+            raise row.fault("merges", "a number is missing") from error
+        for number, left, right, *_ in rows:
+            if number != len(made) + 1:
+                raise row.fault("merges", f"merge {len(made) + 1:,} is missing")
+            problem = made.add(left, right, base_size + number - 1) if min(left, right) >= 0 else "an id is negative"
+            if problem is not None:
+                raise row.fault("merges", problem)
+        yield Progress("reading")
+    table = np.array(columns, np.int64).reshape(-1, 5)
+    merges = table[:, 1:3].astype(np.int32)
+    if (again := first_repeated(merges)) is not None:
+        raise row.fault("merges", f"merge {again[0]:,} joins the same two tokens as merge {again[1]:,}")
+    return merges, table[:, 3].copy(), table[:, 4].copy()
+
+
+def _problem(run: Run) -> str | None:
+    """What about a run's counts cannot be; None where it all can."""
+    config, size = run.config, len(run)
+    limit = config.max_merges(run.base_size)
+    if limit is not None and (size > limit or (run.ended == REACHED_SIZE and size < limit)):
+        return f"there are {size:,}, and the vocabulary size means {limit:,}"
+    base_tokens = sum(map(int, run.base_counts))
+    trailing_unknown = config.unknown_token in config.trailing_specials
+    if base_tokens > run.tokens_before or (base_tokens < run.tokens_before and not trailing_unknown):
+        return "the base tokens are not as many as the tokens before the first merge"
+    if np.any(run.tokens_after < 0) or np.any(run.counts < 1):
+        return "a count is out of range"
+    if np.any(run.merged < 1) or np.any(run.merged > run.counts):
+        return "the tokens do not fall as the counts say"
+    if np.any(run.counts < (config.min_frequency or 1)):
+        return "a pair occurs less often than the minimum frequency"
+    if np.any(uses(run.base_counts, run.merges, run.merged) < 0):
+        return "a token is merged more often than it occurs"
+    return None

@@ -1,0 +1,77 @@
+"""The tables of a project file, which anyone can query with SQLite's own tools, and the marks that make it ours.
+
+The tables are not STRICT, because Python is still shipped with an SQLite that does not know the word: checks of the
+types say the same to every version.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+SUFFIX = ".tokstudio"
+APPLICATION_ID = 0x546F6B53  # "TokS"
+VERSION = 1
+
+# The key of the table `project` that is not the window's: number of the active run, or null.
+ACTIVE = "active_run"
+
+# Numbers count from 1 in the file, ids of tokens from 0.
+TABLES = (
+    """CREATE TABLE project (
+  key TEXT NOT NULL PRIMARY KEY CHECK (typeof(key) = 'text'),
+  value TEXT NOT NULL CHECK (typeof(value) = 'text') -- JSON
+) WITHOUT ROWID""",
+    """CREATE TABLE source (
+  number INTEGER PRIMARY KEY,
+  name TEXT NOT NULL CHECK (typeof(name) = 'text'),
+  path CHECK (typeof(path) IN ('text', 'blob', 'null')), -- a blob where it is not UTF-8
+  encoding TEXT NOT NULL CHECK (typeof(encoding) = 'text'),
+  note TEXT NOT NULL CHECK (typeof(note) = 'text'),
+  bytes INTEGER NOT NULL CHECK (typeof(bytes) = 'integer'), -- of its text
+  documents TEXT CHECK (documents IN ('file', 'line')), -- null where the text is kept here
+  size_on_disk INTEGER CHECK (typeof(size_on_disk) IN ('integer', 'null')),
+  modified REAL CHECK (typeof(modified) IN ('real', 'null')),
+  sha256 TEXT NOT NULL CHECK (typeof(sha256) = 'text'), -- of its text in UTF-8
+  in_corpus INTEGER NOT NULL CHECK (in_corpus IN (0, 1)),
+  text BLOB CHECK (typeof(text) IN ('blob', 'null')),
+  ends BLOB CHECK (typeof(ends) IN ('blob', 'null')), -- where each document ends in text: 8 bytes each, little endian
+  counts BLOB CHECK (typeof(counts) IN ('blob', 'null')) -- how often each occurs, likewise
+)""",
+    """CREATE TABLE run (
+  number INTEGER PRIMARY KEY,
+  name TEXT NOT NULL CHECK (typeof(name) = 'text'),
+  state TEXT NOT NULL CHECK (typeof(state) = 'text'), -- JSON
+  pattern TEXT CHECK (typeof(pattern) IN ('text', 'null')), -- of an opened tokenizer, which has nothing of the rest
+  config TEXT CHECK (typeof(config) IN ('text', 'null')), -- JSON
+  sources TEXT CHECK (typeof(sources) IN ('text', 'null')), -- JSON: numbers
+  corpus_bytes INTEGER CHECK (typeof(corpus_bytes) IN ('integer', 'null')),
+  corpus_documents INTEGER CHECK (typeof(corpus_documents) IN ('integer', 'null')),
+  corpus_sha256 TEXT CHECK (typeof(corpus_sha256) IN ('text', 'null')),
+  tokens_before INTEGER CHECK (typeof(tokens_before) IN ('integer', 'null')),
+  ended TEXT CHECK (typeof(ended) IN ('text', 'null')),
+  versions TEXT CHECK (typeof(versions) IN ('text', 'null')), -- JSON
+  seconds REAL CHECK (typeof(seconds) IN ('real', 'null'))
+)""",
+    """CREATE TABLE merge (
+  run INTEGER NOT NULL CHECK (typeof(run) = 'integer'),
+  number INTEGER NOT NULL CHECK (typeof(number) = 'integer'),
+  left INTEGER NOT NULL CHECK (typeof(left) = 'integer'),
+  right INTEGER NOT NULL CHECK (typeof(right) = 'integer'),
+  count INTEGER NOT NULL CHECK (typeof(count) = 'integer'),
+  tokens_after INTEGER NOT NULL CHECK (typeof(tokens_after) = 'integer'),
+  PRIMARY KEY (run, number)
+) WITHOUT ROWID""",
+    """CREATE TABLE token (
+  run INTEGER NOT NULL CHECK (typeof(run) = 'integer'),
+  id INTEGER NOT NULL CHECK (typeof(id) = 'integer'),
+  bytes BLOB NOT NULL CHECK (typeof(bytes) = 'blob'),
+  kind TEXT NOT NULL CHECK (kind IN ('base', 'special')),
+  count INTEGER NOT NULL CHECK (typeof(count) = 'integer'), -- in the corpus before the first merge
+  PRIMARY KEY (run, id)
+) WITHOUT ROWID""",
+    """CREATE TABLE file (
+  number INTEGER PRIMARY KEY,
+  run INTEGER NOT NULL CHECK (typeof(run) = 'integer'),
+  name TEXT NOT NULL CHECK (typeof(name) = 'text'),
+  content BLOB NOT NULL CHECK (typeof(content) = 'blob')
+)""",
+)

@@ -1,0 +1,114 @@
+"""Sources on their way into a project and out of it: what is kept of each, and how its text is found again.
+
+Cells of the database are left to `writer` and `reader`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.corpus import Source, document_ends
+from tokstudio.core.progress import Progress, Work
+from tokstudio.core.project.model import ProjectSource
+from tokstudio.core.readers import read_source
+
+_PIECE = 1 << 20
+
+Reader = Callable[[Path, str, str | None], Work[Source]]
+
+
+@dataclass(frozen=True, eq=False)
+class Reopened:
+    """A source that a project remembered.
+
+    Attributes:
+        source: The source, as its file is now.
+        changed: Whether its text is another than when the project was saved.
+    """
+
+    source: Source
+    changed: bool
+
+
+def keep_source_work(source: Source, in_corpus: bool = True) -> Work[ProjectSource]:
+    """What a project keeps of a source: of a file where it is, of everything else the text.
+
+    Reads all of the text once; a source never changes, so one result serves many saves.
+    """
+    sha256 = yield from text_hash_work(source.data)
+    documents: Literal["file", "line"] | None = None
+    if source.path is not None and source.counts is None:
+        documents = yield from _division_work(source)
+    return ProjectSource(
+        source.name,
+        source.path,
+        source.encoding,
+        source.note,
+        len(source.data),
+        documents,
+        source.size_on_disk,
+        source.modified,
+        sha256,
+        source if documents is None else None,
+        in_corpus,
+    )
+
+
+def reopen_source_work(kept: ProjectSource, read: Reader = read_source) -> Work[Reopened]:
+    """Finds a source's text again: in the project, or in its file.
+
+    Args:
+        kept: What the project remembers.
+        read: How a file is read: as `readers.read_source`.
+
+    Raises:
+        CorpusError: Its file cannot be read.
+    """
+    if kept.text is not None or kept.path is None or kept.documents is None:
+        assert kept.text is not None
+        return Reopened(kept.text, False)
+    source = None
+    # What was found out may not be what is read where it is asked for: faults are kept by one, replaced by the other.
+    for encoding in (kept.encoding, None):
+        found = yield from read(kept.path, "file", encoding)
+        source = yield from _beginning_work(found, kept)
+        if (yield from text_hash_work(source.data)) == kept.sha256:
+            return Reopened(replace(source, note=kept.note), False)
+    assert source is not None
+    return Reopened(source, True)
+
+
+def text_hash_work(data: NDArray[np.uint8]) -> Work[str]:
+    """The hexadecimal SHA-256 of a text."""
+    digest = hashlib.sha256()
+    for at in range(0, len(data), _PIECE):
+        digest.update(np.ascontiguousarray(data[at : at + _PIECE]).data)
+        yield Progress("hashing", at, len(data))
+    return digest.hexdigest()
+
+
+def _division_work(source: Source) -> Work[Literal["file", "line"] | None]:
+    """How a file's text is divided into documents; None where it is in a way that reading it would not repeat."""
+    if np.array_equal(source.ends, [len(source.data)]):
+        return "file"
+    lines = yield from document_ends(source.data, "line")
+    return "line" if np.array_equal(source.ends, lines) else None
+
+
+def _beginning_work(source: Source, kept: ProjectSource) -> Work[Source]:
+    assert kept.documents is not None
+    if len(source.data) > kept.bytes:
+        source = replace(source, data=source.data[: kept.bytes])
+    return (yield from source.split_work(kept.documents)) if kept.documents == "line" else _whole(source)
+
+
+def _whole(source: Source) -> Source:
+    return replace(source, ends=np.array([len(source.data)], np.int64))

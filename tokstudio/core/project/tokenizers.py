@@ -1,0 +1,70 @@
+"""Opened tokenizers on their way into a project and out of it: their own files are kept whole and read again.
+
+What the files mean is left to `formats`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from tokstudio.core.errors import FormatError
+from tokstudio.core.files import file_name
+from tokstudio.core.formats import load_work
+from tokstudio.core.progress import Progress, Work
+from tokstudio.core.project.model import ProjectTokenizer, TokenizerFile
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer import Tokenizer
+
+_PIECE = 1 << 20
+
+
+def keep_tokenizer_work(name: str, files: Sequence[Path], pattern: str | None = None) -> Work[ProjectTokenizer]:
+    """What a project keeps of a tokenizer that is being opened.
+
+    Args:
+        name: What the person calls it.
+        files: Its files, as `Loaded.files` has them.
+        pattern: The pattern that was given to open them, if any.
+
+    Raises:
+        FormatError: A file cannot be read.
+    """
+    kept: list[TokenizerFile] = []
+    for file in files:
+        pieces: list[bytes] = []
+        try:
+            with file.open("rb") as content:
+                while piece := content.read(_PIECE):
+                    pieces.append(piece)
+                    yield Progress("reading")
+        except OSError as error:
+            raise FormatError(f"{file_name(file)}: it cannot be read: {error.strerror or error}.") from error
+        kept.append(TokenizerFile(file.name, b"".join(pieces)))
+    return ProjectTokenizer(name, tuple(kept), pattern)
+
+
+def reopen_tokenizer_work(kept: ProjectTokenizer) -> Work[Tokenizer]:
+    """Reads a kept tokenizer as its format reads any file.
+
+    Raises:
+        FormatError: The files are damaged, or cannot be laid out to be read.
+    """
+    try:
+        with TemporaryDirectory(prefix="tokstudio-") as folder:
+            for file in kept.files:
+                yield from _write_work(Path(folder, file.name), file.content)
+            return (yield from load_work(Path(folder, kept.files[0].name), kept.pattern)).tokenizer
+    except OSError as error:
+        raise FormatError(f"{kept.name}: its files cannot be laid out: {error.strerror or error}.") from error
+
+
+def _write_work(path: Path, content: bytes) -> Work[None]:
+    with path.open("wb") as file:
+        for at in range(0, len(content), _PIECE):
+            file.write(content[at : at + _PIECE])
+            yield Progress("reading", at, len(content))

@@ -1,0 +1,223 @@
+"""Writes a project: a whole new database beside the file, moved into its place when it is on the disk."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import asdict
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.corpus import Source, to_utf8
+from tokstudio.core.errors import FormatError
+from tokstudio.core.files import StagedFiles, file_name
+from tokstudio.core.progress import Progress, Work
+from tokstudio.core.project.database import LARGEST_FILE, create, said_plainly
+from tokstudio.core.project.json_values import Json, to_json
+from tokstudio.core.project.model import Project, ProjectRun, ProjectSource, ProjectTokenizer
+from tokstudio.core.project.schema import ACTIVE
+from tokstudio.core.run import MergeBatch, Run
+
+_ROWS = 4096
+_PIECE = 1 << 20
+_LARGEST_BLOB = 1_000_000_000  # what SQLite takes, unless it was built otherwise
+_INSERT_MERGE = "INSERT INTO merge VALUES (?, ?, ?, ?, ?, ?)"
+
+
+def save_work(project: Project, path: Path) -> Work[Path]:
+    """Saves a project, in bounded pieces; closing the work, or an error, leaves the old file as it was.
+
+    Returns:
+        The file.
+
+    Raises:
+        FormatError: It cannot be written, or holds more than a project can.
+    """
+    _refuse_too_large(project, path)
+    with StagedFiles() as staged:
+        temporary = yield from staged.reserve(path)
+        try:
+            with said_plainly(path), closing(create(temporary)) as connection:
+                connection.execute("BEGIN")
+                yield from insert_work(connection, project)
+                connection.execute("COMMIT")
+        except ValueError as error:
+            raise FormatError(f"{file_name(path)}: a setting cannot be kept in a project: {error}.") from error
+        yield Progress("writing")
+        staged.flush(path)
+        staged.commit()
+    return path
+
+
+def insert_work(connection: sqlite3.Connection, project: Project) -> Work[None]:
+    """Fills the tables of an empty database, within the caller's transaction."""
+    total = sum(len(entry.run) if isinstance(entry, ProjectRun) else 0 for entry in project.runs)
+    state: dict[str, Json] = {**project.state, ACTIVE: None if project.active is None else project.active + 1}
+    connection.executemany("INSERT INTO project VALUES (?, ?)", [(_text(key), to_json(state[key])) for key in state])
+    for number, source in enumerate(project.sources, 1):
+        yield from _insert_source_work(connection, number, source)
+    done = 0
+    for number, entry in enumerate(project.runs, 1):
+        if isinstance(entry, ProjectTokenizer):
+            yield from _insert_tokenizer_work(connection, number, entry)
+        else:
+            yield from _insert_run_work(connection, number, entry, done, total)
+            done += len(entry.run)
+
+
+def insert_batch(connection: sqlite3.Connection, number: int, batch: MergeBatch) -> None:
+    """Adds merges to those of the run with this number."""
+    connection.executemany(_INSERT_MERGE, _merge_rows(number, batch))
+
+
+def _merge_rows(number: int, batch: MergeBatch) -> Iterator[tuple[int, ...]]:
+    size = len(batch)
+    columns = (batch.left, batch.right, batch.count, batch.tokens_after)
+    return zip([number] * size, range(batch.first, batch.first + size), *(c.tolist() for c in columns), strict=True)
+
+
+def _insert_source_work(connection: sqlite3.Connection, number: int, source: ProjectSource) -> Work[None]:
+    kept = source.text
+    connection.execute(
+        "INSERT INTO source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",
+        (
+            number,
+            _text(source.name),
+            _path(source.path),
+            _text(source.encoding),
+            _text(source.note),
+            source.bytes,
+            source.documents,
+            source.size_on_disk,
+            None if source.modified is None else float(source.modified),
+            source.sha256,
+            int(source.in_corpus),
+        ),
+    )
+    yield Progress("writing")
+    if kept is not None:
+        for column, array in (("text", kept.data), *_numbers(kept)):
+            yield from _fill_work(connection, "source", column, number, array)
+
+
+def _numbers(source: Source) -> Iterator[tuple[str, NDArray[np.uint8]]]:
+    for column, array in (("ends", source.ends), ("counts", source.counts)):
+        if array is not None:
+            yield column, np.ascontiguousarray(array, "<i8").view(np.uint8)
+
+
+def _fill_work(
+    connection: sqlite3.Connection, table: str, column: str, number: int, data: NDArray[np.uint8]
+) -> Work[None]:
+    """Writes a large value piece by piece, so that it is never held twice."""
+    size = len(data)
+    connection.execute(f"UPDATE {table} SET {column} = zeroblob(?) WHERE number = ?", (size, number))
+    with connection.blobopen(table, column, number) as blob:
+        for at in range(0, size, _PIECE):
+            blob.write(np.ascontiguousarray(data[at : at + _PIECE]).data)
+            yield Progress("writing", at, size)
+
+
+def _insert_tokenizer_work(connection: sqlite3.Connection, number: int, entry: ProjectTokenizer) -> Work[None]:
+    values = (number, _text(entry.name), to_json(dict(entry.state)), entry.pattern)
+    connection.execute("INSERT INTO run (number, name, state, pattern) VALUES (?, ?, ?, ?)", values)
+    for file in entry.files:
+        made = connection.execute("INSERT INTO file VALUES (NULL, ?, ?, x'')", (number, _text(file.name)))
+        assert made.lastrowid is not None
+        yield from _fill_work(connection, "file", "content", made.lastrowid, np.frombuffer(file.content, np.uint8))
+
+
+def _insert_run_work(
+    connection: sqlite3.Connection, number: int, entry: ProjectRun, done: int, total: int
+) -> Work[None]:
+    run = entry.run
+    connection.execute(
+        "INSERT INTO run VALUES (?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            number,
+            _text(entry.name),
+            to_json(dict(entry.state)),
+            to_json(asdict(run.config)),
+            to_json([source + 1 for source in entry.sources]),
+            run.corpus.bytes,
+            run.corpus.documents,
+            run.corpus.sha256,
+            run.tokens_before,
+            run.ended,
+            to_json(dict(run.versions)),
+            float(run.seconds),
+        ),
+    )
+    tokens = chain(_base_rows(number, run), _trailing_rows(number, run))
+    while rows := list(islice(tokens, _ROWS)):
+        connection.executemany("INSERT INTO token VALUES (?, ?, ?, ?, ?)", rows)
+        yield Progress("writing", done, total)
+    for first in range(0, len(run), _ROWS):
+        here = slice(first, first + _ROWS)
+        merges = run.merges[here]
+        insert_batch(
+            connection,
+            number,
+            MergeBatch(first + 1, merges[:, 0], merges[:, 1], run.counts[here], run.tokens_after[here]),
+        )
+        yield Progress("writing", done + first, total)
+
+
+def _base_rows(number: int, run: Run) -> Iterator[tuple[int, int, bytes, str, int]]:
+    """The ids before those of the merges."""
+    specials = _by_id(run.special_tokens)
+    for token, count in enumerate(run.base_counts.tolist()):
+        special = specials.get(token)
+        made = run.alphabet.tokens[token] if special is None else special.encode()
+        yield number, token, made, "base" if special is None else "special", count
+
+
+def _trailing_rows(number: int, run: Run) -> Iterator[tuple[int, int, bytes, str, int]]:
+    """Special tokens behind the merges; of the unknown one how often it stood there, which the others never do."""
+    unknown = run.tokens_before - int(run.base_counts.sum())
+    for token in run.config.trailing_specials:
+        count = unknown if token == run.config.unknown_token else 0
+        yield number, run.special_tokens[token], token.encode(), "special", count
+
+
+def _by_id(specials: Mapping[str, int]) -> dict[int, str]:
+    return {number: token for token, number in specials.items()}
+
+
+def _refuse_too_large(project: Project, path: Path) -> None:
+    name = file_name(path)
+    sizes: list[tuple[str, int]] = []
+    for source in project.sources:
+        if source.text is not None:
+            sizes.append((source.name, len(source.text.data)))
+            sizes += [(source.name, len(array)) for _, array in _numbers(source.text)]
+    for entry in project.runs:
+        if isinstance(entry, ProjectTokenizer):
+            sizes += [(file.name, len(file.content)) for file in entry.files]
+    for of, size in sizes:
+        if size > _LARGEST_BLOB:
+            raise FormatError(f"{name}: {of} is too large to be kept in a project: {size:,} bytes.")
+    if sum(size for _, size in sizes) > LARGEST_FILE // 2:
+        raise FormatError(f"{name}: the pasted texts and opened tokenizers are too large to be kept in one project.")
+
+
+def _text(text: str) -> str:
+    """What SQLite can hold of a text: half a pair of surrogates is no character."""
+    return to_utf8(text).decode()
+
+
+def _path(path: Path | None) -> str | bytes | None:
+    """A path as a text; where it is none on this system, as bytes."""
+    if path is None:
+        return None
+    raw = os.fsencode(path)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
