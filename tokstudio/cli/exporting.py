@@ -22,10 +22,10 @@ def check_folders(exports: Exports) -> None:
         FormatError: A folder is missing or cannot be written to.
     """
     for name, path in exports:
-        folder = path.absolute().parent
-        if not FORMATS[name].folder and not folder.is_dir():
+        folder, takes_folder = path.absolute().parent, FORMATS[name].takes_folder(path)
+        if not takes_folder and not folder.is_dir():
             raise FormatError(f"{path.name}: the folder {folder} does not exist: make it, or choose another.")
-        if not os.access(path if FORMATS[name].folder and path.is_dir() else folder, os.W_OK):
+        if not os.access(path if takes_folder and path.is_dir() else folder, os.W_OK):
             raise FormatError(f"{path.name}: nothing can be written to {folder}: choose another folder.")
 
 

@@ -272,13 +272,19 @@ def test_a_special_token_that_the_library_decodes_as_bytes_is_a_loss(tmp_path):
 @pytest.mark.parametrize(
     ("tokenizer", "words"),
     [
-        (Tokenizer(trained("a the the", 9).merges, special_tokens={"Ġthe": 900}), 'special token "Ġthe" and token 2'),
-        (Tokenizer(banana().merges, special_tokens={"an": 900}), 'special token "an" and token 256 have one spelling'),
+        (
+            Tokenizer(trained("a the the", 9).merges, special_tokens={"Ġthe": 900}),
+            'The special token "Ġthe" and token 2',
+        ),
+        (
+            Tokenizer(banana().merges, special_tokens={"an": 900}),
+            'The special token "an" and token 256 have one spelling',
+        ),
         (
             Tokenizer(
                 np.array([[0, 1]]), np.array([2]), alphabet=Alphabet.of_characters("an"), special_tokens={"an": 9}
             ),
-            'special token "an" and token 2 have one spelling',
+            'The special token "an" and token 2 have one spelling',
         ),
     ],
 )

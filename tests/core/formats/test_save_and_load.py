@@ -47,7 +47,10 @@ def test_a_pattern_that_cannot_work_is_refused_before_anything_is_read(tmp_path)
 
 
 def test_one_file_takes_a_file_or_a_folder_and_several_take_a_folder(tmp_path):
-    assert save(banana(), tmp_path).files == (tmp_path / "tokenizer.json",)
+    assert save(banana(), tmp_path / "both").files == tuple(
+        tmp_path / "both" / name for name in ("tokenizer.json", "tokenizer_config.json")
+    )
+    assert save(everything(), tmp_path, "vocabulary-csv").files == (tmp_path / "vocabulary.csv",)
     assert save(banana(), str(tmp_path / "mine.json")).files == (tmp_path / "mine.json",)
     with pytest.raises(FormatError, match=r"^mine\.json: Classic pair is saved to a folder"):
         save(banana(), tmp_path / "mine.json", "classic")
@@ -55,7 +58,10 @@ def test_one_file_takes_a_file_or_a_folder_and_several_take_a_folder(tmp_path):
         save(banana(), tmp_path / "merges.json", "classic")
     with pytest.raises(FormatError, match=r"^x\.json: the folder .*nowhere does not exist"):
         save(banana(), tmp_path / "nowhere" / "x.json")
-    assert names(tmp_path) == ["mine.json", "tokenizer.json"]
+    (tmp_path / "mine.json").rename(tmp_path / "mine")
+    with pytest.raises(FormatError, match=r"^mine: Hugging Face is saved to a folder, or to a file"):
+        save(banana(), tmp_path / "mine")
+    assert names(tmp_path) == ["both", "mine", "vocabulary.csv"]
 
 
 @pytest.mark.parametrize("name", WRITABLE)

@@ -6,7 +6,8 @@ A new format is one module with a class, and one line in `_KNOWN`.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -15,7 +16,6 @@ from tokstudio.core.corpus import AnyPath, Text
 from tokstudio.core.errors import ConfigError, FormatError
 from tokstudio.core.files import StagedFiles, file_name
 from tokstudio.core.formats.base import (
-    ExportReport,
     Fit,
     Format,
     Loaded,
@@ -28,6 +28,7 @@ from tokstudio.core.formats.gpt2 import Gpt2
 from tokstudio.core.formats.huggingface import HuggingFace
 from tokstudio.core.formats.json_reader import JsonReader
 from tokstudio.core.formats.lines import LineReader
+from tokstudio.core.formats.report import ExportReport, WrittenFile, described
 from tokstudio.core.formats.tables import MergesCsv, VocabularyCsv
 from tokstudio.core.formats.tiktoken import Tiktoken
 from tokstudio.core.patterns import check_pattern
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     from tokstudio.core.tokenizer import Tokenizer
 
 __all__ = [
-    "FORMATS", "ExportReport", "Fit", "Format", "Loaded", "PatternNeeded", "fit", "load", "load_work", "save",
-    "save_work",
+    "FORMATS", "ExportReport", "Fit", "Format", "Loaded", "PatternNeeded", "fit", "fit_work", "load", "load_work",
+    "save", "save_work",
 ]  # fmt: skip
 
 # In the order in which a folder is searched, and in which menus show them.
@@ -88,7 +89,7 @@ def save_work(
     chosen = _writable(format)
     targets = _targets(chosen, Path(path))
     name = file_name(next(iter(targets.values())))
-    fitting = _fit(chosen, tokenizer)
+    fitting = yield from chosen.fit_work(tokenizer)
     if fitting.problem is not None:
         raise FormatError(f"{name}: {fitting.problem}")
     if fitting.losses and not accept_loss:
@@ -96,16 +97,28 @@ def save_work(
     token_bytes = yield from measure_work(tokenizer)
     size = chosen.size(tokenizer, token_bytes)
     check_size(name, size, chosen.largest, token_bytes, len(tokenizer))
+    files: list[WrittenFile] = []
     with StagedFiles() as staged:
         if Path(path) not in targets.values():
             staged.make_folder(Path(path))
         for usual, pieces in chosen.contents(tokenizer).items():
             if usual in targets:
-                yield from staged.write(targets[usual], pieces, size)
+                meter = _Meter(pieces)
+                yield from staged.write(targets[usual], meter, size)
+                files.append(WrittenFile(targets[usual], meter.size, meter.digest.hexdigest()))
         written = {usual: staged[target] for usual, target in targets.items()}
         proof = yield from chosen.prove(tokenizer, written, name, _as_text(sample))
         snippet = chosen.snippet(tokenizer, targets)
-        return ExportReport(staged.commit(), fitting.losses, proof, fitting.notes, snippet)
+        return ExportReport(
+            staged.commit(),
+            fitting.losses,
+            proof,
+            fitting.notes,
+            snippet,
+            chosen.title,
+            described(tokenizer),
+            tuple(files),
+        )
 
 
 def fit(tokenizer: Tokenizer, format: str) -> Fit:
@@ -114,7 +127,12 @@ def fit(tokenizer: Tokenizer, format: str) -> Fit:
     Raises:
         ConfigError: The format is not known, or is only read.
     """
-    return _fit(_writable(format), tokenizer)
+    return finish(fit_work(tokenizer, format))
+
+
+def fit_work(tokenizer: Tokenizer, format: str) -> Work[Fit]:
+    """Does what `fit` does, in bounded pieces."""
+    return (yield from _writable(format).fit_work(tokenizer))
 
 
 def load(path: AnyPath, pattern: str | None = None) -> Tokenizer:
@@ -157,11 +175,19 @@ def _targets(chosen: Format, path: Path) -> Mapping[str, Path]:
         raise FormatError(f"{file_name(path)}: the path cannot be used: {error}.") from error
 
 
-def _fit(chosen: Format, tokenizer: Tokenizer) -> Fit:
-    problem = chosen.problem(tokenizer)
-    if problem is not None:
-        return Fit(problem, (), ())
-    return Fit(None, chosen.losses(tokenizer), chosen.notes(tokenizer))
+class _Meter:
+    """Hands pieces on, and keeps their size and SHA-256."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces = pieces
+        self.size = 0
+        self.digest = hashlib.sha256()
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self._pieces:
+            self.size += len(piece)
+            self.digest.update(piece)
+            yield piece
 
 
 def _found(path: Path) -> tuple[Format, tuple[Path, ...]]:

@@ -22,25 +22,6 @@ LARGEST_WRITTEN = 4 * GIGABYTE
 
 
 @dataclass(frozen=True)
-class ExportReport:
-    """What an export did.
-
-    Attributes:
-        files: What was written.
-        losses: What the format could not hold, each a sentence.
-        proof: What reading it back showed, such as "identical over 1,234 tokens"; empty for a table.
-        notes: What is good to know before the files are used elsewhere, each a sentence.
-        snippet: Python that loads them; empty where nothing does.
-    """
-
-    files: tuple[Path, ...]
-    losses: tuple[str, ...]
-    proof: str
-    notes: tuple[str, ...] = ()
-    snippet: str = ""
-
-
-@dataclass(frozen=True)
 class Fit:
     """How well a format holds a tokenizer, known before anything is written.
 
@@ -96,6 +77,10 @@ class Format:
     keys: frozenset[str] = frozenset()
     largest: int = LARGEST_WRITTEN
 
+    def takes_folder(self, path: Path) -> bool:
+        """Whether `path` names a folder to write to, made where there is none, rather than a file."""
+        return self.folder
+
     @property
     def looked_for(self) -> str:
         """What makes a folder one of this format, as people call it."""
@@ -107,7 +92,7 @@ class Format:
         Raises:
             FormatError: It has several files, and `path` is one file.
         """
-        if not self.folder:
+        if not self.takes_folder(path):
             return {self.files[0]: path / self.files[0] if path.is_dir() else path}
         if path.is_file() or (path.name in self.files and not path.is_dir()):
             raise FormatError(
@@ -126,6 +111,14 @@ class Format:
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """What is good to know before the files are used elsewhere, each a sentence; mostly nothing."""
         return ()
+
+    def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
+        """How well it holds a tokenizer: all of the above, and what only a look at every token shows."""
+        problem = self.problem(tokenizer)
+        yield Progress("measuring")
+        if problem is not None:
+            return Fit(problem, (), ())
+        return Fit(None, self.losses(tokenizer), self.notes(tokenizer))
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
         """Python that loads the files, ready to paste; "" where nothing does."""
@@ -180,6 +173,13 @@ class Format:
             FormatError: They are damaged, or hold what cannot be modelled.
         """
         raise NotImplementedError
+
+
+def library_problem(tokenizer: Tokenizer) -> str | None:
+    """Why a tokenizer that its owner's library encodes cannot be written, a sentence; None for one of ours."""
+    if tokenizer.library is None:
+        return None
+    return f"This tokenizer works by its own file only: {tokenizer.no_playhead}."
 
 
 def measure_work(tokenizer: Tokenizer) -> Work[int]:

@@ -1,49 +1,94 @@
 """Hugging Face's `tokenizer.json` for BPE over bytes or characters, written as `tokenizers` itself would write it.
 
-Reading it is left to `huggingface_reader`, what is tried with it to `proof`.
+Reading it is left to `huggingface_reader`, what is tried with it to `proof`, and what is beside it in a folder to
+`tokenizer_config`.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import codecs
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokstudio.core.byte_level import BYTE_OF, CHARACTER_OF, to_bytes
+from tokstudio.core.byte_level import BYTE_OF
 from tokstudio.core.errors import FormatError
-from tokstudio.core.formats.base import GIGABYTE, Format
+from tokstudio.core.formats.base import GIGABYTE, Fit, Format, library_problem
 from tokstudio.core.formats.huggingface_parts import BYTE_LEVEL, FUSE, KEYS, split_of, written_regex
 from tokstudio.core.formats.huggingface_reader import read_work
 from tokstudio.core.formats.json_reader import shown
 from tokstudio.core.formats.proof import pieces_of, prove_work, trials_work
+from tokstudio.core.formats.spelling import spelled_alike_work, spelling, vocabulary
+from tokstudio.core.formats.tokenizer_config import config_json
 from tokstudio.core.patterns import NAMES
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.progress import Work
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer import Tokenizer
 
 TOKENIZER = "tokenizer.json"
+CONFIG = "tokenizer_config.json"
 
-_PIECE = 1 << 13
 _BATCH = 256
-_STEP = 1 << 12
-_CHARACTERS = [json.dumps(CHARACTER_OF[byte], ensure_ascii=False)[1:-1].encode() for byte in range(len(CHARACTER_OF))]
+_SUFFIX = ".json"
+
+
+_OF_A_FOLDER = """\
+from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained({path})
+ids = tokenizer.encode("Hello world", add_special_tokens=False)
+"""
+_OF_A_FILE = """\
+from tokenizers import Tokenizer
+
+tokenizer = Tokenizer.from_file({path})
+ids = tokenizer.encode("Hello world", add_special_tokens=False).ids
+"""
 
 
 class HuggingFace(Format):
-    """`tokenizer.json`."""
+    """`tokenizer.json`, and `tokenizer_config.json` where they have a folder."""
 
     name = "huggingface"
     title = "Hugging Face"
-    description = "tokenizer.json for the tokenizers and transformers libraries"
-    files = (TOKENIZER,)
+    description = "tokenizer.json for the tokenizers and transformers libraries, to train and run models with"
+    files = (TOKENIZER, CONFIG)
+    folder = True
     readable = True
     writable = True
     keys = KEYS
     largest = GIGABYTE
+
+    @property
+    def looked_for(self) -> str:
+        """The file that holds the tokenizer."""
+        return TOKENIZER
+
+    def takes_folder(self, path: Path) -> bool:
+        """A path that ends in .json is the file alone."""
+        return path.is_dir() or path.suffix.lower() != _SUFFIX
+
+    def targets(self, path: Path) -> Mapping[str, Path]:
+        """The one file, or both in a folder."""
+        if not self.takes_folder(path):
+            return {TOKENIZER: path}
+        if path.is_file():
+            raise FormatError(f"{path.name}: {self.title} is saved to a folder, or to a file that ends in {_SUFFIX}.")
+        return {usual: path / usual for usual in self.files}
+
+    def problem(self, tokenizer: Tokenizer) -> str | None:
+        """What another library encodes cannot be written anew."""
+        return library_problem(tokenizer)
+
+    def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
+        """Each token needs a spelling of its own as well."""
+        fitting = yield from super().fit_work(tokenizer)
+        if fitting.problem is not None:
+            return fitting
+        return replace(fitting, problem=(yield from spelled_alike_work(tokenizer)))
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """The library takes a special token for bytes when it decodes, if its characters all stand for one."""
@@ -58,14 +103,21 @@ class HuggingFace(Format):
         return 4 * token_bytes + 80 * len(tokenizer) + specials
 
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
-        """The one file."""
-        return {TOKENIZER: _pieces(tokenizer)}
+        """Both files."""
+        return {TOKENIZER: _pieces(tokenizer), CONFIG: [config_json(tokenizer)]}
+
+    def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
+        """Loads the folder with transformers, or the file with tokenizers."""
+        if CONFIG in targets:
+            loads, place = _OF_A_FOLDER, targets[TOKENIZER].parent
+        else:
+            loads, place = _OF_A_FILE, targets[TOKENIZER]
+        return loads.format(path=repr(str(place.absolute())))
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
         """Lets the library read the file and encode, special tokens included; its ids must be ours."""
         from tokstudio.core.formats.owners import OwnedFile, check_split_work
 
-        yield from _refuse_spelled_alike(tokenizer, name)
         is_own = tokenizer.pattern not in NAMES
         if is_own:
             # Where few pre-tokens have merges, equal ids would prove little.
@@ -73,6 +125,12 @@ class HuggingFace(Format):
         trials = yield from trials_work(tokenizer, sample, decodes=not _misread(tokenizer))
         file = OwnedFile("tokenizers", written[TOKENIZER], name)
         return (yield from prove_work(tokenizer, file, trials, elsewhere=is_own))
+
+    def find(self, path: Path) -> tuple[Path, ...]:
+        """The file that holds the tokenizer; the other one says nothing about its ids."""
+        folder = path if path.is_dir() else path.parent
+        is_named = path == folder or path.name in self.files
+        return (folder / TOKENIZER,) if is_named and (folder / TOKENIZER).is_file() else ()
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
         """Reads the file, which says how text is split."""
@@ -85,20 +143,8 @@ def _pieces(tokenizer: Tokenizer) -> Iterator[bytes]:
     yield from _added_tokens(tokenizer)
     # What closes the model and the file is written when the vocabulary and the merges are.
     yield b"]" + after.removesuffix("\n  }\n}").encode() + b',\n    "vocab": {'
-    texts = {number: token for token, number in tokenizer.special_tokens.items()}
-    spelled = _spelling(tokenizer)
-    waiting, lead = bytearray(), b""
-    for token, made in enumerate(tokenizer.tokens):
-        if made is None:
-            continue
-        waiting += lead + b'\n      "'
-        if token in texts:
-            waiting += _quoted(texts[token])
-        else:
-            yield from spelled(made, waiting)
-        waiting += b'": %d' % token
-        lead = b","
-    yield bytes(waiting) + b'\n    },\n    "merges": ['
+    yield from vocabulary(tokenizer, indent=b"      ")
+    yield b'\n    },\n    "merges": ['
     yield from _merges(tokenizer)
     yield b"]\n  }\n}"
 
@@ -153,7 +199,7 @@ def _added_tokens(tokenizer: Tokenizer) -> Iterator[bytes]:
 
 
 def _merges(tokenizer: Tokenizer) -> Iterator[bytes]:
-    tokens, merges, spelled = tokenizer.tokens, tokenizer.merges, _spelling(tokenizer)
+    tokens, merges, spelled = tokenizer.tokens, tokenizer.merges, spelling(tokenizer)
     waiting, lead = bytearray(), b""
     for first in range(0, len(merges), _BATCH):
         for left, right in merges[first : first + _BATCH].tolist():
@@ -167,33 +213,6 @@ def _merges(tokenizer: Tokenizer) -> Iterator[bytes]:
         yield bytes(waiting) + b"\n    "
 
 
-def _spelling(tokenizer: Tokenizer) -> Callable[[bytes, bytearray], Iterator[bytes]]:
-    """What adds a token to what is waiting, and gives that away whenever it is enough."""
-    return _in_byte_level if tokenizer.alphabet.base == "bytes" else _in_characters
-
-
-def _in_byte_level(token: bytes, waiting: bytearray) -> Iterator[bytes]:
-    for start in range(0, len(token), _PIECE):
-        waiting += b"".join([_CHARACTERS[byte] for byte in token[start : start + _PIECE]])
-        if len(waiting) > _PIECE:
-            yield bytes(waiting)
-            waiting.clear()
-
-
-def _in_characters(token: bytes, waiting: bytearray) -> Iterator[bytes]:
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    for start in range(0, len(token), _PIECE):
-        waiting += _quoted(decoder.decode(token[start : start + _PIECE]))
-        if len(waiting) > _PIECE:
-            yield bytes(waiting)
-            waiting.clear()
-
-
-def _quoted(text: str) -> bytes:
-    """A text as JSON has it between quotes."""
-    return json.dumps(text, ensure_ascii=False)[1:-1].encode()
-
-
 def _misread(tokenizer: Tokenizer) -> tuple[str, ...]:
     """Special tokens that the library decodes as if they were bytes, and to other text than themselves."""
     if tokenizer.alphabet.base != "bytes":
@@ -203,19 +222,3 @@ def _misread(tokenizer: Tokenizer) -> tuple[str, ...]:
         for token in tokenizer.special_tokens
         if not token.isascii() and all(character in BYTE_OF for character in token)
     )
-
-
-def _refuse_spelled_alike(tokenizer: Tokenizer, name: str) -> Work[None]:
-    """Raises FormatError where a special token is spelled as another token is in the file."""
-    texts, tokens = tokenizer.special_tokens, tokenizer.tokens
-    if tokenizer.alphabet.base == "bytes":
-        spelled = {to_bytes(text): text for text in texts if all(character in BYTE_OF for character in text)}
-    else:
-        spelled = {text.encode(): text for text in texts}
-    lengths, specials = {len(made) for made in spelled}, frozenset(texts.values())
-    for first in range(0, len(tokens) if spelled else 0, _STEP):
-        for token in range(first, min(first + _STEP, len(tokens))):
-            if tokens.length(token) in lengths and token not in specials and tokens[token] in spelled:
-                text = shown(spelled[tokens[token] or b""])
-                raise FormatError(f"{name}: special token {text} and token {token} have one spelling in this format.")
-        yield Progress("proving", first, len(tokens))

@@ -1,0 +1,111 @@
+"""What an export did, as a value and as a text that is kept beside the files. Writing that text is left to callers."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import platform
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokstudio import __version__
+from tokstudio.core.formats.json_reader import shown
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer import Tokenizer
+
+REPORT = "REPORT.txt"  # the usual name of the text
+
+_LIBRARIES = ("tokenizers", "tiktoken", "sentencepiece")
+_WIDTH = 120
+_MOST_NAMED = 20
+
+
+@dataclass(frozen=True)
+class WrittenFile:
+    """A file as it was written: where, its bytes, and the SHA-256 of its content."""
+
+    path: Path
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class ExportReport:
+    """What an export did.
+
+    Attributes:
+        files: What was written.
+        losses: What the format could not hold, each a sentence.
+        proof: What reading it back showed, such as "identical over 1,234 tokens"; empty for a table.
+        notes: What is good to know before the files are used elsewhere, each a sentence.
+        snippet: Python that loads them; empty where nothing does.
+        format: What people call the format.
+        tokenizer: What was exported, in a few lines.
+        written: The files again, with sizes and hashes.
+    """
+
+    files: tuple[Path, ...]
+    losses: tuple[str, ...]
+    proof: str
+    notes: tuple[str, ...] = ()
+    snippet: str = ""
+    format: str = ""
+    tokenizer: tuple[str, ...] = ()
+    written: tuple[WrittenFile, ...] = ()
+
+    def text(self) -> str:
+        """All of it for people to read, and the versions of the libraries."""
+        return "\n".join(self._lines()) + "\n"
+
+    def _lines(self) -> Iterator[str]:
+        yield f"A tokenizer, exported by TokStudio {__version__}"
+        yield from _section("Format", [self.format])
+        files = [f"{file.path.name}: {file.size:,} bytes, SHA-256 {file.sha256}" for file in self.written]
+        yield from _section("Files", files)
+        yield from _section("Tokenizer", self.tokenizer)
+        yield from _section("Lost", self.losses or ["Nothing."])
+        yield from _section("Notes", self.notes)
+        yield from _section("Proof", [f"Read back: {self.proof}."] if self.proof else [])
+        if self.snippet:
+            yield from ("", "To load it", "", textwrap.indent(self.snippet.rstrip("\n"), "    "))
+        yield from _section("Versions", _versions())
+
+
+def described(tokenizer: Tokenizer) -> tuple[str, ...]:
+    """What a tokenizer is, in a few lines."""
+    specials, extra = tokenizer.special_tokens, tokenizer.extra_tokens
+    counts = [f"{len(tokenizer.alphabet):,} {tokenizer.alphabet.base}", f"{len(tokenizer.merges):,} merges"]
+    counts += [f"{len(specials):,} special tokens"] if specials else []
+    counts += [f"{len(extra):,} tokens that no merge makes"] if extra else []
+    lines = [f"{len(tokenizer):,} tokens: {', '.join(counts)}.", f"Pattern: {shown(tokenizer.pattern)}."]
+    if specials:
+        named = [f"{shown(token)} {number}" for token, number in list(specials.items())[:_MOST_NAMED]]
+        more = f" and {len(specials) - _MOST_NAMED:,} more" if len(specials) > _MOST_NAMED else ""
+        lines.append(f"Special tokens with their ids: {', '.join(named)}{more}.")
+    if (run := tokenizer.run) is not None:
+        lines.append(f"Trained on {run.corpus.bytes:,} bytes; SHA-256 of the corpus: {run.corpus.sha256}.")
+    return tuple(lines)
+
+
+def _section(title: str, lines: list[str] | tuple[str, ...]) -> Iterator[str]:
+    if lines:
+        yield from ("", title, "")
+    for line in lines:
+        yield textwrap.fill(
+            line, _WIDTH, initial_indent="    ", subsequent_indent="      ", break_long_words=False,
+            break_on_hyphens=False,
+        )  # fmt: skip
+
+
+def _versions() -> list[str]:
+    known = [f"TokStudio {__version__}", f"Python {platform.python_version()}"]
+    for library in _LIBRARIES:
+        try:
+            known.append(f"{library} {version(library)}")
+        except PackageNotFoundError:
+            known.append(f"{library}: not installed")
+    return [", ".join(known)]

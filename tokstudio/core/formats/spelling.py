@@ -1,0 +1,117 @@
+"""How Hugging Face's and GPT-2's files spell tokens: bytes one character each, characters as they are, quoted for JSON.
+
+Reading such spellings is left to `vocabulary`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import codecs
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from tokstudio.core.byte_level import BYTE_OF, CHARACTER_OF, to_bytes
+from tokstudio.core.formats.json_reader import shown
+from tokstudio.core.progress import Progress, Work
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer import Tokenizer
+
+_PIECE = 1 << 13
+_STEP = 1 << 12
+_LONGEST_KEPT = 64
+_QUOTED = [json.dumps(CHARACTER_OF[byte], ensure_ascii=False)[1:-1].encode() for byte in range(len(CHARACTER_OF))]
+
+Spelling = Callable[[bytes, bytearray], Iterator[bytes]]
+
+
+def spelling(tokenizer: Tokenizer) -> Spelling:
+    """What adds a token, fit for quotes in JSON, to what is waiting, and gives that away whenever it is enough."""
+    return _in_byte_level if tokenizer.alphabet.base == "bytes" else _in_characters
+
+
+def quoted(text: str) -> bytes:
+    """A text as JSON has it between quotes."""
+    return json.dumps(text, ensure_ascii=False)[1:-1].encode()
+
+
+def vocabulary(tokenizer: Tokenizer, indent: bytes) -> Iterator[bytes]:
+    """Each token with its id as the inside of a JSON object, a line each; special tokens are spelled as they are."""
+    texts = {number: token for token, number in tokenizer.special_tokens.items()}
+    spelled = spelling(tokenizer)
+    waiting, lead = bytearray(), b""
+    for token, made in enumerate(tokenizer.tokens):
+        if made is None:
+            continue
+        waiting += lead + b"\n" + indent + b'"'
+        if token in texts:
+            waiting += quoted(texts[token])
+        else:
+            yield from spelled(made, waiting)
+        waiting += b'": %d' % token
+        lead = b","
+    yield bytes(waiting)
+
+
+def spelled_alike_work(tokenizer: Tokenizer) -> Work[str | None]:
+    """A sentence about two tokens that have one spelling, so that a file can hold only one; None where all differ."""
+    texts = {number: token for token, number in tokenizer.special_tokens.items()}
+    keys, tokens = _special_keys(tokenizer), tokenizer.tokens
+    # Most lengths of long tokens occur once.
+    repeated = yield from _repeated_lengths(tokenizer, keys)
+    seen: dict[bytes, int] = {}
+    for token in map(int, tokens.ids()):
+        if token % _STEP == 0:
+            yield Progress("measuring")
+        if (len(keys[token]) if token in keys else tokens.length(token)) not in repeated:
+            continue
+        key = _short(keys[token] if token in keys else tokens[token] or b"")
+        if key in seen:
+            first, second = sorted((seen[key], token), key=lambda number: (number not in texts, number))
+            name = f"special token {shown(texts[first])}" if first in texts else f"token {first}"
+            return f"The {name} and token {second} have one spelling in this format."
+        seen[key] = token
+    return None
+
+
+def _repeated_lengths(tokenizer: Tokenizer, keys: Mapping[int, bytes]) -> Work[frozenset[int]]:
+    lengths: Counter[int] = Counter(map(len, keys.values()))
+    for token in tokenizer.tokens.ids().tolist():
+        if token % _STEP == 0:
+            yield Progress("measuring")
+        if token not in keys:
+            lengths[tokenizer.tokens.length(token)] += 1
+    return frozenset(length for length, times in lengths.items() if times > 1) - {0}
+
+
+def _special_keys(tokenizer: Tokenizer) -> Mapping[int, bytes]:
+    """Of each special token, what its spelling would mean as that of an ordinary one; empty where it means nothing."""
+    texts = tokenizer.special_tokens
+    if tokenizer.alphabet.base == "characters":
+        return {number: text.encode() for text, number in texts.items()}
+    return {number: to_bytes(text) if BYTE_OF.keys() >= set(text) else b"" for text, number in texts.items()}
+
+
+def _short(key: bytes) -> bytes:
+    """A key that takes little memory; two of one length are equal only where the keys are."""
+    return key if len(key) <= _LONGEST_KEPT else hashlib.sha256(key).digest() + len(key).to_bytes(8, "little")
+
+
+def _in_byte_level(token: bytes, waiting: bytearray) -> Iterator[bytes]:
+    for start in range(0, len(token), _PIECE):
+        waiting += b"".join([_QUOTED[byte] for byte in token[start : start + _PIECE]])
+        if len(waiting) > _PIECE:
+            yield bytes(waiting)
+            waiting.clear()
+
+
+def _in_characters(token: bytes, waiting: bytearray) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in range(0, len(token), _PIECE):
+        waiting += quoted(decoder.decode(token[start : start + _PIECE]))
+        if len(waiting) > _PIECE:
+            yield bytes(waiting)
+            waiting.clear()
