@@ -74,7 +74,7 @@ def test_what_would_not_fit_says_so_and_names_a_sample(monkeypatch):
     assert not made.fits
     assert 0 < made.sample < corpus.bytes
     assert made.problem.startswith("This training would take about 0.")
-    assert made.problem.endswith(f"train on a sample of {made.sample / 1e6:,.0f} MB.")
+    assert made.problem.endswith(f"train on a sample of {made.sample / 1e6:,.1f} MB.")
 
 
 def test_what_goes_wrong_is_told_before_training():

@@ -121,7 +121,7 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
     fitting = int(sample * _MOST_OF_FREE * free / memory)
     advice = "leave out the rarest words" if all(counted) else "leave out some of the corpus"
     if fitting:
-        advice = f"train on a sample of {fitting / 1e6:,.0f} MB"
+        advice = f"train on a sample of {fitting / 1e6:,.1f} MB"
     problem = f"about {memory / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free: {advice}."
     return replace(made, sample=fitting, problem=f"This training would take {problem}")
 
