@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -328,6 +329,30 @@ def test_escape_dismisses_the_problems_wherever_the_keyboard_is(qtbot, pane, ses
     pane.preview.setFocus()
     qtbot.keyClick(pane.preview, Qt.Key.Key_Escape)
     assert not pane.problems.isVisible()
+
+
+def test_a_long_name_gives_way_to_what_is_said_about_it(qtbot, pane, session):
+    name = "a-very-long-name-" * 8 + "v2.txt"
+    session.add_text("text", name)
+    settled(qtbot, session)
+    said = pane.caption.text()
+    assert said.startswith("a-very-long")
+    assert said.endswith("v2.txt · UTF-8")
+    assert "…" in said
+    assert pane.caption.toolTip() == name
+    pane.window().resize(2400, 700)
+    QApplication.processEvents()
+    assert pane.caption.text() == f"{name} · UTF-8"
+
+
+def test_a_name_from_right_to_left_does_not_turn_the_sentence_around(qtbot, pane, session):
+    session.add_text("text", "סיפור.txt")
+    session.corpus_failed.emit(Problem("קצר.txt: the file is empty."))
+    settled(qtbot, session)
+    for label in (pane.caption, *(one for one in pane.problems.findChildren(QLabel) if one.isVisible())):
+        assert ".txt" in label.text()
+        # The first character with a direction decides about all of them.
+        assert unicodedata.bidirectional(label.text()[0]) == "L"
 
 
 def test_what_was_opened_last_is_selected_and_a_hidden_pane_catches_up(qtbot, pane, session):

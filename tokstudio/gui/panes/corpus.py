@@ -11,7 +11,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, QTimer
 from PySide6.QtGui import QAction, QActionGroup, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QLabel, QMenu, QPushButton, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
 from tokstudio.core.corpus import Source
 from tokstudio.core.progress import Progress, Work
@@ -22,6 +22,7 @@ from tokstudio.gui.models.sources import RELOAD, counted_text, encoding_text
 from tokstudio.gui.problems import Problem
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.caption import Caption
 from tokstudio.gui.widgets.corpus_views import TEXT_INSET, Preview, SourceList, StatisticsTable
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.problem_list import ProblemList
@@ -53,11 +54,8 @@ class CorpusPane(Pane):
         self.problems = ProblemList(theme)
         self.source_list = SourceList(theme)
         self.statistics = StatisticsTable(theme)
-        self.caption = QLabel()
-        self.caption.setProperty("role", "muted")
-        self.caption.setWordWrap(True)
+        self.caption = Caption()
         self.caption.setContentsMargins(TEXT_INSET, 0, TEXT_INSET, 0)
-        self.caption.setTextFormat(Qt.TextFormat.PlainText)
         self.preview = Preview()
         self._stack = QStackedWidget()
         self._stack.addWidget(TallBody(self._make_empty_state()))
@@ -189,14 +187,14 @@ class CorpusPane(Pane):
 
     def _show_caption(self) -> None:
         source, row = self._current(), self.source_list.currentIndex().row()
-        parts: list[str] = []
+        remarks: list[str] = []
         if source is not None and source.counts is not None:
-            parts = [source.name, counted_text(source)]
+            remarks = [counted_text(source)]
         elif source is not None:
-            parts = [source.name, encoding_text(source.encoding), source.note]
+            remarks = [encoding_text(source.encoding), source.note]
         if self.source_list.sources_model.is_changed(row):
-            parts.append("changed on disk since it was read")
-        self.caption.setText(" · ".join(part for part in parts if part))
+            remarks.append("changed on disk since it was read")
+        self.caption.say(source.name if source is not None else "", remarks)
 
     def _show_problem(self, problem: Problem) -> None:
         self.problems.add(problem)

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVB
 from tokstudio.gui.icons import icon
 from tokstudio.gui.problems import Problem
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.caption import in_a_sentence
 
 _SHOWN = 3
 
@@ -111,6 +112,6 @@ class _Row(QWidget):
 
     def show_text(self, text: str | None) -> None:
         """Shows a sentence, or nothing."""
-        self._label.setText(text or "")
+        self._label.setText(in_a_sentence(text or ""))
         self.close_button.setAccessibleName(f"Dismiss: {text}" if text else "Dismiss")
         self.setVisible(text is not None)
