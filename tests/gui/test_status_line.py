@@ -37,11 +37,30 @@ def test_it_says_how_the_run_ended_and_what_it_gave(qtbot, session, line):
     assert line.words.text().endswith(": reached vocabulary size.")
     run = session.active
     assert (
-        line.figures.text()
-        == f"10 merges    {1150 / run.tokens_at(10):.2f} bytes/token    1,150 → {run.tokens_at(10):,} tokens"
+        line.figures.text() == f"10 merges    {1150 / run.tokens_at(10):.2f} bytes per token    "
+        f"{run.tokens_at(10):,} tokens in corpus (1,150 at first)"
     )
+    session.set_playhead(1)
+    assert line.figures.text().startswith("1 merge    ")
     session.set_playhead(0)
-    assert line.figures.text() == "0 merges    1.00 bytes/token    1,150 → 1,150 tokens"
+    assert line.figures.text() == "0 merges    1.00 bytes per token    1,150 tokens in corpus"
+
+
+def test_a_pause_says_where_it_is_and_which_keys_go_on(qtbot, session, line):
+    session.add_text("the cat sat on the mat " * 50)
+    session.step()
+    sentence = "Paused after 1 merge. F6 goes on, F10 makes one more."
+    qtbot.waitUntil(lambda: line.words.text() == sentence, timeout=PATIENCE)
+    session.step()
+    qtbot.waitUntil(lambda: line.words.text().startswith("Paused after 2 merges."), timeout=PATIENCE)
+
+
+def test_what_is_said_hides_progress_only_briefly(qtbot, session, line, monkeypatch):
+    monkeypatch.setattr("tokstudio.gui.status_line._SHOWN_BRIEFLY", 50)
+    session.start_job(for_ever)
+    line.say("Wrote merges.csv.")
+    assert line.currentMessage() == "Wrote merges.csv."
+    qtbot.waitUntil(lambda: not line.currentMessage(), timeout=3000)
 
 
 def test_a_long_job_shows_a_bar_and_can_be_cancelled(qtbot, session, line, monkeypatch):
@@ -110,5 +129,5 @@ def test_the_figure_of_held_out_text_stands_beside_the_other(qtbot, session, lin
     session.set_settings(Settings(270, held_out=0.1))
     session.train()
     qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
-    qtbot.waitUntil(lambda: "held out" in line.figures.text(), timeout=PATIENCE)
-    assert f"{session.active.held_out_ratio:.2f} held out" in line.figures.text()
+    qtbot.waitUntil(lambda: "held-out" in line.figures.text(), timeout=PATIENCE)
+    assert f"({session.active.held_out_ratio:.2f} in held-out text)" in line.figures.text()

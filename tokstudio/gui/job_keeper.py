@@ -18,10 +18,12 @@ class JobKeeper(QObject):
 
     Signals:
         busy_changed: A job began or ended.
+        begun: Something that the person asked for has begun.
         failed: Something went wrong (Problem).
     """
 
     busy_changed = Signal()
+    begun = Signal()
     failed = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -47,6 +49,8 @@ class JobKeeper(QObject):
         self.jobs.append(job)
         job.start()
         self.busy_changed.emit()
+        if not quiet:
+            self.begun.emit()
         return job
 
     def end_jobs(self, *others: Job) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt, QTimer
-from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QTabBar, QTabWidget, QToolBar, QToolButton, QWidget
 
 from tokstudio.gui.actions import build_actions, refresh_actions
@@ -23,7 +23,6 @@ from tokstudio.gui.panes.runs import RunsPane
 from tokstudio.gui.panes.text import TextPane
 from tokstudio.gui.panes.token import TokenPane
 from tokstudio.gui.panes.vocabulary import VocabularyPane
-from tokstudio.gui.problems import Problem
 from tokstudio.gui.session import Session
 from tokstudio.gui.settings import Preferences
 from tokstudio.gui.status_line import StatusLine
@@ -254,14 +253,17 @@ class MainWindow(QMainWindow):
             session.sources_changed,
         ):
             signal.connect(self._refresh)
-        session.failed.connect(self._show_problem)
+        session.failed.connect(self.messages.show_problem)
         session.settings_changed.connect(self._keep_settings)
         self.runs.deleteAsked.connect(self.commands.delete)
         self.runs.table.columnsChosen.connect(self._keep_columns)
         session.refused.connect(self.status.say)
         self.commands.done.connect(self.status.say)
-        # What went well takes the place of what went wrong before it.
-        self.commands.done.connect(self.messages.hide)
+        # What was tried next, or went well, takes the place of what went wrong before it.
+        for signal in (self.commands.done, session.begun):
+            signal.connect(self.messages.clear)
+        for signal in (session.sources_changed, session.settings_changed):
+            signal.connect(self.messages.clear_of_training)
 
     def _fill_recent(self) -> None:
         self._recent_menu.clear()
@@ -291,9 +293,6 @@ class MainWindow(QMainWindow):
         self._pause_button.removeAction(self.actions_by_id["pause" if held else "resume"])
         run = self._session.active
         self.setWindowTitle(f"{run.name} – TokStudio" if run is not None else "TokStudio")
-
-    def _show_problem(self, problem: Problem) -> None:
-        self.messages.show_error(problem.text, problem.error)
 
     def _keep_settings(self) -> None:
         self._preferences.set("training", self._session.settings.to_text())
@@ -353,6 +352,13 @@ class MainWindow(QMainWindow):
         else:
             return True
         return self._choosers.confirm("Quit TokStudio", question, "Quit")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Closes the message by Escape, where nothing nearer to the keyboard has a use for it."""
+        if event.key() == Qt.Key.Key_Escape and self.messages.isVisible():
+            self.messages.clear()
+        else:
+            super().keyPressEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Takes files, folders and text, anywhere on the window."""

@@ -11,11 +11,16 @@ from tokstudio.core.errors import TokStudioError
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that went wrong, for the person to read: one sentence, and the error and the file behind it if any."""
+    """Something that went wrong, for the person to read: one sentence, and the error and the file behind it if any.
+
+    Attributes:
+        of_training: Whether another corpus or other settings may mend it.
+    """
 
     text: str
     error: Exception | None = None
     path: Path | None = None
+    of_training: bool = False
 
 
 def problem_of(error: Exception, path: Path | None = None) -> Problem:

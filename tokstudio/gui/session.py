@@ -6,6 +6,8 @@ Panes change it through its methods and listen to its signals; they never talk t
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from tokstudio.core.corpus import Corpus
@@ -16,6 +18,7 @@ from tokstudio.gui.choices import Settings
 from tokstudio.gui.corpus_keeper import CorpusKeeper
 from tokstudio.gui.held_out import Measured, measure_run_work
 from tokstudio.gui.models.sources import size_text
+from tokstudio.gui.problems import problem_of
 from tokstudio.gui.reading import sample
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.training import Training
@@ -278,6 +281,7 @@ class Session(CorpusKeeper):
         self.activate(training.run)
         self.runs_changed.emit()
         training.job.start()
+        self.begun.emit()
         self._timer.start()
         self.training_changed.emit()
 
@@ -327,7 +331,7 @@ class Session(CorpusKeeper):
         assert training is not None
         self._tick()
         training.run.ended = "failed"
-        self.report(error)
+        self.failed.emit(replace(problem_of(error), of_training=True))
 
     def _training_ended(self) -> None:
         training, self.training = self.training, None

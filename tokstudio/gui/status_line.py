@@ -26,6 +26,7 @@ _TIME_LEFT_AFTER = 5.0
 _JUDGED_BY = 5.0  # seconds of work by which the time left is judged
 _LEAST_DONE = 0.02  # share of a phase below which nobody can judge
 _SHOWN_FOR = 15_000  # milliseconds a sentence about something done stays
+_SHOWN_BRIEFLY = 5_000  # and where it hides the progress of something else
 
 # Of a training, these come before merging.
 _BEFORE_MERGING = ("reading", "hashing", "cutting", "holding out", "splitting", "counting", "laying out")
@@ -33,13 +34,13 @@ _BEFORE_MERGING = ("reading", "hashing", "cutting", "holding out", "splitting", 
 _WORDS = {
     "compiling": "Compiling the engine (first start only, some seconds)",
     "loading": "Loading the engine",
-    "reading": "Reading",
-    "hashing": "Reading",
-    "cutting": "Reading",
-    "holding out": "Reading",
-    "splitting": "Reading",
-    "counting": "Counting",
-    "laying out": "Counting",
+    "reading": "Reading the text",
+    "hashing": "Taking the corpus's fingerprint",
+    "cutting": "Looking for special tokens",
+    "holding out": "Holding out text",
+    "splitting": "Splitting the text",
+    "counting": "Counting pairs",
+    "laying out": "Laying out the tokens",
     "repeating": "Going back to where the run ended",
     "merging": "Merging",
     "counting lines": "Counting what the corpus holds",
@@ -106,7 +107,7 @@ class StatusLine(QStatusBar):
 
     def say(self, sentence: str) -> None:
         """Shows what was done, for a while."""
-        self.showMessage(sentence, _SHOWN_FOR)
+        self.showMessage(sentence, _SHOWN_FOR if self._job is None else _SHOWN_BRIEFLY)
 
     def _set_fonts(self) -> None:
         for label in (self.figures, self.left_over):
@@ -153,7 +154,7 @@ class StatusLine(QStatusBar):
         elapsed = now - self._begun
         training = self._session.training
         if job.paused:
-            self.words.setText("Paused")
+            self.words.setText(self._where_it_waits(progress.phase))
         else:
             self.words.setText(_WORDS.get(progress.phase, progress.phase.capitalize()) + "…" if progress.phase else "")
         self.bar.setVisible(elapsed > _BAR_AFTER and not job.paused)
@@ -169,6 +170,13 @@ class StatusLine(QStatusBar):
         if job.paused:
             self.left_over.setText("")
         self._looked = now
+
+    def _where_it_waits(self, phase: str) -> str:
+        training = self._session.training
+        made = len(training.run) if training is not None else 0
+        if not made:
+            return f"Paused while {phase}. F6 goes on." if phase else "Paused. F6 goes on."
+        return f"Paused after {_several(made, 'merge', 'merges')}. F6 goes on, F10 makes one more."
 
     def _speed(self, now: float) -> str:
         training = self._session.training
@@ -200,15 +208,16 @@ class StatusLine(QStatusBar):
         if run is None:
             self.figures.setText("")
         elif not run.has_counts:
-            self.figures.setText(f"{at:,} merges")
+            self.figures.setText(_several(at, "merge", "merges"))
         elif not run.tokens_before:
             self.figures.setText("")
         else:
             ratio = run.held_out_ratio
-            held_out = f"    {ratio:.2f} held out" if ratio is not None and at == len(run) else ""
+            held_out = f" ({ratio:.2f} in held-out text)" if ratio is not None and at == len(run) else ""
+            before = f" ({run.tokens_before:,} at first)" if at else ""
             self.figures.setText(
-                f"{at:,} merges    {run.bytes_per_token(at):.2f} bytes/token{held_out}    "
-                f"{run.tokens_before:,} → {run.tokens_at(at):,} tokens"
+                f"{_several(at, 'merge', 'merges')}    {run.bytes_per_token(at):.2f} bytes per token{held_out}    "
+                f"{run.tokens_at(at):,} tokens in corpus{before}"
             )
         if self._job is None:
             self.words.setText(self._how_it_ended())

@@ -1,4 +1,7 @@
-"""A card over the bottom of the window that says what went wrong; it waits to be read and blocks nothing."""
+"""A card over the bottom of the window that says what went wrong; it waits to be read and blocks nothing.
+
+There is one at a time: a newer message takes its place, and tells of the ones before it behind Details.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -19,12 +22,14 @@ from PySide6.QtWidgets import (
 )
 
 from tokstudio.gui.icons import icon
+from tokstudio.gui.problems import Problem
 from tokstudio.gui.theme import Theme
 
 _DETAILS_HEIGHT = 180
 _WIDEST = 820
 _MARGIN = 16
 _ABOVE_STATUS = 40
+_MOST_KEPT = 20
 
 
 class MessageBar(QFrame):
@@ -32,6 +37,7 @@ class MessageBar(QFrame):
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
+        self._problems: list[Problem] = []
         parent.installEventFilter(self)
         self.setProperty("card", "true")
         self.setAccessibleName("Message")
@@ -47,6 +53,7 @@ class MessageBar(QFrame):
         self.close_button = QToolButton()
         self.close_button.setIcon(icon("close", theme))
         self.close_button.setAccessibleName("Close the message")
+        self.close_button.setToolTip("Close (Esc)")
         self.details = QPlainTextEdit()
         self.details.setReadOnly(True)
         self.details.setMaximumHeight(_DETAILS_HEIGHT)
@@ -65,22 +72,35 @@ class MessageBar(QFrame):
 
         self.details_button.toggled.connect(self._show_details)
         self.copy_button.clicked.connect(self._copy)
-        self.close_button.clicked.connect(self.hide)
+        self.close_button.clicked.connect(self.clear)
         theme.changed.connect(self._paint_sign)
         self._paint_sign()
         self.hide()
 
-    def show_error(self, text: str, error: Exception | None = None) -> None:
-        """Shows a sentence, and behind Details the traceback of the error it came from."""
-        self.text.setText(text)
-        trace = "".join(traceback.format_exception(error)) if error is not None else ""
-        self.details.setPlainText(trace)
+    def show_problem(self, problem: Problem) -> None:
+        """Shows a sentence, and behind Details the traceback of the error it came from and what went wrong before."""
+        earlier = [one for one in self._problems if one.text != problem.text] if self.isVisible() else []
+        self._problems = [problem, *earlier][:_MOST_KEPT]
+        self.text.setText(problem.text)
+        trace = "".join(traceback.format_exception(problem.error)) if problem.error is not None else ""
+        before = "\n".join(f"Before that: {one.text}" for one in self._problems[1:])
+        self.details.setPlainText("\n\n".join(filter(None, (trace.strip(), before))))
         self.details_button.setChecked(False)
         self.details.hide()
-        self.details_button.setVisible(bool(trace))
+        self.details_button.setVisible(bool(trace or before))
         self._place()
         self.show()
         self.raise_()
+
+    def clear(self) -> None:
+        """Goes, with everything it told of."""
+        self._problems = []
+        self.hide()
+
+    def clear_of_training(self) -> None:
+        """Goes if it tells of a training: what that failed by may be mended now."""
+        if self._problems and self._problems[0].of_training:
+            self.clear()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Stays in its place when the window's size changes."""
