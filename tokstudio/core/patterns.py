@@ -59,14 +59,19 @@ REGEX: Mapping[str, str] = MappingProxyType(
     }
 )
 
-# Other common spellings that split every text alike: GPT-2's own and tiktoken's former one, minbpe's of GPT-4, and that
-# of cl100k for Oniguruma, which takes `{1,3}+` for a repeated group.
+# What minbpe has for the pattern of GPT-4; it splits as Llama 3's does.
+MINBPE = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
+    r"|\s*[\r\n]|\s+(?!\S)|\s+"
+)
+
+# Other common spellings that split every text alike: GPT-2's own and tiktoken's former one, minbpe's, and that of
+# cl100k for Oniguruma, which takes `{1,3}+` for a repeated group.
 _SPELLINGS: Mapping[str, str] = MappingProxyType(
     {
         r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+": "gpt2",
         r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+": "gpt2",
-        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
-        r"|\s*[\r\n]|\s+(?!\S)|\s+": "llama3",
+        MINBPE: "llama3",
         REGEX["cl100k"].replace("{1,3}+", "{1,3}"): "cl100k",
         **{regex: name for name, regex in REGEX.items()},
     }
@@ -183,6 +188,13 @@ def cut(data: NDArray[np.uint8], at: int, stop: int) -> int:
     from tokstudio.core.kernels.scan import cut_at
 
     return cut_at(data.ctypes.data, at, stop, classes().ctypes.data)
+
+
+def without_newer(text: str) -> str:
+    """A text without the characters that the installed `regex` puts into other classes than we do."""
+    codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    kept = codes[~np.isin(codes, [*_newer().tolist(), *_CHANGED])]
+    return kept.tobytes().decode("utf-32-le")
 
 
 class _OwnPattern:

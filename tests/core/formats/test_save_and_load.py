@@ -20,24 +20,22 @@ WRITABLE = [name for name, known in FORMATS.items() if known.writable]
 
 
 def test_formats_are_listed_for_menus_and_the_command_line():
-    assert list(FORMATS) == ["huggingface", "classic", "gpt2", "tiktoken", "merges-csv", "vocabulary-csv"]
+    assert list(FORMATS) == ["huggingface", "classic", "gpt2", "tiktoken", "minbpe", "merges-csv", "vocabulary-csv"]
     for name, known in FORMATS.items():
         assert known.name == name
         assert known.title
         assert "\n" not in known.description
         assert known.writable or known.readable
-        assert known.folder == (len(known.files) > 1)
+        assert len(known.files) > 1 or not known.folder
         assert known.losses(banana()) == ()
     readable = [name for name, known in FORMATS.items() if known.readable]
-    assert readable == ["huggingface", "classic", "gpt2", "tiktoken"]
-    assert WRITABLE == ["huggingface", "classic", "merges-csv", "vocabulary-csv"]
+    assert readable == ["huggingface", "classic", "gpt2", "tiktoken", "minbpe"]
+    assert WRITABLE == ["huggingface", "classic", "minbpe", "merges-csv", "vocabulary-csv"]
 
 
 def test_a_format_that_cannot_be_written_names_those_that_can(tmp_path):
     for name in ("gguf", "gpt2"):
-        with pytest.raises(
-            ConfigError, match=rf'^Format "{name}" is not known\. Known: huggingface, classic, merges-csv'
-        ):
+        with pytest.raises(ConfigError, match=rf'^Format "{name}" is not known\. Known: huggingface, classic, minbpe'):
             save(banana(), tmp_path, name)
 
 
@@ -122,7 +120,7 @@ def test_what_is_not_there_or_not_ours_is_said(tmp_path):
     (tmp_path / "list.json").write_text("[1]")
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     (tmp_path / "nothing.json").write_bytes(b"")
-    looked_for = r"tokenizer\.json, merges\.json, merges\.txt, vocab\.bpe, NAME\.tiktoken"
+    looked_for = r"tokenizer\.json, merges\.json, merges\.txt, vocab\.bpe, NAME\.tiktoken, NAME\.model"
     for name, words in (
         ("empty", rf"the folder holds no tokenizer that TokStudio can read \({looked_for}\)"),
         ("missing", "there is no such file or folder"),

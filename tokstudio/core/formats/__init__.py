@@ -28,6 +28,7 @@ from tokstudio.core.formats.gpt2 import Gpt2
 from tokstudio.core.formats.huggingface import HuggingFace
 from tokstudio.core.formats.json_reader import JsonReader
 from tokstudio.core.formats.lines import LineReader
+from tokstudio.core.formats.minbpe import Minbpe
 from tokstudio.core.formats.report import ExportReport, WrittenFile, described
 from tokstudio.core.formats.tables import MergesCsv, VocabularyCsv
 from tokstudio.core.formats.tiktoken import Tiktoken
@@ -43,7 +44,7 @@ __all__ = [
 ]  # fmt: skip
 
 # In the order in which a folder is searched, and in which menus show them.
-_KNOWN: tuple[Format, ...] = (HuggingFace(), Classic(), Gpt2(), Tiktoken(), MergesCsv(), VocabularyCsv())
+_KNOWN: tuple[Format, ...] = (HuggingFace(), Classic(), Gpt2(), Tiktoken(), Minbpe(), MergesCsv(), VocabularyCsv())
 
 FORMATS: Mapping[str, Format] = MappingProxyType({known.name: known for known in _KNOWN})
 
@@ -99,7 +100,7 @@ def save_work(
     check_size(name, size, chosen.largest, token_bytes, len(tokenizer))
     files: list[WrittenFile] = []
     with StagedFiles() as staged:
-        if Path(path) not in targets.values():
+        if Path(path) in (target.parent for target in targets.values()):
             staged.make_folder(Path(path))
         for usual, pieces in chosen.contents(tokenizer).items():
             if usual in targets:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.alphabet import Alphabet
-from tokstudio.core.errors import FormatError
+from tokstudio.core.errors import ConfigError, FormatError
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer import Tokenizer
@@ -91,7 +91,7 @@ class MergeList:
             extra_tokens: Those that no merge makes, by ids that no other token has.
 
         Raises:
-            FormatError: Two merges join the same pair.
+            FormatError: Two merges join the same pair, or an id is far too high.
         """
         from tokstudio.core.tokenizer import Tokenizer
 
@@ -99,15 +99,18 @@ class MergeList:
         if (again := first_repeated(rows)) is not None:
             number, earlier = again
             raise FormatError(f"{name}: merge {number:,} joins the same two tokens as merge {earlier:,}.")
-        return Tokenizer(
-            rows[:, :2].copy(),
-            rows[:, 2].copy(),
-            alphabet=self._alphabet if unknown is None else replace(self._alphabet, unknown=unknown),
-            special_tokens=special_tokens,
-            pattern=pattern,
-            extra_tokens=extra_tokens,
-            checked=True,
-        )
+        try:
+            return Tokenizer(
+                rows[:, :2].copy(),
+                rows[:, 2].copy(),
+                alphabet=self._alphabet if unknown is None else replace(self._alphabet, unknown=unknown),
+                special_tokens=special_tokens,
+                pattern=pattern,
+                extra_tokens=extra_tokens,
+                checked=True,
+            )
+        except ConfigError as error:
+            raise FormatError(f"{name}: {error}") from error
 
 
 def first_repeated(rows: NDArray[np.int32]) -> tuple[int, int] | None:

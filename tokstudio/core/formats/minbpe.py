@@ -1,0 +1,200 @@
+"""minbpe's `NAME.model`: how text is split, special tokens and merges as lines; and `NAME.vocab` for people to read.
+
+Both are laid out as karpathy/minbpe lays them out. Reading them back as minbpe does is left to `minbpe_proof`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokstudio.core.alphabet import BYTES
+from tokstudio.core.formats.base import GIGABYTE, Format, library_problem
+from tokstudio.core.formats.folders import only_file
+from tokstudio.core.formats.json_reader import shown
+from tokstudio.core.formats.lines import LineReader
+from tokstudio.core.formats.minbpe_proof import prove_work
+from tokstudio.core.formats.minbpe_reader import VERSION, read_work
+from tokstudio.core.formats.minbpe_vocabulary import vocabulary
+from tokstudio.core.patterns import MINBPE, REGEX, compile_expression, splitter
+from tokstudio.core.progress import Work
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer import Tokenizer
+
+MODEL, VOCABULARY = "tokenizer.model", "tokenizer.vocab"
+
+_SUFFIX = ".model"
+_BATCH = 1 << 12
+
+_SNIPPET = """\
+from minbpe import {kind}
+
+tokenizer = {kind}({pattern})
+tokenizer.load({path})
+{registers}ids = tokenizer.encode("Hello world"{allowed})
+"""
+
+
+class Minbpe(Format):
+    """`NAME.model` and `NAME.vocab`."""
+
+    name = "minbpe"
+    title = "minbpe"
+    description = "merges as lines of text, for Andrej Karpathy's minbpe"
+    files = (MODEL, VOCABULARY)
+    readable = True
+    writable = True
+    largest = GIGABYTE
+
+    @property
+    def looked_for(self) -> str:
+        """Its usual ending."""
+        return f"NAME{_SUFFIX}"
+
+    def targets(self, path: Path) -> Mapping[str, Path]:
+        """The model where it is told, and the vocabulary beside it; minbpe reads no file that ends otherwise."""
+        model = path / MODEL if path.is_dir() else path
+        if model.suffix != _SUFFIX:
+            model = model.with_name(f"{model.name}{_SUFFIX}")
+        return {MODEL: model, VOCABULARY: model.with_suffix(".vocab")}
+
+    def problem(self, tokenizer: Tokenizer) -> str | None:
+        """It holds merges of bytes."""
+        if tokenizer.library is None and tokenizer.alphabet.base != "bytes":
+            return "minbpe holds merges of bytes only, and this tokenizer is made of characters."
+        return library_problem(tokenizer)
+
+    def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """A pattern is one line, a special token one word, and ids are those of bytes and of merges in order."""
+        found: list[str] = []
+        if fault := _pattern_fault(tokenizer.pattern):
+            found.append(f"The pattern {shown(tokenizer.pattern)} is lost: {fault}.")
+        found += [
+            f"The special token {shown(token)} is lost: this format has no white space in one."
+            for token in tokenizer.special_tokens
+            if not _is_word(token)
+        ]
+        if extra := len(tokenizer.extra_tokens):
+            found.append(f"Tokens that no merge makes are lost ({extra:,}): this format has merges only.")
+        if whole := len(tokenizer.whole_words):
+            found.append(f"Words that become a token without merging are merged ({whole:,}): some ids will differ.")
+        if not _has_usual_ids(tokenizer):
+            found.append("The ids change: this format needs the bytes at 0 to 255 and the merges from 256 on.")
+        return tuple(found)
+
+    def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """How minbpe's own reader treats the pattern."""
+        written = written_pattern(_held(tokenizer).pattern)
+        found: list[str] = []
+        if written not in ("", MINBPE):
+            found.append("minbpe itself splits by another pattern than the file's, unless it is given this one.")
+        if written != written.strip():
+            found.append("minbpe drops the white space around the pattern when it reads the file.")
+        return tuple(found)
+
+    def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
+        """Python that loads the model with minbpe."""
+        held, path = _held(tokenizer), repr(str(targets[MODEL].absolute()))
+        written = written_pattern(held.pattern)
+        # Only the one of its tokenizers that splits knows special tokens; what is not split is one match.
+        is_basic = not (written or held.special_tokens)
+        kind = "BasicTokenizer" if is_basic else "RegexTokenizer"
+        pattern = "" if is_basic or written == MINBPE else repr(written or r"[\s\S]+")
+        allowed = ', allowed_special="all"' if held.special_tokens else ""
+        registers = "tokenizer.register_special_tokens(tokenizer.special_tokens)\n" if held.special_tokens else ""
+        return _SNIPPET.format(kind=kind, pattern=pattern, path=path, registers=registers, allowed=allowed)
+
+    def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
+        """About the size of the vocabulary, which has each token and its parts; what is no text takes up to thrice."""
+        specials = sum(len(token) for token in tokenizer.special_tokens)
+        return 6 * token_bytes + 30 * len(tokenizer) + specials
+
+    def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
+        """Both files."""
+        held = _held(tokenizer)
+        return {MODEL: _model(held), VOCABULARY: vocabulary(held)}
+
+    def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
+        """Reads the model and encodes as minbpe does; the ids must be ours."""
+        return (yield from prove_work(_held(tokenizer), written[MODEL], name, sample))
+
+    def find(self, path: Path) -> tuple[Path, ...]:
+        """The only model in a folder, if it is one of minbpe's; a file is recognised by how it begins."""
+        model = only_file(path, _SUFFIX) if path.is_dir() else None
+        if model is None:
+            return ()
+        with LineReader(model, model.name, GIGABYTE) as lines:
+            return (model,) if self.recognises(model, lines.peek()) else ()
+
+    def recognises(self, path: Path, beginning: bytes) -> bool:
+        """Whether its first line names the format."""
+        return beginning.startswith(VERSION.rstrip(b"1"))
+
+    def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
+        """Reads the model; the vocabulary beside it has nothing more."""
+        return (yield from read_work(files[0], names[0], pattern))
+
+
+def written_pattern(pattern: str) -> str:
+    """The line that says how text is split; "" for not at all."""
+    if pattern == "none":
+        return ""
+    # Of what splits alike, minbpe's own spelling is the only one that its reader needs not be told.
+    splits_alike = splitter(pattern).kind == splitter(MINBPE).kind
+    return MINBPE if splits_alike else REGEX.get(pattern, pattern)
+
+
+def _pattern_fault(pattern: str) -> str | None:
+    """Why a pattern cannot be held, as the end of a sentence; None where it can."""
+    written = written_pattern(pattern)
+    if "\n" in written or "\r" in written:
+        return "this format has it on one line"
+    if written and compile_expression(written).groups:
+        return "minbpe takes only what its groups find that do not begin with ?:"
+    if any("\ud800" <= character <= "\udfff" for character in written):
+        return "it is not a text"
+    return None
+
+
+def _is_word(token: str) -> bool:
+    """Whether it stands between white space as one word, as Python splits words."""
+    return token.split() == [token]
+
+
+def _has_usual_ids(tokenizer: Tokenizer) -> bool:
+    bytes_and_merges = np.concatenate([tokenizer.byte_ids, tokenizer.merge_results])
+    return np.array_equal(bytes_and_merges, np.arange(len(bytes_and_merges)))
+
+
+def _held(tokenizer: Tokenizer) -> Tokenizer:
+    """What the format can hold of a tokenizer."""
+    from tokstudio.core.tokenizer import Tokenizer
+
+    specials = {token: number for token, number in tokenizer.special_tokens.items() if _is_word(token)}
+    merges, results = tokenizer.merges, tokenizer.merge_results
+    end = BYTES + len(merges)
+    if not _has_usual_ids(tokenizer):
+        new_id = np.zeros(len(tokenizer.tokens), np.int32)
+        new_id[tokenizer.byte_ids] = np.arange(BYTES, dtype=np.int32)
+        new_id[results] = np.arange(BYTES, end, dtype=np.int32)
+        merges, results = new_id[merges], new_id[results]
+        specials = {token: end + place for place, token in enumerate(sorted(specials, key=specials.__getitem__))}
+    pattern = "none" if _pattern_fault(tokenizer.pattern) else tokenizer.pattern
+    return Tokenizer(merges, results, special_tokens=specials, pattern=pattern, checked=True)
+
+
+def _model(held: Tokenizer) -> Iterator[bytes]:
+    specials = held.special_tokens
+    yield b"%s\n%s\n%d\n" % (VERSION, written_pattern(held.pattern).encode(), len(specials))
+    # minbpe takes the first that it finds at a place, and TokStudio the longest.
+    for token in sorted(specials, key=len, reverse=True):
+        yield b"%s %d\n" % (token.encode(), specials[token])
+    merges = held.merges
+    for first in range(0, len(merges), _BATCH):
+        rows: list[list[int]] = merges[first : first + _BATCH].tolist()
+        yield b"".join([b"%d %d\n" % (left, right) for left, right in rows])
