@@ -108,6 +108,14 @@ def test_an_error_comes_into_sight_below_the_field_that_is_typed_into(qtbot, pan
     qtbot.waitUntil(lambda: in_sight(note))
 
 
+def test_what_is_typed_into_stays_in_sight_with_its_help_as_the_room_shrinks(qtbot, pane):
+    pane.more.longest.check.setFocus()
+    qtbot.waitUntil(lambda: in_sight(pane.more.longest.note))
+    for height in (390, 360, 330):
+        pane.window().resize(280, height)
+        qtbot.waitUntil(lambda: in_sight(pane.more.longest.note))
+
+
 def test_with_little_room_help_is_left_to_the_tips_and_errors_are_not(qtbot, pane, session):
     session.set_settings(Settings(1000, 2))
     pane.window().resize(280, 290)

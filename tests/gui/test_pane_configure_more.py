@@ -122,16 +122,16 @@ def test_own_expression_taken_from_the_list_can_be_typed_at_once(qtbot, pane, se
 
 def test_an_expression_that_was_written_survives_a_look_at_a_preset(qtbot, pane, session):
     combo, edit = pane.pattern.choice.combo, pane.pattern.own.edit
-    choose(qtbot, combo, "Own expression")
+    choose(qtbot, combo, "Expression")
     type_into(qtbot, edit, r"\w+|\W")
     choose(qtbot, combo, "cl100k")
-    choose(qtbot, combo, "Own expression")
+    choose(qtbot, combo, "Expression")
     assert session.settings.pattern == r"\w+|\W"
 
 
 def test_an_expression_that_others_read_otherwise_gets_a_hint_that_goes_again(qtbot, pane, session):
     session.add_text(TEXT)
-    choose(qtbot, pane.pattern.choice.combo, "Own expression")
+    choose(qtbot, pane.pattern.choice.combo, "Expression")
     edit, note = pane.pattern.own.edit, pane.pattern.own.note
     type_into(qtbot, edit, r"\p{N}{1,3}+|\P{N}+")
     qtbot.waitUntil(lambda: "Hugging Face" in note.text(), timeout=PATIENCE)
@@ -145,7 +145,7 @@ def test_an_expression_that_others_read_otherwise_gets_a_hint_that_goes_again(qt
 
 def test_an_own_expression_is_checked_as_it_is_typed(qtbot, pane, session):
     session.add_text(TEXT)
-    choose(qtbot, pane.pattern.choice.combo, "Own expression")
+    choose(qtbot, pane.pattern.choice.combo, "Expression")
     edit = pane.pattern.own.edit
     type_into(qtbot, edit, r"\w+|(")
     assert pane.pattern.own.note.text().startswith("The pattern does not compile at character ")
@@ -162,7 +162,7 @@ def test_an_own_expression_is_checked_as_it_is_typed(qtbot, pane, session):
 
 def test_what_an_own_expression_drops_is_said_at_the_field_and_beside_train(qtbot, pane, session):
     session.add_text("one two")
-    choose(qtbot, pane.pattern.choice.combo, "Own expression")
+    choose(qtbot, pane.pattern.choice.combo, "Expression")
     type_into(qtbot, pane.pattern.own.edit, r"\w+")
     words = 'The pattern drops " " (first at character 4): it must cover all text.'
     qtbot.waitUntil(lambda: pane.pattern.own.note.text() == words, timeout=PATIENCE)

@@ -34,7 +34,7 @@ _MEANINGS = {
 }
 _CHOICES = (
     *(Choice(name, name, _MEANINGS[name]) for name in NAMES),
-    Choice(_OWN, "Own expression", "The matches of an expression."),
+    Choice(_OWN, "Expression", "The matches of one of your own."),
 )
 _WHOLE = "The text is not split: one piece a document."
 _OWN_HELP = "Every character must be in some match."

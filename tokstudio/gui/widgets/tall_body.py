@@ -40,15 +40,14 @@ class TallBody(QScrollArea):
         """Passes on that the content wants another size; what the person is at stays in sight as it grows."""
         if watched is self.widget() and event.type() == QEvent.Type.LayoutRequest:
             self.updateGeometry()
-            focus = self._inner_focus()
-            if focus is not None and not focus.visibleRegion().isEmpty():
-                QTimer.singleShot(0, self, self._show_focus)
+            self._keep_focus_in_sight()
         return super().eventFilter(watched, event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Tells how much room there is."""
+        """Tells how much room there is; what the person is at stays in sight as it shrinks."""
         super().resizeEvent(event)
         self.room_changed.emit(self.viewport().height())
+        self._keep_focus_in_sight()
 
     def minimumSizeHint(self) -> QSize:
         """Gives the width that the content cannot do without beside a scroll bar, and a few lines of height."""
@@ -65,6 +64,12 @@ class TallBody(QScrollArea):
         """What in the content has the keyboard."""
         content, focus = self.widget(), QApplication.focusWidget()
         return focus if content is not None and focus is not None and content.isAncestorOf(focus) else None
+
+    def _keep_focus_in_sight(self) -> None:
+        focus = self._inner_focus()
+        # Who has scrolled away from it wants to look at something else.
+        if focus is not None and not focus.visibleRegion().isEmpty():
+            QTimer.singleShot(0, self, self._show_focus)
 
     def _follow_focus(self) -> None:
         if self._inner_focus() is not None:
