@@ -92,6 +92,20 @@ def test_trailing_specials_have_the_last_ids():
     assert made.run.vocabulary_size == 262
 
 
+def test_every_token_is_of_one_kind():
+    made = trained(special_tokens=["<end>", "<s>"], vocabulary_size=262)
+    kinds = [made.kind(token) for token in range(262)]
+    assert kinds == ["byte"] * 256 + ["merge"] * 4 + ["special"] * 2
+    letters = trained(special_tokens=["<end>"], special_placement="first", base="characters", vocabulary_size=12)
+    kinds = ["character"] * (len(letters) - 1 - len(letters.merges)) + ["merge"] * len(letters.merges)
+    assert [letters.kind(token) for token in range(12)] == ["special", *kinds]
+    for absent in (-1, 262):
+        with pytest.raises(ConfigError, match=f"Id {absent} is not in the vocabulary"):
+            made.kind(absent)
+    with pytest.raises(ConfigError, match="Id 258"):
+        made.at(2).kind(258)
+
+
 def test_leading_specials_move_everything_up():
     made = trained(special_tokens=["<end>", "<s>"], special_placement="first", vocabulary_size=262)
     last = trained(special_tokens=["<end>", "<s>"], vocabulary_size=262)

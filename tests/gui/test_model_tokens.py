@@ -8,7 +8,7 @@ import pytest
 from tokstudio import Corpus, TrainingConfig
 from tokstudio.core.trainer import Trainer
 from tokstudio.gui.models.merges import MergesModel
-from tokstudio.gui.models.tokens import RunTokens
+from tokstudio.gui.models.tokens import KINDS, RunTokens
 from tokstudio.gui.models.uses import NEVER, TokenUses
 from tokstudio.gui.models.vocabulary import VocabularyModel
 from tokstudio.gui.studio_run import StudioRun
@@ -65,7 +65,7 @@ def check(run):
         assert (parts and tuple(map(tokens.id_of, parts))) == expected
         kind = "special" if token in tokenizer.special_tokens.values() else tokenizer.alphabet.base.rstrip("s")
         assert tokens.kind_of(slot) == ("merge" if expected else kind)
-        assert tokens.kinds(len(tokens))[slot] == {"merge": 1, "special": 2}.get(tokens.kind_of(slot), 0)
+        assert tokenizer.kind(token) == tokens.kind_of(slot) == KINDS[tokens.kinds(len(tokens))[slot]]
     assert tokens.slot_of(len(tokenizer)) == tokens.slot_of(-1) == tokens.slot_of(None) == -1
 
 

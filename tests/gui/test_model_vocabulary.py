@@ -24,7 +24,7 @@ from tokstudio.resources import sample_text
 
 CONFIG = TrainingConfig(vocabulary_size=700)
 DOWN = Qt.SortOrder.DescendingOrder
-ID, TOKEN, BYTES, LENGTH, MADE_BY, MERGE, USES, KIND = range(8)
+ID, TOKEN, BYTES, LENGTH, MADE_BY, MERGE, USES, KIND, NOTES = range(9)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,8 @@ def test_a_row_says_what_a_token_is_made_of_and_how_often_it_is_used(model, toke
     assert text(model, 500, USES) == f"{int(tokenizer.run.uses()[500]):,}"
     assert text(model, 65, MERGE) == "–"
     assert text(model, 65, MADE_BY) == ""
-    assert text(model, 0xE2, KIND).startswith("byte, not UTF-8")
+    assert text(model, 0xE2, KIND) == "byte"
+    assert text(model, 0xE2, NOTES).startswith("not UTF-8")
 
 
 @pytest.mark.parametrize("merges", [0, 1, 200, 443, 444])
@@ -99,16 +100,16 @@ def test_moving_the_playhead_by_id_only_adds_and_removes_rows_at_the_end(model):
 
 
 @pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize("column", range(8))
+@pytest.mark.parametrize("column", range(9))
 def test_every_column_sorts(qtbot, model, tokenizer, column, descending):
     model.set_playhead(300)
     model.sort(column, DOWN if descending else Qt.SortOrder.AscendingOrder)
     uses, tokens = tokenizer.run.uses(300), tokenizer.tokens
 
-    def kind(token):
+    def notes(token):
         raw = tokens[token]
         flags = 2 if _broken(raw) else 1 if _blank(raw) else 0
-        return token >= 256, flags, (uses[token] == 0) + _absent(tokenizer, token)
+        return flags, (uses[token] == 0) + _absent(tokenizer, token)
 
     keys = {
         ID: lambda token: token,
@@ -118,7 +119,8 @@ def test_every_column_sorts(qtbot, model, tokenizer, column, descending):
         MADE_BY: lambda token: tokenizer.parts(token) or (-1, -1),
         MERGE: lambda token: max(token - 255, 0),
         USES: lambda token: uses[token],
-        KIND: kind,
+        KIND: lambda token: token >= 256,
+        NOTES: notes,
     }
     shown = settled(qtbot, model)
     assert sorted(shown) == list(range(556))
@@ -151,8 +153,8 @@ KEEPS = {
     "Merges": lambda token, raw, uses, absent: token >= 256,
     "White space": lambda token, raw, uses, absent: not _broken(raw) and _blank(raw),
     "Not UTF-8": lambda token, raw, uses, absent: _broken(raw),
-    "No longer used": lambda token, raw, uses, absent: uses == 0 and not absent,
-    "Never used": lambda token, raw, uses, absent: absent,
+    "Only in longer tokens": lambda token, raw, uses, absent: uses == 0 and not absent,
+    "Not in the corpus": lambda token, raw, uses, absent: absent,
 }
 
 
@@ -174,13 +176,13 @@ def test_a_token_that_is_gone_is_told_from_one_that_never_was(model, tokenizer):
     uses, base = tokenizer.run.uses(), tokenizer.run.base_counts
     taken = next(token for token in range(256, 700) if uses[token] == 0)
     byte = next(token for token in range(256) if uses[token] == 0 < base[token])
-    assert text(model, taken, KIND).endswith("no longer used")
-    assert text(model, byte, KIND).endswith("no longer used")
-    assert text(model, 0xFF, KIND).endswith("never used")
-    assert not text(model, int(uses.argmax()), KIND).endswith("used")
+    assert text(model, taken, NOTES).endswith("only in longer tokens")
+    assert text(model, byte, NOTES).endswith("only in longer tokens")
+    assert text(model, 0xFF, NOTES).endswith("not in the corpus")
+    assert text(model, int(uses.argmax()), NOTES) in ("", "white space", "not UTF-8")
     model.set_playhead(taken - 255)
-    assert text(model, taken, KIND).startswith("merge")
-    assert not text(model, taken, KIND).endswith("used")
+    assert text(model, taken, KIND) == "merge"
+    assert "in" not in text(model, taken, NOTES).split()
 
 
 def test_a_large_vocabulary_is_put_in_order_bit_by_bit_while_the_playhead_moves(qtbot, model, tokenizer, monkeypatch):
@@ -301,7 +303,7 @@ def test_a_long_token_is_judged_by_both_its_ends(qtbot):
 
 def test_a_copied_row_has_all_columns(model, tokenizer):
     fields = model.copied_slot(500).split("\t")
-    assert len(fields) == 8
+    assert len(fields) == 9
     assert fields[0] == "500"
     assert bytes.fromhex(fields[2]) == tokenizer.tokens[500]
     assert int(fields[6]) == tokenizer.run.uses()[500]

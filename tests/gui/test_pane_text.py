@@ -342,21 +342,136 @@ def test_a_narrow_pane_keeps_the_mark_and_drops_the_switches(qtbot, trained: Tex
     assert all(button.isVisible() for button in trained._toggles)
 
 
-def others(pane: TextPane) -> str:
-    return pane.encode.others.label.text().replace("\u00a0", " ")
+def others(pane: TextPane) -> tuple[str, ...]:
+    return pane.encode.others.shown() if pane.encode.others.isVisible() else ()
 
 
 def test_the_tokens_of_others_stand_beside_ours(qtbot, session: Session, trained: TextPane, make_run):
-    qtbot.waitUntil(lambda: others(trained) == "Words 7  White space 4", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained) == ("Words 7", "White space 4"), timeout=PATIENCE)
     first = session.active
     make_run(vocabulary_size=260)
     session.rename(first, "First")
     count = len(first.tokenizer.encode("the cat is that"))
-    qtbot.waitUntil(lambda: others(trained) == f"Words 7  White space 4  First {count}", timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained) == ("Words 7", "White space 4", f"First {count}"), timeout=PATIENCE)
+    grid = trained.encode.others
+    assert grid.tip_at(grid.place_of(2).center()) == f"First: {count} tokens of this text"
     session.set_text("it's")
-    qtbot.waitUntil(lambda: others(trained).startswith("Words 3  White space 1"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained)[:2] == ("Words 3", "White space 1"), timeout=PATIENCE)
     session.set_text("")
-    qtbot.waitUntil(lambda: not trained.encode.others.label.isVisible(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained) == (), timeout=PATIENCE)
+
+
+def test_what_is_counted_never_changes_how_small_the_pane_can_be(qtbot, session, trained, make_run):
+    smallest = trained.minimumSizeHint(), trained.encode.minimumSizeHint()
+    for _ in range(5):
+        make_run(vocabulary_size=260)
+    session.rename(session.runs[0], "A run whose name is as long as names of runs can be")
+    session.set_text("the cat " * 40_000)
+    settled(qtbot, trained)
+    qtbot.waitUntil(lambda: len(trained.encode.others.counts()) == 7, timeout=PATIENCE)
+    assert (trained.minimumSizeHint(), trained.encode.minimumSizeHint()) == smallest
+
+
+def test_of_many_others_some_are_told_by_a_tip(qtbot, trained: TextPane):
+    qtbot.waitUntil(lambda: bool(others(trained)), timeout=PATIENCE)
+    grid = trained.encode.others
+    grid.set_counts([(f"Run {number}", 1000 * number) for number in range(1, 9)] + [("Broken", None)])
+    shown = grid.shown()
+    assert shown[0] == "Run 1 1,000"
+    assert shown[-1] == f"{9 - len(shown) + 1} more"
+    tip = grid.tip_at(grid.place_of(len(shown) - 1).center())
+    assert tip.startswith(f"Run {len(shown)}: {1000 * len(shown):,} tokens of this text\n")
+    assert tip.endswith("\nBroken: cannot encode this text")
+    assert grid.height() <= 2 * grid.place_of(0).height()
+
+
+def test_in_a_low_pane_the_tokens_have_most_of_the_room(qtbot, session, trained: TextPane):
+    qtbot.waitUntil(lambda: bool(others(trained)), timeout=PATIENCE)
+    trained.resize(294, 300)
+    page = trained.encode
+    qtbot.waitUntil(lambda: not page.others.isVisible())
+    assert not page.specials.isVisible()
+    rows = (page.view.token_rectangle(0).height() + 5, page.view.viewport().height())
+    assert rows[1] >= 3 * rows[0]
+    assert page.view.height() > page.input.height()
+    assert page.figures.geometry().bottom() <= page.figures.parentWidget().height()
+
+
+def test_the_person_shares_the_height_otherwise(qtbot, trained: TextPane):
+    page = trained.encode
+    page.splitter.setSizes([200, 100])
+    page.splitter.splitterMoved.emit(200, 1)
+    before = page.input.height()
+    trained.resize(trained.width(), trained.height() + 60)
+    assert abs(page.input.height() - before) <= 60
+    assert page.input.height() > 150
+
+
+def test_a_run_that_begins_leaves_nothing_selected_of_the_one_before(qtbot, session, trained, actions, make_run):
+    actions["show_ids"].setChecked(True)
+    view = trained.encode.view
+    click(qtbot, view, view.token_rectangle(1).center().toPoint())
+    assert view.selection() == (1, 1)
+    make_run(vocabulary_size=280)
+    settled(qtbot, trained)
+    assert view.selection() is None
+    assert trained.encode.ids.selection() is None
+    assert session.token is None
+    click(qtbot, view, view.token_rectangle(1).center().toPoint())
+    session.activate(session.runs[0])
+    assert view.selection() is None
+    assert session.token is None
+
+
+def test_tokens_of_the_run_before_are_not_looked_at_while_a_long_text_is_encoded(qtbot, session, trained, make_run):
+    def shows_the_active_run() -> bool:
+        return trained.encode.figures.values()[2] == f"{len(session.tokenizer.encode(session.text)):,}"
+
+    session.set_text("the cat is that " * 3000)
+    make_run(vocabulary_size=257)
+    qtbot.waitUntil(shows_the_active_run, timeout=PATIENCE)
+    session.activate(session.runs[0])
+    view = trained.encode.view
+    view.select(2, 2)  # not by a click: while the mouse is waited for, the new tokens come
+    assert session.token is None
+    qtbot.waitUntil(shows_the_active_run, timeout=PATIENCE)
+    click(qtbot, view, view.token_rectangle(3).center().toPoint())
+    assert session.token == session.tokenizer.encode(session.text)[3]
+
+
+def colour_at(widget, place: QPoint) -> str:
+    return widget.viewport().grab().toImage().pixelColor(place).name().upper()
+
+
+def test_special_tokens_look_different_in_text_and_ids(qtbot, session, theme, pane, actions, make_run):
+    session.set_settings(Settings(300))
+    make_run(CORPUS, vocabulary_size=300, special_tokens=("<|end|>",))
+    actions["show_ids"].setChecked(True)
+    session.set_text("the cat<|end|>the")
+    settled(qtbot, pane)
+    page = pane.encode
+    plain = len(page._encoded.ids)
+    assert theme.palette.special.upper() not in {
+        colour_at(page.view, page.view.token_rectangle(token).topLeft().toPoint() + QPoint(2, 4))
+        for token in range(plain)
+    }
+    page.specials.setChecked(True)
+    settled(qtbot, pane)
+    ids = page._encoded.ids.tolist()
+    end = ids.index(session.active.special_tokens["<|end|>"])
+    for token in range(len(ids)):
+        piece = page.view.token_rectangle(token).topLeft().toPoint()
+        framed = colour_at(page.view, piece + QPoint(2, 4)) == theme.palette.special.upper()
+        assert framed == (token == end)
+        place = page.ids.place_of(token)
+        assert (colour_at(page.ids, place.topRight() + QPoint(2, 2)) == theme.palette.special.upper()) == (token == end)
+    page.view.select(end, end)
+    assert "special token" in page.view.accessibleDescription()
+    pane.tabs.setCurrentIndex(1)
+    qtbot.keyClicks(pane.decode.input, " ".join(map(str, ids)))
+    settled(qtbot, pane)
+    corner = pane.decode.view.token_rectangle(end).topLeft().toPoint() + QPoint(2, 4)
+    assert colour_at(pane.decode.view, corner) == theme.palette.special.upper()
 
 
 def test_special_tokens_are_recognised_when_that_is_switched_on(qtbot, session: Session, pane: TextPane):

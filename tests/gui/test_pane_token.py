@@ -47,7 +47,7 @@ def test_a_token_shows_its_text_id_bytes_and_uses(session: Session, trained: Tok
     assert trained.headline.text() == token_label(raw)
     assert trained.origin.text() == "id 260 · merge 5"
     uses = int(run.uses(len(run))[token])
-    expected = f"{uses:,} use{'' if uses == 1 else 's'} in the corpus" if uses else "no longer used in the corpus"
+    expected = f"{uses:,} use{'' if uses == 1 else 's'} in the corpus" if uses else "now only inside longer tokens"
     assert trained.facts.text() == f"{raw.hex(' ').upper()}  ·  {expected}"
 
 
@@ -64,7 +64,7 @@ def test_a_byte_says_what_it_means(session: Session, trained: TokenPane):
     assert trained.origin.text() == "id 32 · byte"
     assert not trained.tree.isVisible()
     session.look_at(ord("Z"))
-    assert trained.facts.text() == "byte 5A: latin capital letter z  ·  never used in the corpus"
+    assert trained.facts.text() == "byte 5A: latin capital letter z  ·  not in the corpus"
 
 
 def test_what_is_built_from_a_token_is_listed_and_can_be_followed(qtbot, session: Session, trained: TokenPane):
@@ -95,7 +95,7 @@ def test_the_playhead_limits_what_is_built_and_used(session: Session, trained: T
     assert not trained.chips.isVisible()
     assert trained.facts.text().endswith(f"{CORPUS.count('t'):,} uses in the corpus")
     session.set_playhead(len(run))
-    assert trained.facts.text().endswith("no longer used in the corpus")
+    assert trained.facts.text().endswith("now only inside longer tokens")
 
 
 def test_a_token_above_the_playhead_says_which_merge_makes_it(session: Session, trained: TokenPane):

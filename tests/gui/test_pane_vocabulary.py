@@ -55,7 +55,7 @@ def test_a_click_on_a_header_sorts_and_another_turns_it_round(qtbot, pane, train
 
 
 def test_kinds_filter_and_the_count_says_how_many(qtbot, pane, trained):
-    pane.kinds.setCurrentText("No longer used")
+    pane.kinds.setCurrentText("Only in longer tokens")
     uses, before = trained.active.uses(344), trained.active.base_counts
     assert ids(pane) == [token for token in range(600) if uses[token] == 0 and (token >= 256 or before[token])]
     assert pane.note.text() == f"{len(ids(pane))} of 600"

@@ -44,9 +44,10 @@ def undressed(qapp: QApplication):
 class TestContrast:
     def test_text_on_tokens_reaches_seven_and_marks_three(self, palette: Palette):
         assert len(set(palette.tokens)) == 8
-        assert min(contrast(palette.text, colour) for colour in palette.tokens) >= 7
-        assert min(contrast(palette.muted, colour) for colour in palette.tokens) >= 3
-        assert min(contrast(palette.accent, colour) for colour in palette.tokens) >= 3
+        tints = (*palette.tokens, palette.special)
+        assert min(contrast(palette.text, colour) for colour in tints) >= 7
+        assert min(contrast(palette.muted, colour) for colour in tints) >= 3
+        assert min(contrast(palette.accent, colour) for colour in tints) >= 3
 
     def test_every_kind_of_text_can_be_read(self, palette: Palette):
         for role in ("text", "muted", "accent", "error", "warning", "good"):

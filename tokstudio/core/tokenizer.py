@@ -22,7 +22,7 @@ from tokstudio.core.errors import ConfigError
 from tokstudio.core.progress import Work, finish
 from tokstudio.core.run import special_ids
 from tokstudio.core.specials import SpecialFinder
-from tokstudio.core.tokens import TokenParts, Tokens
+from tokstudio.core.tokens import TokenKind, TokenParts, Tokens
 from tokstudio.core.words import PADDING
 
 if TYPE_CHECKING:
@@ -208,6 +208,20 @@ class Tokenizer:
         """The ids of the two tokens that a token joins; None for a base or special token."""
         left = int(self._parts.left[token])
         return None if left < 0 else (left, int(self._parts.right[token]))
+
+    def kind(self, token: int) -> TokenKind:
+        """What a token is.
+
+        Raises:
+            ConfigError: The id is not in the vocabulary.
+        """
+        if not self.tokens.in_use(token):
+            raise ConfigError(f"Id {token} is not in the vocabulary.")
+        if self.parts(token) is not None:
+            return "merge"
+        if token in self._specials.values():
+            return "special"
+        return "byte" if self._alphabet.base == "bytes" else "character"
 
     def at(self, merges: int) -> Tokenizer:
         """The tokenizer with the first `merges` merges only; no id moves.

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from operator import eq
-from typing import cast, overload
+from typing import Literal, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 _LONGEST_KEPT = 512
+
+#: What a token is: there before any merge, made by one, or special.
+TokenKind = Literal["byte", "character", "merge", "special"]
 
 
 class TokenParts:
@@ -111,6 +114,10 @@ class Tokens(Sequence[bytes | None]):
     def ids(self) -> NDArray[np.int64]:
         """The ids in use, ascending."""
         return np.flatnonzero(self._in_use)
+
+    def in_use(self, token: int) -> bool:
+        """Whether there is a token with this id."""
+        return 0 <= token < len(self) and bool(self._in_use[token])
 
     def prefix(self, token: int, limit: int) -> bytes:
         """The first `limit` bytes of a token that is in use, however long it is."""

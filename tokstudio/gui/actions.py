@@ -65,6 +65,12 @@ def _no_run(session: Session) -> str | None:
     return None if session.active is not None else "Train a tokenizer first, or open one."
 
 
+def _no_specials(session: Session) -> str | None:
+    if session.active is not None and not session.active.special_tokens:
+        return "This tokenizer has no special tokens."
+    return _no_run(session)
+
+
 def _run_in_the_making(session: Session) -> str | None:
     if session.active is not None and session.active.ended is None:
         return "Stop the training first; the run is kept."
@@ -204,6 +210,13 @@ SPECS: tuple[Spec, ...] = (
     Spec("delete_run", "&Delete Run", "Forget the active run.", (), "delete", _run_in_the_making),
     Spec("show_white_space", "&White Space", "Mark spaces and line ends in tokens.", (), "whitespace", checkable=True),
     Spec("show_ids", "Token &Ids", "Write the id beneath each token of the text.", ("Ctrl+I",), "ids", checkable=True),
+    Spec(
+        "recognise_specials",
+        "Special &Tokens in Text",
+        "Make special tokens in the text their ids instead of plain text.",
+        obstacle=_no_specials,
+        checkable=True,
+    ),
     Spec("more_settings", "&More Settings", "Show every setting of the training.", checkable=True),
     Spec("theme_system", "Like the &System", "Light or dark, as the system is.", checkable=True),
     Spec("theme_light", "&Light", "Always light.", checkable=True),

@@ -282,6 +282,10 @@ class Commands(ExportCommands):
         """Remembers the switch for the ids beneath tokens."""
         self._preferences.set("show_ids", shown)
 
+    def recognise_specials(self, recognised: bool) -> None:
+        """Remembers whether special tokens in the text become their ids; the Text pane listens to it itself."""
+        self._preferences.set("recognise_specials", recognised)
+
     def more_settings(self, shown: bool) -> None:
         """Remembers whether all settings are shown; the Configure pane listens to the switch itself."""
         self._preferences.set("more_settings", shown)

@@ -36,6 +36,7 @@ class Encoded:
         data: Its UTF-8.
         ids: uint32 [tokens].
         ends: int64 [tokens], the byte after each token's last one.
+        special: bool [tokens], which are special tokens.
         differs: The first byte at which decoding the ids does not give the text back; None where it does.
     """
 
@@ -43,6 +44,7 @@ class Encoded:
     data: bytes
     ids: NDArray[np.uint32]
     ends: NDArray[np.int64]
+    special: NDArray[np.bool_]
     differs: int | None
 
     @property
@@ -59,6 +61,7 @@ class Decoded:
         ids: uint32 [tokens], those that are in the vocabulary.
         data: Their bytes.
         ends: int64 [tokens], the byte after each token's last one.
+        special: bool [tokens], which are special tokens.
         text: The bytes as text; what is not UTF-8 is U+FFFD.
         problem: What could not be decoded, in one or two sentences; or "".
     """
@@ -66,6 +69,7 @@ class Decoded:
     ids: NDArray[np.uint32]
     data: bytes
     ends: NDArray[np.int64]
+    special: NDArray[np.bool_]
     text: str
     problem: str
 
@@ -88,7 +92,7 @@ def encode_work(tokenizer: Tokenizer, text: str, allowed_special: AllowedSpecial
     back, ends = yield from _spell_work(tokenizer, ids)
     if tokenizer.alphabet.unknown is not None:
         ends = yield from _cover_work(tokenizer, data, ids, ends, allowed_special == "all")
-    return Encoded(text, data, ids, ends, _first_difference(data, back))
+    return Encoded(text, data, ids, ends, _special(tokenizer, ids), _first_difference(data, back))
 
 
 def decode_work(tokenizer: Tokenizer, written: str) -> Work[Decoded]:
@@ -106,7 +110,7 @@ def decode_work(tokenizer: Tokenizer, written: str) -> Work[Decoded]:
         token = _whole_number(item)
         if token is None:
             wrong[item] = None
-        elif 0 <= token < len(tokens) and tokens.length(token) >= 0:
+        elif tokens.in_use(token):
             known.append(token)
         else:
             unknown[item] = None
@@ -115,7 +119,7 @@ def decode_work(tokenizer: Tokenizer, written: str) -> Work[Decoded]:
     ids = np.array(known, np.uint32)
     data, ends = yield from _spell_work(tokenizer, ids)
     problem = f"{_name_unknown(unknown)} {_name_wrong(wrong)}".strip()
-    return Decoded(ids, data, ends, data.decode("utf-8", "replace"), problem)
+    return Decoded(ids, data, ends, _special(tokenizer, ids), data.decode("utf-8", "replace"), problem)
 
 
 def text_work(data: NDArray[np.uint8]) -> Work[tuple[str, bool]]:
@@ -154,6 +158,12 @@ def _utf8_work(text: str) -> Work[bytes]:
         begin = end
         yield Progress("encoding", begin, len(text))
     return b"".join(parts)
+
+
+def _special(tokenizer: Tokenizer, ids: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    special = np.zeros(len(tokenizer.tokens), np.bool_)
+    special[list(tokenizer.special_tokens.values())] = True
+    return special[ids]
 
 
 def _spell_work(tokenizer: Tokenizer, ids: NDArray[np.uint32]) -> Work[tuple[bytes, NDArray[np.int64]]]:

@@ -42,7 +42,8 @@ _MENUS: dict[str, str] = {
     "&Train": "train train_on_sample continue_run pause resume step stop - >Train&_on_a_Sample sample_train_article "
     "sample_train_scripts sample_train_python < - first previous next last - rename_run delete_run",
     "&View": ">&Panes < reset_layout - >&Theme theme_system theme_light theme_dark < "
-    ">Text_&Size text_larger text_smaller text_reset < - show_white_space show_ids more_settings >Columns_of_&Runs <",
+    ">Text_&Size text_larger text_smaller text_reset < - show_white_space show_ids recognise_specials more_settings "
+    ">Columns_of_&Runs <",
     "&Help": "shortcuts about",
 }
 _TOOLBAR = "open_corpus | train pause step stop"
@@ -317,8 +318,8 @@ class MainWindow(QMainWindow):
         self.restoreGeometry(preferences.bytes("geometry"))
         if not self._arrange(preferences.bytes("layout")):
             self._share_room()
-        for name, default in (("show_white_space", True), ("show_ids", False), ("more_settings", False)):
-            self.actions_by_id[name].setChecked(preferences.get(name, default))
+        for name in ("show_white_space", "show_ids", "recognise_specials", "more_settings"):
+            self.actions_by_id[name].setChecked(preferences.get(name, name == "show_white_space"))
         self.runs.table.set_choices(preferences.get("run_columns", ""))
         self._session.set_settings(Settings.from_text(preferences.get("training", "")))
 

@@ -25,8 +25,8 @@ class Palette:
     """A colour for every role, as `#RRGGBB`.
 
     Text, muted, accent, error, warning and good reach 4.5:1 on window and surface, and so do curves on surface; text
-    reaches 7:1 and muted 3:1 on every colour of tokens; control, the edge of what can be pressed, reaches
-    3:1. Disabled promises nothing.
+    reaches 7:1 and muted 3:1 on every colour of tokens, also the special ones'; control, the edge of what can be
+    pressed, reaches 3:1. Disabled promises nothing.
     """
 
     dark: bool
@@ -45,6 +45,7 @@ class Palette:
     error: str
     warning: str
     good: str
+    special: str
     tokens: tuple[str, ...]
     curves: tuple[str, ...]
 
@@ -66,6 +67,7 @@ LIGHT = Palette(
     error="#B3261E",
     warning="#8A5300",
     good="#1B7340",
+    special="#E3E7EC",
     tokens=("#FFDCD2", "#FFE9BD", "#E4F1C6", "#CDEFDD", "#CCE9F6", "#D9E0FB", "#EBDAF7", "#F9D7E6"),
     curves=("#C2500A", "#0E7A5F", "#9333C8", "#8A6A00", "#C81E63", "#0B7391", "#7A3B1E", "#5D6772"),
 )
@@ -86,6 +88,7 @@ DARK = Palette(
     error="#FF8F87",
     warning="#F0B95A",
     good="#62D08F",
+    special="#363D46",
     tokens=("#5C3229", "#574820", "#42521F", "#1F5040", "#1F4A5B", "#33406F", "#4B3566", "#5E2E48"),
     curves=("#FF9A52", "#4FD1A5", "#C99BFF", "#E3C44C", "#FF86B3", "#52C7E0", "#D9A28A", "#9AA4AF"),
 )

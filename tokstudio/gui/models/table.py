@@ -47,12 +47,13 @@ class Column:
 
 
 class Cell(NamedTuple):
-    """What is drawn in one cell: words, or tokens with a plus between them."""
+    """What is drawn in one cell: words, or tokens with a plus between them, or one special token."""
 
     text: str
     tokens: tuple[Shown, ...] = ()
     dimmed: bool = False
     marked: bool = False
+    special: bool = False
 
 
 class TokenTable(QAbstractTableModel):

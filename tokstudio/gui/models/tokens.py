@@ -11,11 +11,12 @@ from __future__ import annotations
 import heapq
 from array import array
 from collections.abc import Iterator
-from typing import Literal
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.tokens import TokenKind
 from tokstudio.gui.studio_run import StudioRun
 
 #: Bytes of a token that are searched and sorted by.
@@ -24,7 +25,8 @@ HEAD = 256
 WHITE_SPACE = 1  # flags of a token
 NOT_UTF8 = 2
 
-Kind = Literal["byte", "character", "merge", "special"]
+#: The kinds of tokens; their places here stand for them in arrays.
+KINDS: tuple[TokenKind, ...] = get_args(TokenKind)
 
 _STEP = 256  # tokens between two looks at the clock
 _CHUNK = 2048
@@ -43,8 +45,7 @@ class RunTokens:
         self.heads: list[bytes] = []
         self.order: NDArray[np.int32] = np.empty(0, np.int32)
         self._base: list[bytes] = []
-        self._special: frozenset[int] = frozenset()
-        self._unit: Kind = "byte"
+        self._base_kinds: list[TokenKind] = []
         self._trailing = 0  # special tokens whose ids are behind those of the merges
         self._flags = bytearray()
         self._lengths = np.empty(0, np.int64)
@@ -115,16 +116,15 @@ class RunTokens:
             return token
         return token + self._trailing if token < end else base + token - end
 
-    def kind_of(self, slot: int) -> Kind:
+    def kind_of(self, slot: int) -> TokenKind:
         """What a token is."""
-        if slot >= self.first:
-            return "merge"
-        return "special" if slot in self._special else self._unit
+        return "merge" if slot >= self.first else self._base_kinds[slot]
 
     def kinds(self, size: int) -> NDArray[np.int8]:
-        """int8, of the first `size` tokens: 0 for base tokens, 1 for what was merged, 2 for special tokens."""
-        kinds = (np.arange(size) >= self.first).astype(np.int8)
-        kinds[[slot for slot in self._special if slot < size]] = 2
+        """int8, of the first `size` tokens: their places in `KINDS`."""
+        kinds = np.full(size, KINDS.index("merge"), np.int8)
+        base = [KINDS.index(kind) for kind in self._base_kinds[:size]]
+        kinds[: len(base)] = base
         return kinds
 
     def parts_of(self, slot: int) -> tuple[int, int] | None:
@@ -215,10 +215,9 @@ class RunTokens:
         known |= {number: text.encode() for text, number in specials.items()}
         self._trailing = len(run.config.trailing_specials)
         base, end = run.base_size, run.base_size + len(run)
-        self._base = [known[number] for number in range(base)]
-        self._base += [known[number] for number in range(end, end + self._trailing)]
-        self._special = frozenset(number if number < base else base + number - end for number in specials.values())
-        self._unit = "byte" if run.alphabet.base == "bytes" else "character"
+        ids = [*range(base), *range(end, end + self._trailing)]
+        self._base = [known[number] for number in ids]
+        self._base_kinds = [run.tokenizer.kind(number) for number in ids]
 
     def _take_file(self, run: StudioRun) -> None:
         """Learns the numbers that a file gives its tokens."""
@@ -231,8 +230,7 @@ class RunTokens:
         self._parts = self._slots[run.merges].reshape(-1, 2)
         self._base = [alphabet.tokens[number] for number in alphabet.ids.tolist()]
         self._base += [text.encode() for text in specials]
-        self._special = frozenset(range(len(alphabet), len(alphabet) + len(specials)))
-        self._unit = "byte" if alphabet.base == "bytes" else "character"
+        self._base_kinds = [tokenizer.kind(number) for number in [*alphabet.ids.tolist(), *specials.values()]]
 
     def _describe(self, slot: int, head: bytes) -> int:
         if len(head) == HEAD and self.length(slot) > HEAD:

@@ -4,33 +4,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer
 
+from tokstudio.gui.models.kinds import KindFilter, listed, needs_flags, notes
 from tokstudio.gui.models.ordering import order_steps
 from tokstudio.gui.models.query import Query
 from tokstudio.gui.models.slices import Slices
 from tokstudio.gui.models.table import Cell, Column, Index, TokenTable
 from tokstudio.gui.models.text import copied, figure, hex_head, marked
-from tokstudio.gui.models.tokens import NOT_UTF8, WHITE_SPACE
-from tokstudio.gui.models.uses import NEVER, NO_LONGER, USED, TokenUses
+from tokstudio.gui.models.tokens import KINDS
+from tokstudio.gui.models.uses import TokenUses
 from tokstudio.gui.studio_run import StudioRun
 
-KindFilter = Literal["All", "Base", "Merges", "Special", "White space", "Not UTF-8", "No longer used", "Never used"]
-KINDS: tuple[KindFilter, ...] = get_args(KindFilter)
-
-_ID, _TOKEN, _BYTES, _LENGTH, _PARTS, _MERGE, _USES, _KIND = range(8)
+_ID, _TOKEN, _BYTES, _LENGTH, _PARTS, _MERGE, _USES, _KIND, _NOTES = range(9)
 _HEX_BYTES = 24
 _COPIED_BYTES = 4096
 _LATER = 250  # milliseconds: what costs more than adding rows is done at most this often
 _MOST_AT_ONCE = 200_000  # tokens that are put in order in one go, their uses counted at every move of the playhead
 _STEP = 512
 _NO_INDEX = QModelIndex()
-_OF_KIND = {"Base": 0, "Merges": 1, "Special": 2}
-_WORDS = {USED: "", NO_LONGER: ", no longer used", NEVER: ", never used"}
 
 
 class VocabularyModel(TokenTable):
@@ -42,13 +37,14 @@ class VocabularyModel(TokenTable):
 
     columns = (
         Column("Id", "number", "Number of the token in the tokenizer's output"),
-        Column("Token", "token", "The token as text, or as bytes where it is none", 5, 8),
-        Column("Bytes", "bytes", "Its bytes in hexadecimal", 4, 8, yields=4, muted=True),
+        Column("Token", "token", "The token as text, or as bytes where it is none", 5, 13),
+        Column("Bytes", "bytes", "Its bytes in hexadecimal", 4, 11, yields=4, muted=True),
         Column("Length", "number", "How many bytes it has", yields=2),
-        Column("Made by", "token", "The two tokens that were merged into it", 4, 8, yields=3, muted=True),
-        Column("Merge", "number", "Number of the merge that made it", yields=5, muted=True),
+        Column("Made by", "token", "The two tokens that were merged into it", 4, 11, yields=3, muted=True),
+        Column("Merge", "number", "Number of the merge that made it", yields=6, muted=True),
         Column("Uses", "number", "How often it stands in the corpus at the playhead"),
-        Column("Kind", "words", "Byte, character, merge or special, and more", 1, 15, yields=1, muted=True),
+        Column("Kind", "words", "Byte, character, merge or special", yields=1, muted=True),
+        Column("Notes", "words", "No text alone, white space, or why it is not used", 2, 14, yields=5, muted=True),
     )
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -156,7 +152,7 @@ class VocabularyModel(TokenTable):
         assert self.tokens is not None
         if column == _TOKEN:
             token = self.shown(slot)
-            return Cell(marked(token), (token,))
+            return Cell(marked(token), (token,), special=self.tokens.kind_of(slot) == "special")
         if column == _PARTS:
             parts = self.tokens.parts_of(slot)
             tokens = tuple(self.shown(part) for part in parts) if parts else ()
@@ -173,7 +169,8 @@ class VocabularyModel(TokenTable):
         uses = self._uses.count_of(slot)
         merge = str(slot - self._first + 1) if parts else ""
         fields = (tokens.id_of(slot), copied(head), hex_head(head, _COPIED_BYTES), tokens.length(slot), made_by, merge)
-        return "\t".join([*map(str, fields), "" if uses is None else str(uses), self._kind_of(slot)])
+        more = ("" if uses is None else str(uses), tokens.kind_of(slot), notes(slot, tokens, self._uses))
+        return "\t".join([*map(str, fields), *more])
 
     def widest(self, column: int) -> str:
         """The longest text of a column, or one as long."""
@@ -186,7 +183,7 @@ class VocabularyModel(TokenTable):
         if column == _USES:
             # No token stands there more often than the most frequent byte at first.
             return "–" if self.run.base_counts is None else figure(int(self.run.base_counts.max(initial=0)))
-        return "00,000"
+        return max(KINDS, key=len) if column == _KIND else "00,000"
 
     # ---- Qt's own
 
@@ -208,18 +205,13 @@ class VocabularyModel(TokenTable):
             return f"{self.tokens.length(slot):,}"
         if column == _MERGE:
             return figure(slot - self._first + 1 if slot >= self._first else None)
-        return figure(self._uses.count_of(slot)) if column == _USES else self._kind_of(slot)
-
-    def _kind_of(self, slot: int) -> str:
-        assert self.tokens is not None
-        flags = self.tokens.flags_of(slot)
-        kind: str = self.tokens.kind_of(slot)
-        kind += ", not UTF-8" if flags & NOT_UTF8 else ", white space" if flags & WHITE_SPACE else ""
-        return kind + _WORDS[self._uses.state_of(slot)]
+        if column == _USES:
+            return figure(self._uses.count_of(slot))
+        return self.tokens.kind_of(slot) if column == _KIND else notes(slot, self.tokens, self._uses)
 
     def _say_uses(self) -> None:
         if rows := self.rowCount():
-            self.dataChanged.emit(self.index(0, _ID), self.index(rows - 1, _KIND))
+            self.dataChanged.emit(self.index(0, _ID), self.index(rows - 1, _NOTES))
 
     # ---- rows
 
@@ -270,7 +262,7 @@ class VocabularyModel(TokenTable):
         tokens = self.tokens
         assert tokens is not None
         by_text = self._column in (_TOKEN, _BYTES)
-        if self.query or by_text or self._column == _KIND or self.kind in ("White space", "Not UTF-8"):
+        if self.query or by_text or self._column == _NOTES or needs_flags(self.kind):
             yield from tokens.gather()
         if by_text:
             yield from tokens.sort()
@@ -343,21 +335,16 @@ class VocabularyModel(TokenTable):
         if self._column == _USES and self._uses.known:
             return _padded(self._uses.counts, n)
         if self._column == _KIND:
-            flags = _padded(tokens.flags(), n).astype(np.int64)
-            return tokens.kinds(n) * np.int64(16) + flags * 4 + self._uses.states(n)
+            return tokens.kinds(n)
+        if self._column == _NOTES:
+            return _padded(tokens.flags(), n).astype(np.int64) * 4 + self._uses.states(n)
         return np.arange(n)
 
     def _chosen(self, n: int) -> NDArray[np.bool_]:
         """Which of `n` tokens the filter and the kind let pass, by slot."""
         assert self.tokens is not None
         chosen = _padded(self._passes, n).astype(np.bool_) if self.query else np.ones(n, np.bool_)
-        if self.kind in _OF_KIND:
-            chosen &= self.tokens.kinds(n) == _OF_KIND[self.kind]
-        elif self.kind in ("White space", "Not UTF-8"):
-            flag = WHITE_SPACE if self.kind == "White space" else NOT_UTF8
-            chosen &= (_padded(self.tokens.flags(), n) & flag) > 0
-        elif self.kind in ("No longer used", "Never used"):
-            chosen &= self._uses.states(n) == (NO_LONGER if self.kind == "No longer used" else NEVER)
+        chosen &= listed(self.kind, self.tokens, self._uses, n)
         return chosen
 
     def _replace(self, rows: NDArray[np.int32]) -> None:

@@ -14,8 +14,14 @@ from tokstudio.gui.encoded import Decoded, decode_work
 from tokstudio.gui.panes.text_page import TextPage
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.figures import Figure
 
-_NAMES = ("tokens", "bytes", "characters", "bytes/token")
+_FIGURES = (
+    Figure("tokens", "Ids that are in the vocabulary"),
+    Figure("bytes", "Bytes of all these tokens"),
+    Figure("characters", "Unicode characters of the text that they make"),
+    Figure("bytes/token", "Bytes per token"),
+)
 _PLACEHOLDER = "Type or paste ids to see their text: 72 101 108, or [72, 101, 108]."
 _SHOWN = 20_000
 _OUTPUT_HEIGHT = 64
@@ -26,7 +32,7 @@ class DecodePage(TextPage):
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         self._decoded: Decoded | None = None
-        super().__init__(session, theme, actions, _NAMES, _PLACEHOLDER)
+        super().__init__(session, theme, actions, _FIGURES, _PLACEHOLDER)
         self.input.setAccessibleName("Ids")
         self.problem = QLabel()
         self.problem.setProperty("role", "error")
@@ -42,7 +48,6 @@ class DecodePage(TextPage):
         self.output.setMinimumHeight(30)
         self.output.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         self.column.insertWidget(2, self.output)
-        self._theme = theme
         theme.changed.connect(self._fit_output)
         self._fit_output()
         self._show = actions.get("show_ids")
@@ -61,7 +66,7 @@ class DecodePage(TextPage):
         """Shows the text of the ids that exist, and names those that do not."""
         assert isinstance(result, Decoded)
         self._decoded = result
-        self.view.set_tokens(result.data, result.ends, result.ids)
+        self.view.set_tokens(result.data, result.ends, result.ids, result.special)
         self._set_output(result.text)
         self._set_problem(result.problem)
         self.set_state("", "")

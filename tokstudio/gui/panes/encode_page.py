@@ -3,12 +3,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QAction, QGuiApplication, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QPushButton
 
 from tokstudio.core.progress import Work
 from tokstudio.core.tokenizer import Tokenizer
@@ -19,14 +19,22 @@ from tokstudio.gui.latest import Latest
 from tokstudio.gui.panes.text_page import TextPage
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
-from tokstudio.gui.widgets.counts_line import CountsLine
+from tokstudio.gui.widgets.counts_grid import Count, CountsGrid
+from tokstudio.gui.widgets.figures import Figure
 from tokstudio.gui.widgets.id_grid import IdGrid
 from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.resources import DEMO_SENTENCES
 
-_NAMES = ("characters", "bytes", "tokens", "bytes/token")
+_FIGURES = (
+    Figure("characters", "Unicode characters of the text"),
+    Figure("bytes", "Bytes of the text in UTF-8"),
+    Figure("tokens", "Tokens that the active run makes of the text, at the playhead"),
+    Figure("bytes/token", "Bytes per token: the higher, the shorter the text becomes"),
+)
 _COUNTED_AT_ONCE = 1_000_000  # characters
-_ROOM_FOR_IDS = 290  # pixels of height, below which the ids beneath the pieces have to do
+# Pixels of height below which a line is left out, the tokens being dearer.
+_ROOM_FOR_IDS = 440  # the ids beneath the pieces have to do
+_ROOM_FOR_OTHERS = 310
 _COMPARED_AFTER = 250  # milliseconds without a change
 _PLACEHOLDER = "Type or paste a text to see it in tokens."
 
@@ -39,8 +47,7 @@ class EncodePage(TextPage):
         self._restoring = False
         self._recognised = False
         self._compared: object = None
-        super().__init__(session, theme, actions, _NAMES, _PLACEHOLDER)
-        self._theme = theme
+        super().__init__(session, theme, actions, _FIGURES, _PLACEHOLDER)
         sample = QPushButton("Try a sentence")
         sample.setProperty("link", True)
         sample.clicked.connect(self._take_sample)
@@ -48,14 +55,14 @@ class EncodePage(TextPage):
         self.empty.setMinimumWidth(1)
         self.column.insertWidget(1, self.empty, 1)
         self.ids = IdGrid(theme)
-        self.column.addLayout(self._make_comparison())
+        self._make_comparison(actions)
         self.column.addWidget(self.ids)
         self.ids.selectionChanged.connect(self._select_pieces)
         self.view.selectionChanged.connect(self._select_ids)
         self._show = actions.get("show_ids")
         if self._show is not None:
-            self._show.toggled.connect(self._show_ids)
-        self._show_ids()
+            self._show.toggled.connect(self._fit)
+        self._fit()
         self.input.edited.connect(self._take_text)
         session.text_changed.connect(self._follow_text)
         for signal in (session.text_changed, session.runs_changed):
@@ -84,9 +91,9 @@ class EncodePage(TextPage):
         place = self._selected_bytes()
         self._show_empty(False)
         self._encoded = result
-        self.view.set_tokens(result.data, result.ends, result.ids)
-        self.ids.set_ids(result.ids)
-        self._show_ids()
+        self.view.set_tokens(result.data, result.ends, result.ids, result.special)
+        self.ids.set_ids(result.ids, result.special)
+        self._fit()
         counts = (len(result.text), len(result.data), len(result.ids))
         self.figures.set_values((*(f"{count:,}" for count in counts), f"{result.bytes_per_token:.2f}"))
         if place is not None:
@@ -101,8 +108,8 @@ class EncodePage(TextPage):
         self._encoded = None
         self._show_empty(not text)
         self.view.clear()
-        self.ids.set_ids(np.zeros(0, np.uint32))
-        self._show_ids()
+        self.ids.set_ids(np.zeros(0, np.uint32), np.zeros(0, np.bool_))
+        self._fit()
         size = f"{len(text.encode('utf-8', 'replace')):,}" if len(text) <= _COUNTED_AT_ONCE else "–"
         self.figures.set_values((f"{len(text):,}", size, "–" if text else "0", "–"))
 
@@ -124,32 +131,40 @@ class EncodePage(TextPage):
             QGuiApplication.clipboard().setText(self.session.text)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leaves the list of ids out where there is no room for it."""
+        """Leaves out what there is no room for."""
         super().resizeEvent(event)
-        self._show_ids()
+        self._fit()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Catches up with what changed meanwhile."""
         super().showEvent(event)
         self._compare_later()
 
-    def _make_comparison(self) -> QHBoxLayout:
-        self.others = CountsLine()
-        self.others.show_counts(())
+    def _make_comparison(self, actions: Mapping[str, QAction]) -> None:
+        self.caption = QLabel("Tokens by others")
+        self.caption.setProperty("role", "muted")
+        self.caption.setToolTip("How many tokens other tokenizers make of the same text")
+        self.others = CountsGrid(self._theme)
         self.specials = QCheckBox("Special tokens")
         self.specials.setAccessibleName("Recognise special tokens")
         self.specials.toggled.connect(self._switch_specials)
+        self._recognise = actions.get("recognise_specials")
+        if self._recognise is not None:
+            self.specials.setChecked(self._recognise.isChecked())
+            self.specials.toggled.connect(self._recognise.setChecked)
+            self._recognise.toggled.connect(self.specials.setChecked)
         self._comparing = Latest(self.session, self, quiet=True)
-        self._comparing.done.connect(self.others.show_counts)
+        self._comparing.done.connect(self._show_counts)
         self._compare_soon = QTimer(self)
         self._compare_soon.setSingleShot(True)
         self._compare_soon.setInterval(_COMPARED_AFTER)
         self._compare_soon.timeout.connect(self._compare)
         row = QHBoxLayout()
-        row.addWidget(self.others.label, 1)
-        row.addStretch(0)
-        row.addWidget(self.specials, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
-        return row
+        row.addWidget(self.caption)
+        row.addStretch(1)
+        row.addWidget(self.specials)
+        self.column.addLayout(row)
+        self.column.addWidget(self.others)
 
     def _compare_later(self) -> None:
         if self.isVisible():
@@ -165,7 +180,7 @@ class EncodePage(TextPage):
         self._compared = shown
         self._comparing.cancel()
         if not text or len(text) > LONGEST_COMPARED:
-            self.others.show_counts(())
+            self._show_counts(())
             return
         others = [(run.name, run.tokenizer) for run in runs[-MOST:]]
         allowed = "all" if self._recognised else ()
@@ -178,6 +193,11 @@ class EncodePage(TextPage):
         self.specials.setEnabled(some)
         self.specials.setToolTip(tip if some else "This tokenizer has no special tokens." if run is not None else tip)
         self._switch_specials()
+        self._fit()
+
+    def _show_counts(self, counts: Sequence[Count]) -> None:
+        self.others.set_counts(counts)
+        self._fit()
 
     def _switch_specials(self) -> None:
         recognised = self.specials.isChecked() and self.specials.isEnabled()
@@ -208,11 +228,17 @@ class EncodePage(TextPage):
         self.tell_shortened()
         self.refresh()
 
-    def _show_ids(self) -> None:
-        shown = self._show is not None and self._show.isChecked()
-        self.view.set_show_ids(shown)
+    def _fit(self) -> None:
+        """Shows what was asked for and has room; a switch that would do something is always there."""
+        ids = self._show is not None and self._show.isChecked()
+        self.view.set_show_ids(ids)
+        roomy = self.height() >= self._theme.scaled(_ROOM_FOR_OTHERS)
+        compared = roomy and bool(self.others.counts())
+        self.caption.setVisible(compared)
+        self.others.setVisible(compared)
+        self.specials.setVisible(roomy or self.specials.isEnabled())
         room = self.height() >= self._theme.scaled(_ROOM_FOR_IDS)
-        self.ids.setVisible(shown and room and self._encoded is not None)
+        self.ids.setVisible(ids and room and self._encoded is not None)
 
     def _select_pieces(self, first: int, last: int) -> None:
         self.view.select(first, last)

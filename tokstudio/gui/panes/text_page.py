@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QShowEvent
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
 
 from tokstudio.core.errors import TokStudioError
@@ -19,8 +19,9 @@ from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.encoded import LONGEST
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.session import Session
+from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
-from tokstudio.gui.widgets.figures import Figures
+from tokstudio.gui.widgets.figures import Figure, Figures
 from tokstudio.gui.widgets.text_input import TextInput
 from tokstudio.gui.widgets.token_view import TokenView
 
@@ -29,6 +30,10 @@ _PAUSE = 250  # milliseconds between two runs in the background over the same te
 _PATIENCE = 150  # milliseconds of background work before it is spoken of
 _HOVER = 150  # milliseconds the pointer rests on a piece before its token is looked at
 _NO_TOKENIZER = "Train or open a tokenizer to see this text in tokens."
+_NOT_READY = "The tokens appear here once the corpus is read."
+_SHARE = 0.2  # of the height, that the field gets: some lines of it
+_MOST_LINES = 4
+_SMALLEST = (220, 190)  # pixels, whatever is shown
 
 #: The tokenizer, by run and playhead, the text, and how it is done: what a result was made from.
 _Key = tuple[int, int, str, int]
@@ -41,7 +46,7 @@ class TextPage(QWidget):
         session: The state of the studio.
         theme: Colours and fonts.
         actions: The window's actions, by id.
-        names: What the figures count.
+        figures: What is counted.
         placeholder: What the field is for.
     """
 
@@ -53,7 +58,7 @@ class TextPage(QWidget):
         session: Session,
         theme: Theme,
         actions: Mapping[str, QAction],
-        names: tuple[str, ...],
+        figures: tuple[Figure, ...],
         placeholder: str,
     ) -> None:
         super().__init__()
@@ -71,11 +76,14 @@ class TextPage(QWidget):
         self._patience.timeout.connect(self._say_busy)
         self._hover.timeout.connect(self._look_at_hovered)
         self._hovered = -1
-        self._build(theme, names, placeholder)
+        self._theme = theme
+        self._shared_by_hand = False
+        self._build(theme, figures, placeholder)
         show = actions.get("show_white_space")
         if show is not None:
             self.view.set_show_white_space(show.isChecked())
             show.toggled.connect(self.view.set_show_white_space)
+        session.runs_changed.connect(self._forget_other_run)
         session.playhead_changed.connect(self.refresh)
         session.merges_added.connect(self.refresh)
 
@@ -136,7 +144,7 @@ class TextPage(QWidget):
         if not text or run is None or not run.ready or len(text) > LONGEST:
             self.latest.cancel()
             self._shown = self._asked = None
-            self.view.set_placeholder(_NO_TOKENIZER if text and run is None else "")
+            self.view.set_placeholder(_reason(text, run))
             self.display_nothing(text)
             self.set_state("", "")
             return
@@ -158,11 +166,25 @@ class TextPage(QWidget):
         if self._stale:
             self.refresh()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Shares the height between the field and what is below it, until the person has done so."""
+        super().resizeEvent(event)
+        if not self._shared_by_hand:
+            spacing, edges = self.input.fontMetrics().lineSpacing(), 20
+            lines = min(max(round((_SHARE * self.height() - edges) / spacing), 1), _MOST_LINES)
+            field = lines * spacing + edges
+            self.splitter.setSizes([field, max(self.height() - field - self.splitter.handleWidth(), 1)])
+
+    def minimumSizeHint(self) -> QSize:
+        """Gives a size that nothing that is shown changes: what has no room is left out."""
+        width, height = _SMALLEST
+        return QSize(self._theme.scaled(width), self._theme.scaled(height))
+
     def look_at_selected(self, first: int, last: int) -> None:
         """Looks at the token that was selected; of several, at none of them in particular."""
         self._hover.stop()
         if first == last and first >= 0:
-            self.session.look_at(self.token_at(first))
+            self._look_at(first)
 
     def _begin(self, key: _Key) -> None:
         tokenizer = self.session.tokenizer
@@ -212,7 +234,7 @@ class TextPage(QWidget):
         if self.latest.busy:
             self.set_state("busy", "encoding…")
 
-    def _build(self, theme: Theme, names: tuple[str, ...], placeholder: str) -> None:
+    def _build(self, theme: Theme, figures: tuple[Figure, ...], placeholder: str) -> None:
         self.input = TextInput()
         self.input.setPlaceholderText(placeholder)
         self.input.setAccessibleName("Text")
@@ -235,7 +257,7 @@ class TextPage(QWidget):
         self.view = TokenView(theme)
         self.view.setMinimumHeight(46)
         self.view.tokenHovered.connect(self._wait_on_hovered)
-        self.figures = Figures(names)
+        self.figures = Figures(figures)
         lower = QWidget()
         self.column = QVBoxLayout(lower)
         self.column.setContentsMargins(0, 0, 0, 0)
@@ -248,6 +270,7 @@ class TextPage(QWidget):
         self.splitter.setChildrenCollapsible(False)
         self.splitter.addWidget(self.input)
         self.splitter.addWidget(lower)
+        self.splitter.splitterMoved.connect(self._keep_share)
         self.splitter.setStretchFactor(0, 0)
         self.splitter.setStretchFactor(1, 1)
         page = QVBoxLayout(self)
@@ -267,13 +290,35 @@ class TextPage(QWidget):
 
     def _look_at_hovered(self) -> None:
         if self._hovered >= 0:
-            self.session.look_at(self.token_at(self._hovered))
+            self._look_at(self._hovered)
+
+    def _look_at(self, index: int) -> None:
+        # Until the active run's tokens are there, those of the run before are shown: their ids mean nothing in it.
+        if self._shown is not None and self.session.active is not None and self._shown[0] == self.session.active.key:
+            self.session.look_at(self.token_at(index))
+
+    def _forget_other_run(self) -> None:
+        """Selects nothing of a run that is no longer the active one."""
+        active = self.session.active
+        if self._shown is not None and (active is None or self._shown[0] != active.key):
+            self._hover.stop()
+            self.view.select(-1, -1)
+
+    def _keep_share(self) -> None:
+        self._shared_by_hand = True
 
     def _single_shot(self, milliseconds: int) -> QTimer:
         timer = QTimer(self)
         timer.setSingleShot(True)
         timer.setInterval(milliseconds)
         return timer
+
+
+def _reason(text: str, run: StudioRun | None) -> str:
+    """Says why a text cannot be seen in tokens."""
+    if not text or (run is not None and run.ready):
+        return ""
+    return _NO_TOKENIZER if run is None else _NOT_READY
 
 
 def _same(one: _Key, other: _Key | None) -> bool:

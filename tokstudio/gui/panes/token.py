@@ -10,10 +10,11 @@ from collections.abc import Mapping
 
 import numpy as np
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
+from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
 from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.tokens import TokenKind
 from tokstudio.gui.icons import icon
 from tokstudio.gui.session import Session
 from tokstudio.gui.studio_run import StudioRun
@@ -29,6 +30,8 @@ _LONGEST_LABEL = 48  # characters of a token in the tree and in boxes
 _LONGEST_TITLE = 400  # bytes of a token in large type
 _MOST_NODES = 300
 _MOST_CHIPS = 50
+_SMALLEST = 120  # pixels of height
+_ROOM_FOR_MORE = 170  # below which the tree has what is built from the token left out
 _ROWS_BESIDE_TREE = 2
 _ROWS_ALONE = 6
 
@@ -60,6 +63,11 @@ class TokenPane(Pane):
         """Gives room for a small tree."""
         return QSize(380, 320)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leaves out what there is no room for."""
+        super().resizeEvent(event)
+        self._fit()
+
     def refresh(self) -> None:
         """Shows the token at the playhead; while nobody sees it, notes that it is not up to date."""
         if not self.isVisible():
@@ -68,7 +76,7 @@ class TokenPane(Pane):
         self._stale = False
         run, token = self._session.active, self._session.token
         tokenizer = run.tokenizer if run is not None and token is not None else None
-        if run is None or tokenizer is None or token is None or not _exists(tokenizer, token):
+        if run is None or tokenizer is None or token is None or not tokenizer.tokens.in_use(token):
             self._shown = None
             self.pages.setCurrentWidget(self.empty)
             self.copies.setEnabled(False)
@@ -98,7 +106,7 @@ class TokenPane(Pane):
         self.facts = _muted(wraps=True)
         self.meaning = _muted(wraps=True)
         self.tree = MergeTree(self._theme)
-        self.tree.setMinimumHeight(56)
+        self.tree.setMinimumHeight(40)
         self.tree.nodeClicked.connect(self._session.look_at)
         self.built = _muted(wraps=True)
         self.chips = TokenChips(self._theme)
@@ -123,6 +131,8 @@ class TokenPane(Pane):
         self.pages = QStackedWidget()
         self.pages.addWidget(self.empty)
         self.pages.addWidget(self.page)
+        self._theme.changed.connect(self._fit)
+        self._fit()
         self.body.addWidget(self.pages)
         self._build_menu()
 
@@ -147,12 +157,10 @@ class TokenPane(Pane):
         """What the playhead does not change."""
         length = tokenizer.tokens.length(token)
         raw = tokenizer.tokens.prefix(token, _LONGEST_TITLE)
-        self.headline.set_token(raw)
-        parts = tokenizer.parts(token)
-        kind = _base_kind(tokenizer, token) if parts is None else f"merge {_merge_number(tokenizer, token):,}"
-        self.origin.setText(f"id {token:,} · {kind}")
+        parts, kind = tokenizer.parts(token), tokenizer.kind(token)
+        self.headline.set_token(raw, kind == "special")
+        self.origin.setText(f"id {token:,} · {_origin(tokenizer, token, kind)}")
         self.meaning.setText(meaning(raw) if 1 < length <= _LONGEST_TITLE else "")
-        self.meaning.setVisible(bool(self.meaning.text()))
         self.tree.set_tree(_tree(tokenizer, token) if parts is not None else None)
         self.tree.setVisible(parts is not None)
         self.chips.show_rows(_ROWS_BESIDE_TREE if parts is not None else _ROWS_ALONE)
@@ -185,8 +193,15 @@ class TokenPane(Pane):
         text = f"Built from it: {count:,} token{'' if count == 1 else 's'}{first}" if count else ""
         if text != self.built.text():
             self.built.setText(text)
-        self.built.setVisible(count > 0)
-        self.chips.setVisible(count > 0)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.pages.setMinimumHeight(self._theme.scaled(_SMALLEST))
+        # Without a tree there is room at any height.
+        roomy = self.tree.isHidden() or self.pages.height() >= self._theme.scaled(_ROOM_FOR_MORE)
+        self.meaning.setVisible(roomy and bool(self.meaning.text()))
+        for widget in (self.built, self.chips):
+            widget.setVisible(roomy and bool(self.chips.chips()))
 
     def _catch_up(self) -> None:
         if self._stale:
@@ -220,20 +235,16 @@ def _muted(wraps: bool = False) -> QLabel:
     return label
 
 
-def _exists(tokenizer: Tokenizer, token: int) -> bool:
-    return 0 <= token < len(tokenizer.tokens) and tokenizer.tokens.length(token) >= 0
-
-
 def _merge_number(tokenizer: Tokenizer, token: int) -> int:
     """Which merge makes a token, from 1 on; 0 for a byte."""
     rows = np.flatnonzero(tokenizer.merge_results == token)
     return int(rows[0]) + 1 if len(rows) else 0
 
 
-def _base_kind(tokenizer: Tokenizer, token: int) -> str:
-    if token in tokenizer.special_tokens.values():
-        return "special token"
-    return "byte" if tokenizer.alphabet.base == "bytes" else "character"
+def _origin(tokenizer: Tokenizer, token: int, kind: TokenKind) -> str:
+    if kind == "merge":
+        return f"merge {_merge_number(tokenizer, token):,}"
+    return "special token" if kind == "special" else kind
 
 
 def _hexadecimal(tokenizer: Tokenizer, token: int) -> str:
@@ -244,7 +255,7 @@ def _hexadecimal(tokenizer: Tokenizer, token: int) -> str:
 
 def _uses(count: int, at_first: int) -> str:
     if count == 0:
-        return "no longer used in the corpus" if at_first else "never used in the corpus"
+        return "now only inside longer tokens" if at_first else "not in the corpus"
     return f"{count:,} use{'' if count == 1 else 's'} in the corpus"
 
 

@@ -9,8 +9,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QToolButton
 
+from tokstudio.gui.models.kinds import KIND_FILTERS
 from tokstudio.gui.models.query import Query
-from tokstudio.gui.models.vocabulary import KINDS, VocabularyModel
+from tokstudio.gui.models.vocabulary import VocabularyModel
 from tokstudio.gui.panes.table_pane import TablePane
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
@@ -35,7 +36,7 @@ class VocabularyPane(TablePane):
         super().__init__("vocabulary", "Vocabulary", session, theme, self._tokens, _EMPTY)
         self._tokens.setParent(self)
         self.kinds = QComboBox()
-        self.kinds.addItems(KINDS)
+        self.kinds.addItems(KIND_FILTERS)
         self.kinds.setAccessibleName("Kind of tokens")
         self.kinds.setToolTip("Which kind of tokens to list")
         self.kinds.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
@@ -93,7 +94,7 @@ class VocabularyPane(TablePane):
             self._show_token(scroll=False)
 
     def _set_kind(self, index: int) -> None:
-        self._tokens.set_kind(KINDS[index])
+        self._tokens.set_kind(KIND_FILTERS[index])
         self.table.verticalScrollBar().setValue(0)
 
     def _sorted(self) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
@@ -12,17 +13,24 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QVBoxLayout, QWi
 _GAP = 8
 
 
+class Figure(NamedTuple):
+    """What a number counts: its name, in the plural, and what exactly that is."""
+
+    name: str
+    tip: str
+
+
 class Figures(QWidget):
     """Numbers side by side.
 
     Args:
-        names: What each number counts, in the plural.
+        figures: What each number counts.
         parent: The owner.
     """
 
-    def __init__(self, names: Sequence[str], parent: QWidget | None = None) -> None:
+    def __init__(self, figures: Sequence[Figure], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._names = tuple(names)
+        self._names = tuple(figure.name for figure in figures)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
@@ -30,8 +38,8 @@ class Figures(QWidget):
         self._grid.setVerticalSpacing(4)
         self._cells: list[QWidget] = []
         self._numbers: list[QLabel] = []
-        for name in self._names:
-            self._add(name)
+        for figure in figures:
+            self._add(figure)
         self._columns = 0
         self._arrange()
 
@@ -57,12 +65,13 @@ class Figures(QWidget):
         super().resizeEvent(event)
         self._arrange()
 
-    def _add(self, name: str) -> None:
+    def _add(self, figure: Figure) -> None:
         cell = QWidget()
+        cell.setToolTip(figure.tip)
         column = QVBoxLayout(cell)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        number, caption = QLabel("–"), QLabel(name)
+        number, caption = QLabel("–"), QLabel(figure.name)
         number.setProperty("role", "figure")
         caption.setProperty("role", "muted")
         column.addWidget(number)

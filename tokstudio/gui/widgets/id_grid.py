@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFontMetrics,
@@ -22,6 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QWidget
 
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.special_frame import paint_special
 
 _FONT = 12
 _ROWS = 3
@@ -42,6 +43,7 @@ class IdGrid(QAbstractScrollArea):
         super().__init__(parent)
         self._theme = theme
         self._ids = np.zeros(0, np.uint32)
+        self._special = np.zeros(0, np.bool_)
         self._first = self._last = self._anchor = -1
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -52,9 +54,10 @@ class IdGrid(QAbstractScrollArea):
         self._follow_theme()
         self._describe()
 
-    def set_ids(self, ids: NDArray[np.uint32]) -> None:
-        """Shows ids and selects none of them; the scroll bar stays where it is as far as it can."""
+    def set_ids(self, ids: NDArray[np.uint32], special: NDArray[np.bool_]) -> None:
+        """Shows ids, and which are special tokens, and selects none; the scroll bar stays as far as it can."""
         self._ids = ids
+        self._special = special
         self._first = self._last = self._anchor = -1
         self._measure()
         self._describe()
@@ -167,8 +170,12 @@ class IdGrid(QAbstractScrollArea):
         for index, token in enumerate(self._ids[first:after].tolist(), first):
             place = self.place_of(index)
             lit = self._first <= index <= self._last and self._first >= 0
+            if self._special[index]:
+                paint_special(painter, QRectF(place.adjusted(gap - 3, 0, 3, 0)), palette)
             if lit:
-                painter.fillRect(place.adjusted(gap - 3, 0, 3, 0), QColor(palette.accent_soft))
+                edge = int(self._special[index])
+                lit_up = place.adjusted(gap - 3 + edge, edge, 3 - edge, -edge)
+                painter.fillRect(lit_up, QColor(palette.accent_soft))
             painter.setPen(QColor(palette.text if lit else palette.muted))
             painter.drawText(place, flags, str(token))
         if self.hasFocus():

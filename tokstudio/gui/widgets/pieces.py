@@ -21,6 +21,7 @@ COLOURS = 8
 
 PLAIN = 1  # flag of a piece: printable ASCII, tabs and newlines alone, so one cell a byte
 ENDS_ROW = 2  # flag of a piece: it holds a newline
+SPECIAL = 4  # flag of a piece: it is a special token, which shares its piece with no other
 
 _GRAPHEME = regex.compile(r"\X")
 # Without one of these every border between characters is one between graphemes (UAX 29, rules GB3 to GB13).
@@ -64,15 +65,23 @@ class PieceTable:
         data: The whole text.
         ends: For every token the byte after its last one, ascending; the last is the length of the text.
         ids: For every token its id.
+        special: For every token whether it is a special one; None where none is.
     """
 
-    def __init__(self, data: bytes, ends: NDArray[np.int64], ids: NDArray[np.uint32]) -> None:
+    def __init__(
+        self,
+        data: bytes,
+        ends: NDArray[np.int64],
+        ids: NDArray[np.uint32],
+        special: NDArray[np.bool_] | None = None,
+    ) -> None:
         if len(ends) != len(ids) or (int(ends[-1]) if len(ends) else 0) != len(data):
             raise ValueError("The tokens do not cover the text: one end and one id a token, the last end at its end.")
         self.data = data
         self.ids = ids
         self.edges = np.concatenate([np.zeros(1, np.int64), np.asarray(ends, np.int64)])
         self.tokens = len(ids)
+        self.special = np.zeros(len(ids), np.bool_) if special is None else special
         self.count = 0
         self.first = np.zeros(self.tokens + 1, dtype=np.int32)
         self.flags = np.zeros(self.tokens, dtype=np.uint8)
@@ -101,7 +110,8 @@ class PieceTable:
         opens = np.ones(end - begin, dtype=bool)
         whole = _grapheme_edges(chunk)
         if whole is not None:
-            opens[1:] = whole[edges[1:-1]]
+            special = self.special[begin:end]
+            opens[1:] = whole[edges[1:-1]] | special[1:] | special[:-1]
             # The last group may go on beyond this stretch: it waits for the next one.
             last = int(np.flatnonzero(opens)[-1])
             if end < self.tokens and last > 0:
@@ -143,7 +153,9 @@ class PieceTable:
         values = np.frombuffer(chunk, dtype=np.uint8)
         plain = _counts(_NOT_PLAIN[values], edges) == 0
         newline = _counts(values == 0x0A, edges) > 0
-        self.flags[old : self.count] = plain * np.uint8(PLAIN) + newline * np.uint8(ENDS_ROW)
+        special = self.special[self.first[old : self.count]]
+        flags = plain * np.uint8(PLAIN) + newline * np.uint8(ENDS_ROW) + special * np.uint8(SPECIAL)
+        self.flags[old : self.count] = flags
 
     def _set_colours(self, old: int) -> None:
         # A piece has the colour of its first id. In a run of equal colours every second piece takes another one,

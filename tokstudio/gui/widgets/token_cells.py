@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from tokstudio.gui.models.table import Cell, Column, TokenTable
 from tokstudio.gui.models.text import Shown, mark_of, marked
+from tokstudio.gui.widgets.special_frame import paint_special
 
 if TYPE_CHECKING:
     from tokstudio.gui.theme import Theme
@@ -42,7 +43,7 @@ class TokenCells(QStyledItemDelegate):
         """Takes over fonts and colours; to be called when the theme has changed."""
         self.figures, self.letters = QFont(self._theme.tabular_font()), QFont(self._theme.monospace_font())
         self.metrics = {True: QFontMetricsF(self.figures), False: QFontMetricsF(self.letters)}
-        palette = self._theme.palette
+        self._palette = palette = self._theme.palette
         self._text, self._muted = QColor(palette.text), QColor(palette.muted)
         self._mark_in_muted = QColor(palette.control)
         self._accent, self._soft, self._hover = (
@@ -95,6 +96,10 @@ class TokenCells(QStyledItemDelegate):
         colour = self._accent if cell.marked and at == 0 else self._muted if column.muted else self._text
         if cell.tokens:
             painter.setFont(self.letters)
+            if cell.special:
+                width = min(self.metrics[False].horizontalAdvance(cell.text), area.width())
+                frame = QRectF(area.left(), area.top(), width, area.height()).adjusted(-4, 3, 4, -3)
+                paint_special(painter, frame.toAlignedRect().toRectF(), self._palette)
             self._paint_tokens(painter, area, cell, colour)
         else:
             self._paint_words(painter, area, cell.text, column, colour)

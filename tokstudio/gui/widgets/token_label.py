@@ -9,12 +9,13 @@ from __future__ import annotations
 import sys
 import unicodedata
 
-from PySide6.QtCore import QPointF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QTextCharFormat, QTextLayout
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.pieces import describe, hexadecimal
+from tokstudio.gui.widgets.special_frame import paint_special
 
 # As tables write them.
 _MARKS = {" ": "·", "\n": "⏎", "\r": "␍", "\t": "⇥"}
@@ -32,6 +33,7 @@ _LONG_NAMES = (
     "unit separator",
 )
 _ELLIPSIS = "…"
+_FRAME = 6.0  # between the frame of a special token and its text
 
 
 def segments(raw: bytes) -> list[tuple[str, bool]]:
@@ -114,12 +116,14 @@ class TokenLabel(QWidget):
         self._theme = theme
         self._size = size
         self._segments: list[tuple[str, bool]] = []
+        self._special = False
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         theme.changed.connect(self._follow_theme)
 
-    def set_token(self, raw: bytes) -> None:
-        """Shows a token."""
+    def set_token(self, raw: bytes, special: bool = False) -> None:
+        """Shows a token, a special one in its frame."""
         self._segments = segments(raw)
+        self._special = special
         self.setAccessibleName(self.text())
         self.setToolTip("")
         self.updateGeometry()
@@ -132,7 +136,8 @@ class TokenLabel(QWidget):
     def sizeHint(self) -> QSize:
         """Gives the room of the whole token."""
         metrics = QFontMetricsF(self._font())
-        return QSize(round(metrics.horizontalAdvance(self.text())) + 2, round(metrics.height()))
+        width = metrics.horizontalAdvance(self.text()) + 2 * self._edge
+        return QSize(round(width) + 2, round(metrics.height()))
 
     def minimumSizeHint(self) -> QSize:
         """Gives room for a few characters."""
@@ -142,16 +147,24 @@ class TokenLabel(QWidget):
         """Draws the token; an error goes to the hook, never into Qt."""
         try:
             with QPainter(self) as painter:
-                painter.setPen(QColor(self._theme.palette.text))
                 layout = self._layout()
-                height = layout.boundingRect().height()
-                layout.draw(painter, QPointF(0, (self.height() - height) / 2))
+                size = layout.boundingRect()
+                if self._special:
+                    frame = QRectF(0, 0, layout.lineAt(0).naturalTextWidth() + 2 * self._edge, self.height())
+                    paint_special(painter, frame, self._theme.palette)
+                painter.setPen(QColor(self._theme.palette.text))
+                layout.draw(painter, QPointF(self._edge, (self.height() - size.height()) / 2))
         except Exception as error:  # an exception that leaves an override ends Qt's event loop
             sys.excepthook(type(error), error, error.__traceback__)
 
+    @property
+    def _edge(self) -> float:
+        return _FRAME if self._special else 0.0
+
     def _layout(self) -> QTextLayout:
         font, text = self._font(), self.text()
-        shown = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, self.width())
+        room = self.width() - 2 * self._edge
+        shown = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, room)
         layout = QTextLayout(shown, font)
         layout.setFormats(self._signs(_units(shown)))
         layout.beginLayout()

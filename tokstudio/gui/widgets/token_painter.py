@@ -12,6 +12,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QPainter, QPen
 
 from tokstudio.gui.theme import Palette
+from tokstudio.gui.widgets.special_frame import paint_special
 from tokstudio.gui.widgets.token_rows import PADDING, Box, TokenRows
 
 INSET = 3.0  # between the edge of a box and its text, above and below
@@ -50,6 +51,8 @@ class RowPainter:
         self._painter = painter
         self._rows = rows
         self._look = look
+        self._palette = palette
+        self._long = QBrush(QColor(palette.hover))
         self._colours = [QBrush(QColor(colour)) for colour in palette.tokens]
         self._text = QPen(QColor(palette.text))
         self._muted = QPen(QColor(palette.muted))
@@ -64,10 +67,15 @@ class RowPainter:
         """Paints one row whose boxes begin at (`left`, `top`)."""
         painter = self._painter
         boxes = list(self._rows.boxes(row))
-        painter.setPen(Qt.PenStyle.NoPen)
         for box in boxes:
-            painter.setBrush(self._colours[box.colour])
-            painter.drawRoundedRect(self._rectangle(box, left, top), _RADIUS, _RADIUS)
+            rectangle = self._rectangle(box, left, top)
+            if box.special:
+                paint_special(painter, rectangle, self._palette)
+                continue
+            painter.setPen(Qt.PenStyle.NoPen)
+            # A piece that fills whole rows is quiet: in its colour it would outshine all others.
+            painter.setBrush(self._colours[box.colour] if box.end < 0 else self._long)
+            painter.drawRoundedRect(rectangle, _RADIUS, _RADIUS)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setFont(self._rows.shaper.font)
         dots: list[QPointF] = []

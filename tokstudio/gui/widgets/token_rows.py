@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QTextLayout, QTextLine, QTextOption
 
-from tokstudio.gui.widgets.pieces import ENDS_ROW, PLAIN, Kind, PieceTable, describe
+from tokstudio.gui.widgets.pieces import ENDS_ROW, PLAIN, SPECIAL, Kind, PieceTable, describe
 
 PADDING = 4.0  # between a piece's edge and its text
 GAP = 2.0  # between two pieces
@@ -77,6 +77,7 @@ class Box(NamedTuple):
         tokens: How many tokens it holds.
         colour: Which of the colours of tokens it has.
         plain: Whether it is one cell a byte.
+        special: Whether it is a special token.
         begin: The first character that is drawn; 0 but in parts of a long piece.
         end: The character after the last one drawn, or -1 for all.
     """
@@ -89,6 +90,7 @@ class Box(NamedTuple):
     tokens: int
     colour: int
     plain: bool
+    special: bool
     begin: int = 0
     end: int = -1
 
@@ -242,13 +244,14 @@ class TokenRows:
         lefts = (self._left[begin : after + 1] - self._left[begin]).tolist()
         tokens = table.first[begin : after + 1].tolist()
         edges = table.edges[tokens].tolist()
-        plain = (table.flags[begin:after] & PLAIN).tolist()
+        flags = table.flags[begin:after].tolist()
         colours = table.colours[begin:after].tolist()
         for index, colour in enumerate(colours):
             raw = table.data[edges[index] : edges[index + 1]]
             count = tokens[index + 1] - tokens[index]
             width = lefts[index + 1] - lefts[index] - GAP
-            box = Box(begin + index, lefts[index], width, raw, tokens[index], count, colour, bool(plain[index]))
+            plain, special = bool(flags[index] & PLAIN), bool(flags[index] & SPECIAL)
+            box = Box(begin + index, lefts[index], width, raw, tokens[index], count, colour, plain, special)
             yield self._part_box(box, part) if part else box
 
     def _part_box(self, box: Box, part: tuple[int, int]) -> Box:

@@ -51,15 +51,22 @@ class TokenScroll(QAbstractScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
-    def set_tokens(self, data: bytes, ends: NDArray[np.int64], ids: NDArray[np.uint32]) -> None:
+    def set_tokens(
+        self,
+        data: bytes,
+        ends: NDArray[np.int64],
+        ids: NDArray[np.uint32],
+        special: NDArray[np.bool_] | None = None,
+    ) -> None:
         """Shows a text; for the same text as before the place that is looked at stays.
 
         Args:
             data: The text.
             ends: For every token the byte after its last one.
             ids: For every token its id.
+            special: For every token whether it is a special one; None where none is.
         """
-        table = PieceTable(data, ends, ids)
+        table = PieceTable(data, ends, ids, special)
         if data != self._table.data:
             self._top_byte = 0
         self._table = table

@@ -58,17 +58,24 @@ class TokenView(TokenScroll):
 
     # What is shown
 
-    def set_tokens(self, data: bytes, ends: NDArray[np.int64], ids: NDArray[np.uint32]) -> None:
+    def set_tokens(
+        self,
+        data: bytes,
+        ends: NDArray[np.int64],
+        ids: NDArray[np.uint32],
+        special: NDArray[np.bool_] | None = None,
+    ) -> None:
         """Shows a text and selects none of it; for the same text as before the place that is looked at stays.
 
         Args:
             data: The text.
             ends: For every token the byte after its last one.
             ids: For every token its id.
+            special: For every token whether it is a special one; None where none is.
         """
         self.select(-1, -1)
         self._set_hovered(-1)
-        super().set_tokens(data, ends, ids)
+        super().set_tokens(data, ends, ids, special)
         self._describe()
 
     def set_show_white_space(self, shown: bool) -> None:
@@ -150,7 +157,8 @@ class TokenView(TokenScroll):
         text = f"{count:,} token{'' if count == 1 else 's'}." if count else self._placeholder
         if 0 <= self._current < count:
             piece = self._table.piece(self._table.index_of(self._current))
-            text += f" Token {self._current + 1:,}: {piece.text!r}, id {int(self._table.ids[self._current])}."
+            special = "special token, " if self._table.special[self._current] else ""
+            text += f" Token {self._current + 1:,}: {piece.text!r}, {special}id {int(self._table.ids[self._current])}."
         self.setAccessibleDescription(text)
 
     # Events
