@@ -71,3 +71,8 @@ def test_they_survive_pickling():
 def test_an_id_that_is_not_free_or_an_empty_token_is_refused(extra):
     with pytest.raises(ConfigError):
         Tokenizer(MERGES, extra_tokens=extra)
+
+
+def test_they_are_told_apart_from_what_merges_make():
+    tokenizer = make(whole_words=(301,))
+    assert [tokenizer.kind(token) for token in (0, THE, 300, 301)] == ["byte", "merge", "unreachable", "whole word"]

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from tokstudio import Corpus, TrainingConfig
+from tokstudio import Corpus, Tokenizer, TrainingConfig
 from tokstudio.core.trainer import Trainer
 from tokstudio.gui.models.merges import MergesModel
 from tokstudio.gui.models.tokens import KINDS, RunTokens
@@ -80,6 +81,29 @@ def test_slots_and_ids_agree_with_the_tokenizer_at_every_stage(key):
 def test_the_same_holds_for_one_that_was_opened(key):
     *_, run = grown(CONFIGS[key])
     check(StudioRun.opened(2, "File", run.tokenizer))
+
+
+def test_a_file_may_have_tokens_that_no_merge_makes(qtbot):
+    made = Tokenizer(
+        np.array([[116, 104]], np.int32),
+        np.array([260], np.int32),
+        extra_tokens={300: b"cat", 256: b" dog"},
+        special_tokens={"<s>": 299},
+        whole_words=(256,),
+    )
+    run = StudioRun.opened(1, "File", made)
+    tokens = RunTokens(run)
+    assert len(tokens) == len(made)
+    for token, kind in ((300, "unreachable"), (256, "whole word"), (299, "special"), (260, "merge")):
+        slot = tokens.slot_of(token)
+        assert tokens.id_of(slot) == token
+        assert tokens.kind_of(slot) == KINDS[tokens.kinds(len(tokens))[slot]] == kind
+        assert tokens.head(slot, 9) == made.tokens[token]
+    model = VocabularyModel()
+    model.set_run(run, 1)
+    model.set_kind("Unreachable")
+    settle(qtbot, model)
+    assert [model.token_at(row) for row in range(model.rowCount())] == [300]
 
 
 @pytest.mark.parametrize("key", CONFIGS)

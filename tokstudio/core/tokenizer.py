@@ -205,7 +205,7 @@ class Tokenizer:
         return len(self._alphabet) + self._limit + len(self._specials) + len(self._extra)
 
     def parts(self, token: int) -> tuple[int, int] | None:
-        """The ids of the two tokens that a token joins; None for a base or special token."""
+        """The ids of the two tokens that a token joins; None for one that no merge makes."""
         left = int(self._parts.left[token])
         return None if left < 0 else (left, int(self._parts.right[token]))
 
@@ -219,6 +219,8 @@ class Tokenizer:
             raise ConfigError(f"Id {token} is not in the vocabulary.")
         if self.parts(token) is not None:
             return "merge"
+        if token in self._extra:
+            return "whole word" if token in self._whole_words else "unreachable"
         if token in self._specials.values():
             return "special"
         return "byte" if self._alphabet.base == "bytes" else "character"
@@ -355,15 +357,11 @@ class Tokenizer:
 
             if "merges" not in self._shared:
                 self._shared["merges"] = Merges(self._merges, self._results)
-            whole_words = {self._parts[token]: token for token in self._whole_words if self._exists(token)}
+            whole_words = {self._parts[token]: token for token in self._whole_words if self.tokens.in_use(token)}
             self._own["encoder"] = Encoder(
                 self._alphabet, self._shared["merges"], self._limit, self._pattern, whole_words
             )
         return self._own["encoder"]
-
-    def _exists(self, token: int) -> bool:
-        """Whether a token is there at this number of merges."""
-        return token < len(self.tokens) and self.tokens[token] is not None
 
     def _finder(self, allowed: AllowedSpecial) -> SpecialFinder:
         """What finds the special tokens that are allowed."""

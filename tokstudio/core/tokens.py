@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 _LONGEST_KEPT = 512
 
-#: What a token is: there before any merge, made by one, or special.
-TokenKind = Literal["byte", "character", "merge", "special"]
+#: What a token is: there before any merge, made by one, special, or one that no merge makes: only a whole pre-token
+#: becomes it, or no text at all.
+TokenKind = Literal["byte", "character", "merge", "special", "whole word", "unreachable"]
 
 
 class TokenParts:

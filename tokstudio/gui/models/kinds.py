@@ -13,7 +13,16 @@ from tokstudio.gui.models.tokens import KINDS, NOT_UTF8, WHITE_SPACE, RunTokens
 from tokstudio.gui.models.uses import NEVER, NO_LONGER, USED, TokenUses
 
 KindFilter = Literal[
-    "All", "Base", "Merges", "Special", "White space", "Not UTF-8", "Only in longer tokens", "Not in the corpus"
+    "All",
+    "Base",
+    "Merges",
+    "Special",
+    "Whole words",
+    "Unreachable",
+    "White space",
+    "Not UTF-8",
+    "Only in longer tokens",
+    "Not in the corpus",
 ]
 KIND_FILTERS: tuple[KindFilter, ...] = get_args(KindFilter)
 
@@ -21,6 +30,8 @@ _OF_KIND: dict[str, tuple[TokenKind, ...]] = {
     "Base": ("byte", "character"),
     "Merges": ("merge",),
     "Special": ("special",),
+    "Whole words": ("whole word",),
+    "Unreachable": ("unreachable",),
 }
 _FLAGS = {"White space": WHITE_SPACE, "Not UTF-8": NOT_UTF8}
 _STATES = {"Only in longer tokens": NO_LONGER, "Not in the corpus": NEVER}

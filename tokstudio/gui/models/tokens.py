@@ -1,8 +1,9 @@
 """The tokens of a run by slot, while it grows and when it is complete: their ids, bytes, lengths, and their order.
 
 A slot is a token's place in the order of making: first what there is before any merge (the base tokens, then special
-tokens that are none of them), from `first` on what merge k (from 0) has made. So the ids of special tokens behind the
-merges may move while a run grows, and slots do not. A file may number its tokens as it likes.
+tokens that are none of them, then what a file has besides), from `first` on what merge k (from 0) has made. So the ids
+of special tokens behind the merges may move while a run grows, and slots do not. A file may number its tokens as it
+likes.
 """
 
 # SPDX-License-Identifier: MIT
@@ -223,14 +224,15 @@ class RunTokens:
         """Learns the numbers that a file gives its tokens."""
         tokenizer = run.tokenizer
         alphabet, specials = tokenizer.alphabet, tokenizer.special_tokens
-        numbers = np.array(list(specials.values()), np.int32)
-        self._ids = np.concatenate([alphabet.ids, numbers, tokenizer.merge_results]).astype(np.int32)
+        extra = tokenizer.extra_tokens
+        ids = [*alphabet.ids.tolist(), *specials.values(), *extra]
+        self._ids = np.concatenate([np.array(ids, np.int32), tokenizer.merge_results]).astype(np.int32)
         self._slots = np.full(int(self._ids.max(initial=-1)) + 1, -1, np.int32)
         self._slots[self._ids] = np.arange(len(self._ids), dtype=np.int32)
         self._parts = self._slots[run.merges].reshape(-1, 2)
         self._base = [alphabet.tokens[number] for number in alphabet.ids.tolist()]
-        self._base += [text.encode() for text in specials]
-        self._base_kinds = [tokenizer.kind(number) for number in [*alphabet.ids.tolist(), *specials.values()]]
+        self._base += [*(text.encode() for text in specials), *extra.values()]
+        self._base_kinds = [tokenizer.kind(number) for number in ids]
 
     def _describe(self, slot: int, head: bytes) -> int:
         if len(head) == HEAD and self.length(slot) > HEAD:

@@ -43,7 +43,7 @@ class VocabularyModel(TokenTable):
         Column("Made by", "token", "The two tokens that were merged into it", 4, 11, yields=3, muted=True),
         Column("Merge", "number", "Number of the merge that made it", yields=6, muted=True),
         Column("Uses", "number", "How often it stands in the corpus at the playhead"),
-        Column("Kind", "words", "Byte, character, merge or special", yields=1, muted=True),
+        Column("Kind", "words", "Byte, character, merge, special, whole word or unreachable", yields=1, muted=True),
         Column("Notes", "words", "No text alone, white space, or why it is not used", 2, 14, yields=5, muted=True),
     )
 

@@ -186,8 +186,14 @@ class _SplitView(TokenView):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._fit()
 
-    def set_tokens(self, data: bytes, ends: NDArray[np.int64], ids: NDArray[np.uint32]) -> None:
-        super().set_tokens(data, ends, ids)
+    def set_tokens(
+        self,
+        data: bytes,
+        ends: NDArray[np.int64],
+        ids: NDArray[np.uint32],
+        special: NDArray[np.bool_] | None = None,
+    ) -> None:
+        super().set_tokens(data, ends, ids, special)
         self._fit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:

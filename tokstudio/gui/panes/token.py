@@ -25,6 +25,11 @@ from tokstudio.gui.widgets.token_chips import Chip, TokenChips
 from tokstudio.gui.widgets.token_label import TokenLabel, meaning, token_label
 
 _EMPTY = "Point at a token anywhere to see where it came from."
+_EXPLAINED: dict[TokenKind, str] = {
+    "special": "Text becomes it only where special tokens are recognised.",
+    "whole word": "No merge makes it: only a whole pre-token becomes it.",
+    "unreachable": "No merge makes it, so no text becomes it.",
+}
 _LONGEST_HEX = 24  # bytes
 _LONGEST_LABEL = 48  # characters of a token in the tree and in boxes
 _LONGEST_TITLE = 400  # bytes of a token in large type
@@ -160,7 +165,7 @@ class TokenPane(Pane):
         parts, kind = tokenizer.parts(token), tokenizer.kind(token)
         self.headline.set_token(raw, kind == "special")
         self.origin.setText(f"id {token:,} · {_origin(tokenizer, token, kind)}")
-        self.meaning.setText(meaning(raw) if 1 < length <= _LONGEST_TITLE else "")
+        self.meaning.setText(_EXPLAINED.get(kind) or (meaning(raw) if 1 < length <= _LONGEST_TITLE else ""))
         self.tree.set_tree(_tree(tokenizer, token) if parts is not None else None)
         self.tree.setVisible(parts is not None)
         self.chips.show_rows(_ROWS_BESIDE_TREE if parts is not None else _ROWS_ALONE)
