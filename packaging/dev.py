@@ -242,7 +242,7 @@ def checks(arguments: list[str]) -> list[tuple[str, list[str]]]:
         ("format", [str(program("ruff")), "format", "--check"]),
         ("types", [python, "-m", "pyright"]),
         ("import contracts", [str(program("lint-imports")), "--no-logo"]),
-        ("tests", [python, "-m", "pytest", *arguments]),
+        ("tests", [python, "-m", "pytest", "--numprocesses=auto", *arguments]),
     ]
 
 
