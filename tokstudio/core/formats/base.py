@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokstudio.core.errors import FormatError
+from tokstudio.core.formats.json_reader import shown
 from tokstudio.core.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -180,6 +181,22 @@ def library_problem(tokenizer: Tokenizer) -> str | None:
     if tokenizer.library is None:
         return None
     return f"This tokenizer works by its own file only: {tokenizer.no_playhead}."
+
+
+def bytes_problem(tokenizer: Tokenizer, title: str) -> str | None:
+    """Why a tokenizer made of characters cannot be written to a format of bytes, a sentence; None for one of bytes."""
+    if tokenizer.alphabet.base == "bytes":
+        return None
+    return f"{title} holds merges of bytes only, and this tokenizer is made of characters."
+
+
+def named_specials(specials: Iterable[str]) -> str:
+    """The beginning of a sentence about some special tokens: their names, and "is" or "are"."""
+    names = [shown(token) for token in specials]
+    if len(names) == 1:
+        return f"The special token {names[0]} is"
+    more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+    return f"The special tokens {', '.join(names[:3])}{more} are"
 
 
 def measure_work(tokenizer: Tokenizer) -> Work[int]:

@@ -17,7 +17,14 @@ import numpy as np
 
 from tokstudio.core.alphabet import BYTES, Alphabet
 from tokstudio.core.errors import FormatError
-from tokstudio.core.formats.base import GIGABYTE, LARGEST_WRITTEN, Format
+from tokstudio.core.formats.base import (
+    GIGABYTE,
+    LARGEST_WRITTEN,
+    Format,
+    bytes_problem,
+    library_problem,
+    named_specials,
+)
 from tokstudio.core.formats.json_reader import JsonReader, shown
 from tokstudio.core.formats.merge_list import MergeList, id_problem
 from tokstudio.core.progress import Progress, Work
@@ -48,9 +55,7 @@ class Classic(Format):
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
         """It holds merges of bytes."""
-        if tokenizer.alphabet.base != "bytes":
-            return "The classic pair holds merges of bytes only, and this tokenizer is made of characters."
-        return None
+        return library_problem(tokenizer) or bytes_problem(tokenizer, self.title)
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """Its programs split no text, know no special tokens, take bytes for ids and merge the smallest id first."""
@@ -58,7 +63,7 @@ class Classic(Format):
         if tokenizer.pattern != "none":
             found.append(f"The pattern {shown(tokenizer.pattern)} is lost: this format splits no text.")
         if tokenizer.special_tokens:
-            found.append(f"{_named(tokenizer.special_tokens)} lost: this format has none.")
+            found.append(f"{named_specials(tokenizer.special_tokens)} lost: this format has none.")
         if extra := len(tokenizer.extra_tokens):
             found.append(f"{extra:,} tokens that no merge makes are lost: this format has merges only.")
         if not _has_usual_ids(tokenizer):
@@ -118,15 +123,6 @@ class Classic(Format):
 def _has_usual_ids(tokenizer: Tokenizer) -> bool:
     results = tokenizer.merge_results
     return np.array_equal(tokenizer.byte_ids, np.arange(BYTES)) and bool(np.all(np.diff(results) > 0))
-
-
-def _named(specials: Mapping[str, int]) -> str:
-    """The beginning of a sentence about some special tokens."""
-    names = [shown(token) for token in list(specials)[:3]]
-    if len(specials) == 1:
-        return f"The special token {names[0]} is"
-    more = f" and {len(specials) - 3:,} more" if len(specials) > 3 else ""
-    return f"The special tokens {', '.join(names)}{more} are"
 
 
 def _vocabulary(tokenizer: Tokenizer) -> Iterator[bytes]:

@@ -1,22 +1,25 @@
-"""GPT-2's pair of files: `vocab.json` with `merges.txt`, or `encoder.json` with `vocab.bpe`. Read only.
+"""GPT-2's pair of files: `vocab.json` with `merges.txt`, or as it is only read, `encoder.json` with `vocab.bpe`.
 
-They say neither how text is split nor which tokens are special.
+They say neither how text is split nor which tokens are special. What is written is left to `gpt2_writer`.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokstudio.core.alphabet import BYTES
 from tokstudio.core.errors import FormatError
-from tokstudio.core.formats.base import GIGABYTE, Format, PatternNeeded
+from tokstudio.core.formats import gpt2_writer
+from tokstudio.core.formats.base import GIGABYTE, Fit, Format, PatternNeeded, bytes_problem, library_problem
 from tokstudio.core.formats.json_reader import JsonReader, shown
 from tokstudio.core.formats.known_files import PAIRS, known_work
 from tokstudio.core.formats.lines import LineReader
 from tokstudio.core.formats.merge_list import MergeList
+from tokstudio.core.formats.spelling import spelled_alike_work
 from tokstudio.core.formats.vocabulary import add_merge, byte_level_alphabet, read_vocabulary_work
 from tokstudio.core.progress import Work
 
@@ -33,15 +36,57 @@ class Gpt2(Format):
 
     name = "gpt2"
     title = "GPT-2 pair"
-    description = "vocab.json and merges.txt, as GPT-2 and the models after it have them"
+    description = "vocab.json and merges.txt, for programs made for GPT-2 and the models after it"
     files = _NAMES[0]
     folder = True
     readable = True
+    writable = True
+    largest = GIGABYTE
 
     @property
     def looked_for(self) -> str:
         """The second file of each pair."""
         return ", ".join(merges for _, merges in _NAMES)
+
+    def problem(self, tokenizer: Tokenizer) -> str | None:
+        """It holds merges of bytes."""
+        return (
+            library_problem(tokenizer) or bytes_problem(tokenizer, self.title) or gpt2_writer.merge_problem(tokenizer)
+        )
+
+    def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """The files say neither how text is split nor, but for GPT-2's own, which tokens are special."""
+        return gpt2_writer.losses(tokenizer, _SPECIAL)
+
+    def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """Not everybody who reads GPT-2's own files reads these."""
+        return gpt2_writer.notes(tokenizer, _SPECIAL)
+
+    def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
+        """Each token needs a spelling of its own as well."""
+        fitting = yield from super().fit_work(tokenizer)
+        if fitting.problem is not None:
+            return fitting
+        return replace(fitting, problem=(yield from spelled_alike_work(tokenizer)))
+
+    def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
+        """Of either file: a byte takes two at most."""
+        specials = sum(6 * len(token.encode()) for token in tokenizer.special_tokens)
+        return 4 * token_bytes + 20 * len(tokenizer) + specials
+
+    def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
+        """Both files."""
+        vocabulary, merges = self.files
+        return {vocabulary: gpt2_writer.vocab_json(tokenizer), merges: gpt2_writer.merges_txt(tokenizer)}
+
+    def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
+        """Lets the tokenizers library read both files, told what they do not hold."""
+        vocabulary, merges = (written[usual] for usual in self.files)
+        return (yield from gpt2_writer.prove(tokenizer, vocabulary, merges, name, sample))
+
+    def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
+        """Loads both with tokenizers."""
+        return gpt2_writer.snippet(tokenizer, targets, self.files)
 
     def find(self, path: Path) -> tuple[Path, ...]:
         """Either pair; one file of a pair alone is an error."""

@@ -13,14 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokstudio.core.byte_level import BYTE_OF
 from tokstudio.core.errors import FormatError
 from tokstudio.core.formats.base import GIGABYTE, Fit, Format, library_problem
 from tokstudio.core.formats.huggingface_parts import BYTE_LEVEL, FUSE, KEYS, split_of, written_regex
 from tokstudio.core.formats.huggingface_reader import read_work
 from tokstudio.core.formats.json_reader import shown
 from tokstudio.core.formats.proof import pieces_of, prove_work, trials_work
-from tokstudio.core.formats.spelling import spelled_alike_work, spelling, vocabulary
+from tokstudio.core.formats.spelling import misread_specials, spelled_alike_work, spelling, vocabulary
 from tokstudio.core.formats.tokenizer_config import config_json
 from tokstudio.core.patterns import NAMES
 from tokstudio.core.progress import Work
@@ -94,7 +93,7 @@ class HuggingFace(Format):
         """The library takes a special token for bytes when it decodes, if its characters all stand for one."""
         return tuple(
             f"The special token {shown(token)} is decoded as other text by the tokenizers library."
-            for token in _misread(tokenizer)
+            for token in misread_specials(tokenizer)
         )
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
@@ -122,7 +121,7 @@ class HuggingFace(Format):
         if is_own:
             # Where few pre-tokens have merges, equal ids would prove little.
             yield from check_split_work(name, tokenizer.pattern, written_regex(tokenizer.pattern), pieces_of(sample))
-        trials = yield from trials_work(tokenizer, sample, decodes=not _misread(tokenizer))
+        trials = yield from trials_work(tokenizer, sample, decodes=not misread_specials(tokenizer))
         file = OwnedFile("tokenizers", written[TOKENIZER], name)
         return (yield from prove_work(tokenizer, file, trials, elsewhere=is_own))
 
@@ -211,14 +210,3 @@ def _merges(tokenizer: Tokenizer) -> Iterator[bytes]:
             lead = b","
     if len(merges):
         yield bytes(waiting) + b"\n    "
-
-
-def _misread(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """Special tokens that the library decodes as if they were bytes, and to other text than themselves."""
-    if tokenizer.alphabet.base != "bytes":
-        return ()
-    return tuple(
-        token
-        for token in tokenizer.special_tokens
-        if not token.isascii() and all(character in BYTE_OF for character in token)
-    )

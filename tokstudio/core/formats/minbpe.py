@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokstudio.core.alphabet import BYTES
-from tokstudio.core.formats.base import GIGABYTE, Format, library_problem
+from tokstudio.core.formats.base import GIGABYTE, Format, bytes_problem, library_problem
 from tokstudio.core.formats.folders import only_file
 from tokstudio.core.formats.json_reader import shown
 from tokstudio.core.formats.lines import LineReader
@@ -65,9 +65,7 @@ class Minbpe(Format):
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
         """It holds merges of bytes."""
-        if tokenizer.library is None and tokenizer.alphabet.base != "bytes":
-            return "minbpe holds merges of bytes only, and this tokenizer is made of characters."
-        return library_problem(tokenizer)
+        return library_problem(tokenizer) or bytes_problem(tokenizer, self.title)
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """A pattern is one line, a special token one word, and ids are those of bytes and of merges in order."""

@@ -46,7 +46,8 @@ class _Tokenizers:
 
         # The library is compiled, and its types are not known.
         library: Any = tokenizers
-        self._tokenizer = library.Tokenizer.from_file(path)
+        is_pair = "merges" in settings
+        self._tokenizer = _of_pair(library, path, settings) if is_pair else library.Tokenizer.from_file(path)
         # Whether what the file's post-processor adds is wanted.
         self._adds = bool(settings.get("post_process", False))
 
@@ -56,6 +57,18 @@ class _Tokenizers:
 
     def decode(self, ids: list[int]) -> str:
         return self._tokenizer.decode(ids, skip_special_tokens=False)
+
+
+def _of_pair(library: Any, path: str, settings: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """GPT-2's pair of files, with what they do not say."""
+    tokenizer = library.Tokenizer(library.models.BPE.from_file(path, settings["merges"]))
+    steps = [library.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    if settings["regex"] is not None:
+        steps.insert(0, library.pre_tokenizers.Split(library.Regex(settings["regex"]), "isolated"))
+    tokenizer.pre_tokenizer = library.pre_tokenizers.Sequence(steps)
+    tokenizer.decoder = library.decoders.ByteLevel()
+    tokenizer.add_special_tokens(settings["special_tokens"])
+    return tokenizer
 
 
 class _Tiktoken:

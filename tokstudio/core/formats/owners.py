@@ -37,7 +37,8 @@ class OwnedFile:
         path: Where the file is.
         name: What a message calls it.
         settings: What the library needs to be told besides: for tiktoken `pattern` and `special_tokens`, for tokenizers
-            `post_process` where that is wanted.
+            `post_process` where that is wanted, and for GPT-2's `vocab.json` the path of its `merges`, the `regex` that
+            splits text or None, and a list of `special_tokens`.
     """
 
     library: Literal["tokenizers", "tiktoken", "sentencepiece"]

@@ -6,7 +6,7 @@ Asking a library is left to `owners`; a format says which texts its files can be
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -111,6 +111,28 @@ def trials_work(tokenizer: Tokenizer, sample: str, specials: bool = True, decode
         ours.append(ids)
         yield Progress("proving")
     return Trials(texts, ours)
+
+
+def varied(
+    tokenizer: Tokenizer,
+    *,
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    whole_words: Collection[int] | None = None,
+) -> Tokenizer:
+    """The same tokens and merges with what a format makes of the rest; what is not given stays."""
+    from tokstudio.core.tokenizer import Tokenizer
+
+    return Tokenizer(
+        tokenizer.merges,
+        tokenizer.merge_results,
+        alphabet=tokenizer.alphabet,
+        special_tokens=tokenizer.special_tokens if special_tokens is None else special_tokens,
+        pattern=tokenizer.pattern if pattern is None else pattern,
+        extra_tokens=tokenizer.extra_tokens,
+        whole_words=tokenizer.whole_words if whole_words is None else whole_words,
+        checked=True,
+    )
 
 
 def pieces_of(sample: str) -> list[str]:

@@ -56,6 +56,13 @@ def vocabulary(tokenizer: Tokenizer, indent: bytes) -> Iterator[bytes]:
     yield bytes(waiting)
 
 
+def misread_specials(tokenizer: Tokenizer) -> tuple[str, ...]:
+    """Special tokens that the tokenizers library decodes as if they were bytes, and to other text than themselves."""
+    if tokenizer.alphabet.base != "bytes":
+        return ()
+    return tuple(token for token in tokenizer.special_tokens if not token.isascii() and BYTE_OF.keys() >= set(token))
+
+
 def spelled_alike_work(tokenizer: Tokenizer) -> Work[str | None]:
     """A sentence about two tokens that have one spelling, so that a file can hold only one; None where all differ."""
     texts = {number: token for token, number in tokenizer.special_tokens.items()}
