@@ -222,6 +222,18 @@ def test_the_curve_waits_for_the_first_merge_and_then_grows(qtbot, session, pane
     assert len(curve(pane, session.active).x) == 3
 
 
+def test_earlier_curves_stay_while_another_run_is_prepared(qtbot, pane, trained):
+    first = trained.active
+    trained.train()
+    assert len(trained.active) == 0
+    assert pane.stack.currentWidget() is pane.plot
+    assert curve(pane, first).role == "other"
+    assert pane.plot.accessibleDescription() == ""
+    assert not pane.plot.grab().isNull()
+    qtbot.waitUntil(lambda: trained.training is None, timeout=PATIENCE)
+    assert curve(pane, trained.active).role == "active"
+
+
 def test_pictures_have_the_size_that_was_asked(pane, trained):
     image = pane.to_image(400, 300, 2.0)
     assert (image.width(), image.height()) == (800, 600)

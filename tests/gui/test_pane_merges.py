@@ -168,3 +168,19 @@ def test_the_columns_fit_the_room_however_few_rows_there_are(qtbot, session, pan
     qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
     qtbot.waitUntil(lambda: pane.model.rowCount() == 1)
     assert pane.table.horizontalHeader().length() <= pane.table.viewport().width()
+
+
+def test_a_new_run_begins_with_nothing_selected(qtbot, pane, trained):
+    table = pane.table
+    table.setCurrentIndex(pane.model.index(3, 0))
+    qtbot.keyClick(table, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    assert trained.token is not None
+    assert len(table.selectionModel().selectedRows()) == 2
+    trained.step()
+    qtbot.waitUntil(lambda: trained.state == "paused" and len(trained.active) == 1, timeout=PATIENCE)
+    assert trained.token is None
+    assert not table.selectionModel().hasSelection()
+    assert not table.currentIndex().isValid()
+    trained.stop()
+    qtbot.waitUntil(lambda: trained.training is None, timeout=PATIENCE)
+    assert not table.selectionModel().hasSelection()

@@ -140,6 +140,28 @@ def test_step_pause_resume_and_stop_by_keys(qtbot, monkeypatch, book):
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
+def test_runs_are_changed_by_keys_while_nothing_trains(qtbot, monkeypatch, book):
+    def act(window, answers):
+        session = window._session
+        trained(qtbot, window, answers, book, "300")
+        for size in (280, 290):
+            session.set_settings(Settings(size))
+            session.train()
+            qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+        shown = []
+        for key in (Qt.Key.Key_PageUp, Qt.Key.Key_PageUp, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown):
+            qtbot.keyClick(window, key, Qt.KeyboardModifier.AltModifier)
+            shown.append(session.active.name)
+        assert shown == ["Run 2", "Run 1", "Run 3", "Run 1"]
+        session.step()
+        qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
+        qtbot.keyClick(window, Qt.Key.Key_PageUp, Qt.KeyboardModifier.AltModifier)
+        assert session.active is session.training.run
+        assert "stays active" in window.actions_by_id["previous_run"].toolTip()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
 def test_one_click_on_a_sample_of_the_welcome_trains_it(qtbot, monkeypatch):
     def act(window, answers):
         cards = [

@@ -71,6 +71,12 @@ def _no_specials(session: Session) -> str | None:
     return _no_run(session)
 
 
+def _no_other_run(session: Session) -> str | None:
+    if session.training is not None:
+        return "A training is under way: its run stays active."
+    return None if len(session.runs) > 1 else "There is no other run."
+
+
 def _run_in_the_making(session: Session) -> str | None:
     if session.active is not None and session.active.ended is None:
         return "Stop the training first; the run is kept."
@@ -206,6 +212,8 @@ SPECS: tuple[Spec, ...] = (
     Spec("previous", "One Merge &Back", "Move the playhead back by one merge.", ("[",), "previous", _at_start),
     Spec("next", "One Merge &Forward", "Move the playhead on by one merge.", ("]",), "next", _at_end),
     Spec("last", "To the &End", "Move the playhead to the newest merge.", ("Alt+End",), "last", _at_end),
+    Spec("previous_run", "Earlier &Run", "Show the run before the active one.", ("Alt+PgUp",), "", _no_other_run),
+    Spec("next_run", "Later R&un", "Show the run after the active one.", ("Alt+PgDown",), "", _no_other_run),
     Spec("rename_run", "Re&name Run…", "Give the active run another name.", ("F2",), "rename", _no_run),
     Spec("delete_run", "&Delete Run", "Forget the active run.", (), "delete", _run_in_the_making),
     Spec("show_white_space", "&White Space", "Mark spaces and line ends in tokens.", (), "whitespace", checkable=True),

@@ -217,6 +217,14 @@ class Commands(ExportCommands):
         if self._session.active is not None:
             self._session.set_playhead(len(self._session.active))
 
+    def previous_run(self) -> None:
+        """The run before the active one; before the first comes the last."""
+        self._activate_beside(-1)
+
+    def next_run(self) -> None:
+        """The run after the active one; after the last comes the first."""
+        self._activate_beside(1)
+
     def rename_run(self) -> None:
         """Asks for the active run's new name."""
         run = self._session.active
@@ -327,6 +335,11 @@ class Commands(ExportCommands):
         self._views.show_about()
 
     # ---- private
+
+    def _activate_beside(self, step: int) -> None:
+        runs, active = self._session.runs, self._session.active
+        if active is not None:
+            self._session.activate(runs[(runs.index(active) + step) % len(runs)])
 
     def _add_sample(self, key: str) -> None:
         title = next(sample.title for sample in SAMPLES if sample.key == key)

@@ -40,7 +40,8 @@ _MENUS: dict[str, str] = {
     "export_plot_png export_plot_svg - export_at_playhead < - quit",
     "&Edit": "copy copy_ids - filter",
     "&Train": "train train_on_sample continue_run pause resume step stop - >Train&_on_a_Sample sample_train_article "
-    "sample_train_scripts sample_train_python < - first previous next last - rename_run delete_run",
+    "sample_train_scripts sample_train_python < - first previous next last - "
+    "previous_run next_run rename_run delete_run",
     "&View": ">&Panes < reset_layout - >&Theme theme_system theme_light theme_dark < "
     ">Text_&Size text_larger text_smaller text_reset < - show_white_space show_ids recognise_specials more_settings "
     ">Columns_of_&Runs <",

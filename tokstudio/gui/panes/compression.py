@@ -188,7 +188,8 @@ class CompressionPane(Pane):
         elif not run.has_counts:
             page = self.opened
         else:
-            page = self.plot if len(run) else self.waiting
+            # Earlier curves are not taken away while the text is read for another.
+            page = self.plot if any(len(one) and one.has_counts for one in session.runs) else self.waiting
         if page is self.ready:
             self.ready.headline.setText("Ready to train" if session.obstacle is None else "Not ready to train")
             self.ready.sentence.setText(session.obstacle or _READY)
