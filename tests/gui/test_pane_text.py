@@ -30,7 +30,7 @@ CORPUS = "the cat sat on the mat and the cat ate the rat; that is that. " * 40
 
 @pytest.fixture
 def actions(theme: Theme) -> dict[str, QAction]:
-    names = {"show_white_space": "whitespace", "show_ids": "ids"}
+    names = {"show_white_space": "whitespace", "show_ids": "ids", "recognise_specials": "text"}
     made = {name: QAction(icon(drawing, theme), name) for name, drawing in names.items()}
     for action in made.values():
         action.setCheckable(True)
@@ -437,6 +437,18 @@ def test_tokens_of_the_run_before_are_not_looked_at_while_a_long_text_is_encoded
     qtbot.waitUntil(shows_the_active_run, timeout=PATIENCE)
     click(qtbot, view, view.token_rectangle(3).center().toPoint())
     assert session.token == session.tokenizer.encode(session.text)[3]
+
+
+def test_the_menu_and_the_box_are_one_switch_for_special_tokens(qtbot, session, pane, actions, make_run):
+    make_run(CORPUS, vocabulary_size=300, special_tokens=("<|end|>",))
+    session.set_text("the cat<|end|>")
+    settled(qtbot, pane)
+    actions["recognise_specials"].setChecked(True)
+    settled(qtbot, pane)
+    assert pane.encode.specials.isChecked()
+    assert pane.encode.figures.values()[2] == str(len(session.tokenizer.encode(session.text, "all")))
+    qtbot.keyClick(pane.encode.specials, Qt.Key.Key_Space)
+    assert not actions["recognise_specials"].isChecked()
 
 
 def colour_at(widget, place: QPoint) -> str:
