@@ -156,7 +156,12 @@ class CurvePlot(PlotCanvas):
             f"{x:,.0f} {self._labels[0]}".strip(),
             f"{value_text(y, curve.whole)} {self._labels[1]}".strip(),
         )
-        return f"{x_text} · {y_text}" if curve.role == "active" else f"{curve.name}: {x_text} · {y_text}"
+        if curve.role == "active":
+            return f"{x_text} · {y_text}"
+        # Rather the name is cut than the values.
+        metrics = QFontMetricsF(self._theme.tabular_font())
+        name = metrics.elidedText(curve.name, Qt.TextElideMode.ElideRight, self._area().width() / 3)
+        return f"{name}: {x_text} · {y_text}"
 
     def _covers_curve(self, box: QRectF) -> bool:
         curve = self._active()

@@ -38,7 +38,7 @@ class PlotLabels:
     def write(self, place: QPointF, text: str, *, framed: bool) -> None:
         """Writes beside a place, a framed text rather above it; where an earlier text leaves no room, not at all."""
         metrics = QFontMetricsF(self._painter.font())
-        text = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, self._area.width() - 2 * _PADDING)
+        text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, self._area.width() - 2 * _PADDING)
         if not text:
             return
         box = self._box(place, QSizeF(metrics.horizontalAdvance(text) + 2 * _PADDING, metrics.height() + 4), framed)
