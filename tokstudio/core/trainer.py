@@ -90,6 +90,11 @@ class Trainer:
         return self._made
 
     @property
+    def seconds(self) -> float:
+        """Time it took so far, without pauses."""
+        return self._seconds
+
+    @property
     def prepared(self) -> Prepared | None:
         """The corpus as it is merged, its symbols aside; None until all of it is laid out."""
         return self._prepared

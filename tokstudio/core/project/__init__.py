@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tokstudio.core.project.model import Project, ProjectRun, ProjectSource, ProjectTokenizer, TokenizerFile
 from tokstudio.core.project.reader import open_work
+from tokstudio.core.project.recovery import LeftBehind, Recorder, recoverable_work
 from tokstudio.core.project.schema import SUFFIX
 from tokstudio.core.project.sources import Reopened, keep_source_work, reopen_source_work
 from tokstudio.core.project.tokenizers import keep_tokenizer_work, reopen_tokenizer_work
@@ -15,15 +16,18 @@ from tokstudio.core.project.writer import save_work
 
 __all__ = [
     "SUFFIX",
+    "LeftBehind",
     "Project",
     "ProjectRun",
     "ProjectSource",
     "ProjectTokenizer",
+    "Recorder",
     "Reopened",
     "TokenizerFile",
     "keep_source_work",
     "keep_tokenizer_work",
     "open_work",
+    "recoverable_work",
     "reopen_source_work",
     "reopen_tokenizer_work",
     "save_work",

@@ -76,8 +76,12 @@ def said_plainly(path: Path) -> Generator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        raise write_fault(path, OSError(_SYSTEM_CODES.get(code, errno.EIO), str(error))) from error
+        raise write_fault(path, OSError(_SYSTEM_CODES.get(_code(error), errno.EIO), str(error))) from error
+
+
+def is_of_the_system(error: sqlite3.Error) -> bool:
+    """Whether the disk or another process is at fault, not what the file holds."""
+    return _code(error) in {*_SYSTEM_CODES, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_NOMEM}
 
 
 def check_header(path: Path) -> int:
@@ -186,8 +190,13 @@ def _check_schema(connection: sqlite3.Connection, name: str) -> None:
         raise FormatError(f"{name}: this is not the database of a TokStudio project: its tables are others.")
 
 
+def _code(error: Exception) -> int:
+    """SQLite's code of an error, without the details in its higher bytes; 0 where there is none."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
 def _reason(error: Exception) -> str:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    code = _code(error)
     if code == sqlite3.SQLITE_INTERRUPT:
         return "reading it would take for ever"
     if code in (sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM):
