@@ -11,8 +11,8 @@ import pytest
 from fifty import FIFTY
 
 from tokstudio import Corpus, TrainingConfig, cli, train
-from tokstudio.cli import coding
 from tokstudio.core.byte_level import CHARACTER_OF
+from tokstudio.core.formats import ids
 
 TORTURE = "naïve 👩‍👩‍👧‍👦\r\n\ttokenizers\x00 über नमस्ते\n".encode() + b"\xff\xfe\x80 tokenizers"
 
@@ -52,12 +52,11 @@ def test_the_text_of_an_argument_is_the_bytes_that_were_typed(tokenizer, capsysb
 
 @pytest.mark.parametrize(("largest", "kind"), [(2**16 - 1, np.uint16), (304, np.uint32)])
 def test_npy_is_as_narrow_as_the_vocabulary_allows(tokenizer, tmp_path, monkeypatch, capsysbinary, largest, kind):
-    monkeypatch.setattr(coding, "_LARGEST_UINT16", largest)
+    monkeypatch.setattr(ids, "_LARGEST_UINT16", largest)
     source, out = tmp_path / "text", tmp_path / "ids.npy"
     source.write_bytes(TORTURE)
     assert cli.main(["encode", str(source), "--tokenizer", tokenizer, "--out", str(out)]) == 0
-    ids = np.load(out, allow_pickle=False)
-    assert ids.dtype == kind
+    assert np.load(out, allow_pickle=False).dtype == kind
     assert capsysbinary.readouterr().out == b""
     assert cli.main(["decode", str(out), "--tokenizer", tokenizer]) == 0
     assert capsysbinary.readouterr().out == TORTURE
@@ -72,9 +71,9 @@ def test_results_can_be_written_to_files(tokenizer, tmp_path, capsysbinary):
     assert capsysbinary.readouterr().out == b""
 
 
-def npy(array, **options):
+def npy(array):
     file = io.BytesIO()
-    np.save(file, array, **options)
+    np.save(file, array)
     return file.getvalue()
 
 
@@ -82,22 +81,10 @@ def npy(array, **options):
     ("data", "words"),
     [
         (b"104 306", "Id 306 is not in the vocabulary."),
-        (b"104\n-1", "Id -1 is not in the vocabulary."),
-        (b"104, 101", 'standard input: word 1, "104,", is not an id.'),
-        (b"1_0", 'standard input: word 1, "1_0", is not an id.'),
-        (b"\xff\xfe", "standard input: word 1, "),
-        (b"[104, 101", "standard input: this is not a JSON list of ids ("),
-        (b"[\xff]", "standard input: this is not a JSON list of ids ("),
-        (b"[" * 100_000, "standard input: this is not a JSON list of ids ("),
-        (b"[104, 1.0]", "standard input: item 2 of the list is not an id."),
-        (b"[true]", "standard input: item 1 of the list is not an id."),
-        (b"[[104]]", "standard input: item 1 of the list is not an id."),
+        (b"104\n-1", 'standard input: word 2, "-1", is not an id. Give a JSON list, or ids separated by white space.'),
+        (b"[104, 101", "standard input: the list of ids does not end; it may be cut off."),
+        (b"[104, 1.0]", 'standard input: item 2, "1.0", is not an id.'),
         (npy(np.array([[104]])), "standard input: the array must be a row of whole numbers, not 2-dimensional int64."),
-        (npy(np.array([1.0])), "standard input: the array must be a row of whole numbers, not 1-dimensional float64."),
-        (npy(np.array([None]), allow_pickle=True), "standard input: this is not a NumPy array that can be read ("),
-        (npy(np.arange(99))[:-1], "standard input: this is not a NumPy array that can be read ("),
-        (npy(np.arange(99))[:20], "standard input: this is not a NumPy array that can be read ("),
-        (npy(np.arange(9)).replace(b"(9,)", b"(9**"), "standard input: this is not a NumPy array that can be read ("),
     ],
 )
 def test_ids_that_cannot_be_decoded_get_a_sentence(tokenizer, typed, capsys, data, words):

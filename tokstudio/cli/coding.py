@@ -4,9 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import io
-import json
-import re
 import sys
 from pathlib import Path
 
@@ -16,13 +13,11 @@ from numpy.typing import NDArray
 from tokstudio.cli.reading import read_file
 from tokstudio.cli.terminal import Console, put, several, standard_input
 from tokstudio.core.corpus import to_utf8
-from tokstudio.core.errors import ConfigError, FormatError
+from tokstudio.core.errors import FormatError
 from tokstudio.core.files import write_files
 from tokstudio.core.formats import PatternNeeded, load_work
+from tokstudio.core.formats.ids import ids_work, json_list, write_ids_work
 from tokstudio.core.tokenizer import Tokenizer
-
-_NPY_MAGIC = b"\x93NUMPY"
-_LARGEST_UINT16 = 2**16 - 1
 
 
 def encode(arguments: argparse.Namespace, console: Console) -> None:
@@ -32,22 +27,22 @@ def encode(arguments: argparse.Namespace, console: Console) -> None:
     allowed: list[str] = arguments.allow_special
     ids = console.finish(tokenizer.encode_work(text, "all" if "all" in allowed else allowed))
     _tell_of_losses(name, text, ids, tokenizer, console)
-    if arguments.out is not None and arguments.out.suffix.lower() == ".npy":
-        # By the vocabulary, not by the ids: all texts that a tokenizer encodes are arrays of one kind.
-        small = len(tokenizer.tokens) - 1 <= _LARGEST_UINT16
-        array = io.BytesIO()
-        np.save(array, ids.astype(np.uint16 if small else np.uint32, copy=False))
-        _deliver(array.getvalue(), arguments.out, console)
+    if arguments.out is None:
+        put(sys.stdout, b"".join(json_list(ids)))
     else:
-        _deliver(json.dumps(ids.tolist()).encode() + b"\n", arguments.out, console)
+        console.finish(write_ids_work(ids, arguments.out, len(tokenizer.tokens) - 1))
 
 
 def decode(arguments: argparse.Namespace, console: Console) -> None:
     """Turns ids into exactly the bytes they stand for."""
     name, data = _read_input(arguments)
-    ids = _read_ids(name, data)
+    ids = console.finish(ids_work(name, data))
     tokenizer = _load(arguments, console)
-    _deliver(tokenizer.decode_bytes(ids), arguments.out, console)
+    text = tokenizer.decode_bytes(ids)
+    if arguments.out is None:
+        put(sys.stdout, text)
+    else:
+        console.finish(write_files({arguments.out: [text]}))
 
 
 def _read_input(arguments: argparse.Namespace) -> tuple[str, bytes]:
@@ -66,43 +61,6 @@ def _bytes_of_argument(text: str) -> bytes:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         return to_utf8(text)
-
-
-def _read_ids(name: str, data: bytes) -> list[int]:
-    if data.startswith(_NPY_MAGIC):
-        return _read_npy(name, data)
-    if data.lstrip().startswith(b"["):
-        return _read_json(name, data)
-    ids = list[int]()
-    for place, word in enumerate(data.split(), 1):
-        if not re.fullmatch(rb"-?[0-9]{1,20}", word):
-            shown = word[:40].decode("utf-8", "replace")
-            raise ConfigError(
-                f'{name}: word {place:,}, "{shown}", is not an id. Give a JSON list, or ids separated by white space.'
-            )
-        ids.append(int(word))
-    return ids
-
-
-def _read_json(name: str, data: bytes) -> list[int]:
-    try:
-        ids = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{name}: this is not a JSON list of ids ({error}).") from error
-    for place, token in enumerate(ids, 1):
-        if type(token) is not int:
-            raise ConfigError(f"{name}: item {place:,} of the list is not an id.")
-    return ids
-
-
-def _read_npy(name: str, data: bytes) -> list[int]:
-    try:
-        ids: NDArray[np.generic] = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
-    except Exception as error:  # a damaged header can raise nearly anything
-        raise ConfigError(f"{name}: this is not a NumPy array that can be read ({error}).") from error
-    if ids.dtype.kind not in "iu" or ids.ndim != 1:
-        raise ConfigError(f"{name}: the array must be a row of whole numbers, not {ids.ndim}-dimensional {ids.dtype}.")
-    return ids.tolist()
 
 
 def _load(arguments: argparse.Namespace, console: Console) -> Tokenizer:
@@ -126,11 +84,3 @@ def _tell_of_losses(name: str, text: bytes, ids: NDArray[np.uint32], tokenizer: 
     unknown = tokenizer.alphabet.unknown
     if unknown is not None and (found := int(np.count_nonzero(ids == unknown))):
         console.say(f"{name}: {several(found, 'id is', 'ids are')} the unknown token, {unknown}.")
-
-
-def _deliver(data: bytes, out: Path | None, console: Console) -> None:
-    """Writes a result to its file, in one step, or to standard output."""
-    if out is None:
-        put(sys.stdout, data)
-    else:
-        console.finish(write_files({out: [data]}))

@@ -1,0 +1,234 @@
+"""Ids in files are held against NumPy and Python's `json`; what is no list of ids gets one sentence."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import random
+import re
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tokstudio.core.errors import FormatError
+from tokstudio.core.formats import ids as module
+from tokstudio.core.formats.ids import ids_work, read_ids_work, write_ids_work
+from tokstudio.core.progress import finish
+
+MUTANTS = 200
+some_ids = st.lists(st.integers(0, 2**31 - 2) | st.integers(0, 300), max_size=40)
+
+
+def written(path, ids, **more):
+    finish(write_ids_work(np.array(ids, np.uint32), path, **more))
+    return path
+
+
+def read(name, data) -> list[int]:
+    found = finish(ids_work(name, data))
+    assert found.dtype == np.uint32
+    return found.tolist()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ids=some_ids)
+def test_what_is_written_is_what_python_and_numpy_write_and_is_read_again(tmp_path, ids):
+    path = written(tmp_path / "ids.json", ids)
+    assert path.read_bytes() == json.dumps(ids).encode() + b"\n"
+    assert finish(read_ids_work(path)).tolist() == ids
+    path = written(tmp_path / "ids.npy", ids)
+    expected = io.BytesIO()
+    np.save(expected, np.array(ids, np.uint16 if max(ids, default=0) < 2**16 else np.uint32))
+    assert path.read_bytes() == expected.getvalue()
+    assert finish(read_ids_work(path)).tolist() == ids
+
+
+def test_many_ids_go_through_in_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_BYTES_PARSED", 50)
+    ids = np.random.default_rng(1).integers(0, 70_000, 30_000).astype(np.uint32)
+    for name in ("ids.json", "ids.NPY"):
+        path = written(tmp_path / name, ids)
+        assert np.array_equal(finish(read_ids_work(path)), ids)
+    words = "\n\t ".join(map(str, ids.tolist())).encode()
+    assert read("words", words) == ids.tolist()
+    assert read("list", json.dumps(ids.tolist(), indent=1).encode()) == ids.tolist()
+
+
+def test_an_array_is_as_narrow_as_the_vocabulary_allows(tmp_path):
+    for largest, kind in ((2**16 - 1, "<u2"), (2**16, "<u4"), (None, "<u2")):
+        assert np.load(written(tmp_path / "ids.npy", [7, 256], largest=largest)).dtype == kind
+
+
+@pytest.mark.parametrize(
+    ("data", "ids"),
+    [
+        (b"", []),
+        (b" \n", []),
+        (b"[]", []),
+        (b" [ ] \n", []),
+        (b"7", [7]),
+        (b"104 101\r\n108\t108", [104, 101, 108, 108]),
+        (b"\xef\xbb\xbf[1,\n 2 ,3]", [1, 2, 3]),
+        (b"2147483646", [2**31 - 2]),
+    ],
+)
+def test_lists_and_words_are_told_apart(data, ids):
+    assert read("ids", data) == ids
+
+
+@pytest.mark.parametrize("kind", ["<u1", "<i2", ">i4", "<i8", ">u8", "<u2"])
+def test_arrays_of_any_whole_numbers_are_read(kind):
+    assert read("ids.npy", npy(np.array([0, 5, 127], kind))) == [0, 5, 127]
+
+
+def npy(array, version=(1, 0)):
+    file = io.BytesIO()
+    np.lib.format.write_array(file, array, version=version)
+    return file.getvalue()
+
+
+def declared(shape, kind="<u2", order=False, data=b"\0" * 8):
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": kind, "fortran_order": order, "shape": shape})
+    return file.getvalue() + data
+
+
+def archive():
+    file = io.BytesIO()
+    np.savez(file, ids=np.arange(3))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"104\n-1", 'word 2, "-1", is not an id.'),
+        (b"104, 101", 'word 1, "104,", is not an id.'),
+        (b"1_0", 'word 1, "1_0", is not an id.'),
+        (b"\xff\xfe", 'word 1, "\ufffd\ufffd", is not an id.'),
+        (b"2147483647", 'word 1, "2147483647", is not an id.'),
+        (b"9" * 10**6, 'word 1, "' + "9" * 40 + '…", is not an id.'),
+        ("²".encode(), 'word 1, "²", is not an id.'),
+        (b"[104, 101", "the list of ids does not end; it may be cut off."),
+        (b"[", "the list of ids does not end; it may be cut off."),
+        (b"[1] 2", "the list of ids does not end; it may be cut off."),
+        (b"[104, 1.0]", 'item 2, "1.0", is not an id.'),
+        (b"[104, 1e2]", 'item 2, "1e2", is not an id.'),
+        (b"[true]", 'item 1, "true", is not an id.'),
+        (b"[[104]]", 'item 1, "[104]", is not an id.'),
+        (b"[1,]", 'item 2, "", is not an id.'),
+        (b"[1,,2]", 'item 2, "", is not an id.'),
+        (b"[1 2]", 'item 1, "1 2", is not an id.'),
+        (b"[" * 100_000, "the list of ids does not end; it may be cut off."),
+        (b'{"ids": [1]}', 'word 1, "{\\"ids\\":", is not an id.'),
+        (npy(np.array([[104]])), "the array must be a row of whole numbers, not 2-dimensional int64."),
+        (npy(np.array([1.0])), "the array must be a row of whole numbers, not 1-dimensional float64."),
+        (npy(np.array([True])), "the array must be a row of whole numbers, not 1-dimensional bool."),
+        (npy(np.array(7)), "the array must be a row of whole numbers, not 0-dimensional int64."),
+        (npy(np.array([None])), "the array must be a row of whole numbers, not 1-dimensional object."),
+        (npy(np.array([(1,)], [("a", "<i4")])), "the array must be a row of whole numbers, not 1-dimensional void32."),
+        (npy(np.arange(9, dtype="<i8"))[:-1], "9 ids are declared, and 8.875 are there."),
+        (npy(np.arange(9, dtype="<i8")) + b"\0" * 8, "9 ids are declared, and 10 are there."),
+        (declared((10**15,)), "1,000,000,000,000,000 ids are declared, and 4 are there."),
+        (declared((-1,)), "-1 ids are declared, and 4 are there."),
+        (declared((4,), order=True), "the array is in Fortran's order, which no row of numbers needs."),
+        (npy(np.array([3, -2, -1])), "item 2, -2, is not an id."),
+        (npy(np.array([3, 2**40])), "item 2, 1099511627776, is not an id."),
+        (npy(np.array([2**63 + 7], np.uint64)), "item 1, 9223372036854775815, is not an id."),
+        (npy(np.arange(99))[:20], "this is not a NumPy array that can be read: its header is damaged or new."),
+        (npy(np.arange(9)).replace(b"(9,)", b"(9**"), "this is not a NumPy array that can be read: its header is"),
+        (b"\x93NUMPY\x09\x00" + bytes(200), "this is not a NumPy array that can be read: its header is damaged"),
+        (pickle.dumps([1, 2, 3]), "this is not a NumPy array, though its name ends in .npy."),
+        (archive(), "this is an archive, such as .npz: save the array in it as a file of its own, .npy."),
+    ],
+)
+def test_what_is_no_list_of_ids_gets_a_sentence(data, words):
+    name = "ids.npy" if data[:1] in b"\x93P\x80" else "ids.txt"
+    with pytest.raises(FormatError) as caught:
+        read(name, data)
+    said = str(caught.value)
+    assert said.startswith(f"{name}: {words}".replace('\\"', '"'))
+    assert said.isprintable()
+    assert len(said) < 300
+
+
+class Trap:
+    """What a file would do if it were unpickled."""
+
+    def __reduce__(self):
+        return pytest.fail, ("the file was executed",)
+
+
+def test_a_pickle_is_never_executed():
+    trap = pickle.dumps(Trap())
+    for data in (trap, npy(np.array([0], object)).replace(pickle.dumps(np.array([0], object), 4), trap), trap * 2):
+        for name in ("ids.npy", "ids"):
+            with pytest.raises(FormatError):
+                read(name, data)
+    with pytest.raises(FormatError, match="not 1-dimensional object"):
+        read("ids.npy", declared((1,), "|O", data=trap))
+
+
+def test_a_declared_size_takes_no_memory():
+    data = declared((2**40,))
+    tracemalloc.start()
+    try:
+        with pytest.raises(FormatError):
+            read("ids.npy", data)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["ids.npy", "ids.json", "ids.txt"])
+def test_a_mutant_is_read_or_refused_in_one_sentence(name):
+    chance = random.Random(name)
+    ids = np.array([5, 300, 70_000, 0, 12, 2**31 - 2], np.uint32)
+    whole = {"ids.npy": npy(ids), "ids.json": json.dumps(ids.tolist()).encode(), "ids.txt": b"5 300\n70000 0 12"}[name]
+    refused = 0
+    for _ in range(MUTANTS):
+        data = bytearray(whole)
+        for _ in range(chance.randint(1, 3)):
+            at = chance.randrange(len(data))
+            match chance.randrange(3):
+                case 0:
+                    data[at] = chance.randrange(256)
+                case 1:
+                    del data[at : at + chance.randint(1, 9)]
+                case _:
+                    data[at:at] = chance.choice([b"[", b"]", b",", b"-", b"'", b"(", b"9" * 12, b"\xff", b" "])
+        try:
+            read(name, bytes(data))
+        except FormatError as error:
+            refused += 1
+            words = str(error)
+            assert re.fullmatch(rf"{name}: [^\n]+\.", words), words
+            assert words.isprintable(), words
+    assert refused > MUTANTS // 4
+
+
+@pytest.mark.parametrize("name", ["ids.npy", "ids.json"])
+def test_cut_at_any_length_it_is_refused(tmp_path, name):
+    whole = written(tmp_path / name, [5, 300, 70_000]).read_bytes()
+    for length in range(1, len(whole) - 1):
+        (tmp_path / name).write_bytes(whole[:length])
+        with pytest.raises(FormatError, match=rf"^{name}: "):
+            finish(read_ids_work(tmp_path / name))
+
+
+def test_what_cannot_be_opened_is_named(tmp_path):
+    with pytest.raises(FormatError, match=r"^none\.json: the file does not exist\.$"):
+        finish(read_ids_work(tmp_path / "none.json"))
+    with pytest.raises(FormatError, match=r": this is not a file\.$"):
+        finish(read_ids_work(tmp_path))
+    with (tmp_path / "large.npy").open("wb") as file:
+        file.truncate(3 * 10**9)
+    with pytest.raises(FormatError, match=r"^large\.npy: the file is too large: 3,000,000,000 bytes"):
+        finish(read_ids_work(tmp_path / "large.npy"))
+    with pytest.raises(FormatError, match=r"^ids\.json: the folder .*nowhere does not exist"):
+        written(tmp_path / "nowhere" / "ids.json", [1])

@@ -1,0 +1,187 @@
+"""Ids of a text in files: a JSON list, ids between white space, or a row of NumPy's `.npy`.
+
+Making and decoding them is left to the tokenizer.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import io
+import re
+from array import array
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.alphabet import LARGEST_ID
+from tokstudio.core.errors import FormatError
+from tokstudio.core.files import file_name, write_files
+from tokstudio.core.formats.base import GIGABYTE
+from tokstudio.core.formats.json_reader import shown
+from tokstudio.core.formats.lines import open_file, why_not
+from tokstudio.core.progress import Progress, Work
+
+NPY = ".npy"
+
+_NPY_MAGIC, _ZIP_MAGIC = b"\x93NUMPY", b"PK\x03\x04"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LARGEST_UINT16 = 2**16 - 1
+_IDS_IN_A_PIECE = 1 << 13
+_BYTES_READ = 1 << 20
+_BYTES_PARSED = 1 << 16
+_NUMBER = re.compile(rb"[0-9]{1,20}")
+_BLANK = re.compile(rb"\s")
+
+
+def write_ids_work(ids: NDArray[np.uint32], path: Path, largest: int | None = None) -> Work[tuple[Path, ...]]:
+    """Writes ids as a NumPy array where the name ends in .npy, else as a JSON list; the whole file or nothing.
+
+    Args:
+        ids: uint32 [n].
+        path: The file.
+        largest: The largest id of the vocabulary, by which all arrays of a tokenizer are of one kind; None for the
+            largest of `ids`.
+
+    Raises:
+        FormatError: It cannot be written.
+    """
+    if path.suffix.lower() == NPY:
+        return (yield from write_files({path: _npy(ids, int(ids.max(initial=0)) if largest is None else largest)}))
+    return (yield from write_files({path: json_list(ids)}))
+
+
+def read_ids_work(path: Path) -> Work[NDArray[np.uint32]]:
+    """Ids of a file, in whichever way they stand there; uint32 [n].
+
+    Raises:
+        FormatError: It cannot be read, or holds something else; one sentence that says what, and where.
+    """
+    name = file_name(path)
+    file, size = open_file(path, name, GIGABYTE)
+    data = bytearray()
+    with file:
+        try:
+            while piece := file.read(_BYTES_READ):
+                data += piece
+                yield Progress("reading", min(len(data), size), size)
+        except OSError as error:
+            raise FormatError(f"{name}: {why_not(error)}.") from error
+    return (yield from ids_work(name, bytes(data)))
+
+
+def ids_work(name: str, data: bytes) -> Work[NDArray[np.uint32]]:
+    """Ids of what a file holds; like `read_ids_work`.
+
+    Args:
+        name: What errors call it.
+        data: All of it.
+    """
+    if data.startswith(_NPY_MAGIC):
+        return _from_npy(name, data)
+    if data.startswith(_ZIP_MAGIC):
+        raise FormatError(f"{name}: this is an archive, such as .npz: save the array in it as a file of its own, .npy.")
+    if name.lower().endswith(NPY):
+        raise FormatError(f"{name}: this is not a NumPy array, though its name ends in .npy.")
+    text = data.removeprefix(_BYTE_ORDER_MARK).strip()
+    if not text.startswith(b"["):
+        return (yield from _numbers_work(name, "word", len(text), _words(text)))
+    if not text.endswith(b"]"):
+        raise FormatError(f"{name}: the list of ids does not end; it may be cut off.")
+    inner = text[1:-1].strip()
+    return (yield from _numbers_work(name, "item", len(inner), _items(inner)))
+
+
+def json_list(ids: NDArray[np.uint32]) -> Iterator[bytes]:
+    """A JSON list of ids on one line, in pieces."""
+    lead = b"["
+    for first in range(0, len(ids), _IDS_IN_A_PIECE):
+        yield lead + ", ".join(map(str, ids[first : first + _IDS_IN_A_PIECE].tolist())).encode()
+        lead = b", "
+    yield b"]\n" if len(ids) else b"[]\n"
+
+
+def _npy(ids: NDArray[np.uint32], largest: int) -> Iterator[bytes]:
+    kind = "<u2" if largest <= _LARGEST_UINT16 else "<u4"
+    header = io.BytesIO()
+    shape = {"descr": kind, "fortran_order": False, "shape": (len(ids),)}
+    np.lib.format.write_array_header_1_0(header, shape)
+    yield header.getvalue()
+    for first in range(0, len(ids), _IDS_IN_A_PIECE):
+        yield ids[first : first + _IDS_IN_A_PIECE].astype(kind).tobytes()
+
+
+def _from_npy(name: str, data: bytes) -> NDArray[np.uint32]:
+    (shape, in_fortran_order, kind), begin = _header(name, data)
+    if kind.kind not in "iu" or len(shape) != 1:
+        raise FormatError(
+            f"{name}: the array must be a row of whole numbers, not {len(shape)}-dimensional {kind.name}."
+        )
+    if in_fortran_order:
+        raise FormatError(f"{name}: the array is in Fortran's order, which no row of numbers needs.")
+    held = (len(data) - begin) / kind.itemsize
+    if shape[0] != held:
+        raise FormatError(f"{name}: {shape[0]:,} ids are declared, and {held:,.10g} are there.")
+    ids: NDArray[Any] = np.frombuffer(data, kind, shape[0], begin)
+    _check(name, ids)
+    return ids.astype(np.uint32)
+
+
+def _header(name: str, data: bytes) -> tuple[tuple[tuple[int, ...], bool, np.dtype[Any]], int]:
+    """Shape, order and kind that an array declares, and where its numbers begin; nothing in it is executed."""
+    file = io.BytesIO(data)
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    try:
+        version = np.lib.format.read_magic(file)
+        return readers[version](file), file.tell()
+    except Exception as error:  # a damaged header can raise nearly anything
+        raise FormatError(
+            f"{name}: this is not a NumPy array that can be read: its header is damaged or new."
+        ) from error
+
+
+def _check(name: str, ids: NDArray[Any]) -> None:
+    """Raises FormatError unless all are ids; the first that is none is named."""
+    if len(ids) and (ids.min() < 0 or ids.max() > LARGEST_ID):
+        place = int(np.argmax((ids < 0) | (ids > LARGEST_ID)))
+        raise FormatError(f"{name}: item {place + 1:,}, {ids[place]}, is not an id.")
+
+
+def _words(text: bytes) -> Iterator[list[bytes]]:
+    """What stands between white space, some of it at a time."""
+    start = 0
+    while start < len(text):
+        blank = _BLANK.search(text, start + _BYTES_PARSED)
+        stop = blank.end() if blank else len(text)
+        yield text[start:stop].split()
+        start = stop
+
+
+def _items(text: bytes) -> Iterator[list[bytes]]:
+    """What stands between commas, some of it at a time."""
+    start = 0
+    while start < len(text):
+        comma = text.find(b",", start + _BYTES_PARSED)
+        stop = comma if comma >= 0 else len(text)
+        yield [item.strip() for item in text[start:stop].split(b",")]
+        start = stop + 1
+        if start == len(text):
+            yield [b""]
+
+
+def _numbers_work(name: str, what: str, size: int, pieces: Iterable[list[bytes]]) -> Work[NDArray[np.uint32]]:
+    numbers, done = array("I"), 0
+    for words in pieces:
+        for word in words:
+            if not _NUMBER.fullmatch(word) or int(word) > LARGEST_ID:
+                text = shown(word[:200].decode("utf-8", "replace"))
+                raise FormatError(
+                    f"{name}: {what} {len(numbers) + 1:,}, {text}, is not an id. Give a JSON list, or ids separated by "
+                    "white space."
+                )
+            numbers.append(int(word))
+        done += sum(map(len, words))
+        yield Progress("reading", min(done, size), size)
+    return np.array(numbers, np.uint32)
