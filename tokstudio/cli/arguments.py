@@ -14,7 +14,7 @@ _PATTERNS = ("none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
 _BASES = ("bytes", "characters")
 _PLACEMENTS = ("last", "first")
 _TIE_BREAKS = ("first", "lowest-id", "huggingface", "bytes")
-_EXPORTS = ("huggingface", "classic", "merges-csv", "vocabulary-csv")
+_EXPORTS = ("huggingface", "classic", "gpt2", "minbpe", "merges-csv", "merges-jsonl", "vocabulary-csv")
 
 _WINDOW_TEXT = """\
 Opens the window, with the given texts in it. Other commands do without one:
@@ -153,7 +153,7 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=_export_target,
         metavar="FORMAT=PATH",
-        help=f"write the tokenizer: {', '.join(_EXPORTS)}; PATH is a file, for classic a folder; may be repeated",
+        help=f"write the tokenizer: {', '.join(_EXPORTS)}; PATH is a file, for classic and gpt2 a folder; may be repeated",
     )
     add("--accept-loss", action="store_true", help="export even where a format cannot hold all of the tokenizer")
     add("--json", action="store_true", help="print how it went as one JSON object")

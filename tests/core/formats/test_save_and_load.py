@@ -20,7 +20,16 @@ WRITABLE = [name for name, known in FORMATS.items() if known.writable]
 
 
 def test_formats_are_listed_for_menus_and_the_command_line():
-    assert list(FORMATS) == ["huggingface", "classic", "gpt2", "tiktoken", "minbpe", "merges-csv", "vocabulary-csv"]
+    assert list(FORMATS) == [
+        "huggingface",
+        "classic",
+        "gpt2",
+        "tiktoken",
+        "minbpe",
+        "merges-csv",
+        "merges-jsonl",
+        "vocabulary-csv",
+    ]
     for name, known in FORMATS.items():
         assert known.name == name
         assert known.title
@@ -30,7 +39,9 @@ def test_formats_are_listed_for_menus_and_the_command_line():
         assert known.losses(trained("banana", 1, pattern="gpt2" if name == "gpt2" else "none")) == ()
     readable = [name for name, known in FORMATS.items() if known.readable]
     assert readable == ["huggingface", "classic", "gpt2", "tiktoken", "minbpe"]
-    assert WRITABLE == ["huggingface", "classic", "gpt2", "minbpe", "merges-csv", "vocabulary-csv"]
+    assert WRITABLE == [
+        "huggingface", "classic", "gpt2", "minbpe", "merges-csv", "merges-jsonl", "vocabulary-csv",
+    ]  # fmt: skip
 
 
 def test_a_format_that_cannot_be_written_names_those_that_can(tmp_path):

@@ -1,10 +1,11 @@
-"""The tables are read back with Python's `csv`, as a spreadsheet would."""
+"""The tables are read back with Python's `csv`, as a spreadsheet would, and its `json`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import csv
 import io
+import json
 from collections import Counter
 
 import pytest
@@ -31,6 +32,50 @@ def table(tokenizer, name):
     assert content.endswith("\n")
     assert len(content.splitlines()) == len(rows) + 1
     return rows
+
+
+def objects(tokenizer):
+    """The merge log as objects, after making sure that each is one line."""
+    content = b"".join(FORMATS["merges-jsonl"].contents(tokenizer)["merges.jsonl"]).decode()
+    lines = content.splitlines()
+    assert "".join(line + "\n" for line in lines) == content
+    return [json.loads(line) for line in lines]
+
+
+def test_the_log_as_json_has_the_columns_and_numbers_of_the_run():
+    content = b"".join(FORMATS["merges-jsonl"].contents(trained("banana", 1))["merges.jsonl"])
+    assert content == (
+        b'{"number": 1, "id": 256, "left": 97, "right": 110, "left_text": "a", "right_text": "n", "text": "an", '
+        b'"hex": "616e", "count": 2, "tokens_after": 4, "bytes_per_token": 1.5}\n'
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(texts_to_train_on)
+def test_the_log_as_json_says_what_the_table_says(text):
+    tokenizer = trained(text, 50)
+    rows = objects(tokenizer)
+    numbers = ("number", "id", "left", "right", "count", "tokens_after", "bytes_per_token", "hex")
+    for row, record in zip(table(tokenizer, "merges-csv"), rows, strict=True):
+        assert list(record) == list(row)
+        assert [str(record[column]) for column in numbers] == [row[column] for column in numbers]
+        token = tokenizer.tokens[record["id"]]
+        middle = tokenizer.tokens.length(record["left"])
+        parts = {"text": token, "left_text": token[:middle], "right_text": token[middle:]}
+        assert {column: record[column] for column in parts} == {
+            column: part.decode("utf-8", "replace") for column, part in parts.items()
+        }
+
+
+def test_the_log_as_json_holds_long_tokens_and_characters_and_stops_at_the_playhead():
+    tokenizer = trained("a" + "日\u2028" * 20_000, 30)
+    pieces = list(FORMATS["merges-jsonl"].contents(tokenizer)["merges.jsonl"])
+    assert max(map(len, pieces)) < 100_000
+    assert len(objects(tokenizer)[-1]["text"]) > 10_000
+    assert [record["text"] for record in objects(of_characters().at(2))] == [
+        row["text"] for row in table(of_characters(), "merges-csv")[:2]
+    ]
+    assert objects(everything().at(0)) == []
 
 
 def test_merges_have_the_columns_and_numbers_of_the_run():
@@ -135,8 +180,10 @@ def test_at_the_playhead_only_earlier_merges_are_told():
 
 def test_without_a_run_there_are_no_counts(tmp_path):
     tokenizer = Tokenizer(everything().merges)
-    with pytest.raises(FormatError, match=r"^merges\.csv: This tokenizer was not trained here, so there are no counts"):
-        save(tokenizer, tmp_path, "merges-csv")
+    for name in ("csv", "jsonl"):
+        words = rf"^merges\.{name}: This tokenizer was not trained here, so there are no counts"
+        with pytest.raises(FormatError, match=words):
+            save(tokenizer, tmp_path, f"merges-{name}")
     assert list(tmp_path.iterdir()) == []
     assert {row["uses"] for row in table(tokenizer, "vocabulary-csv")} == {""}
 

@@ -30,7 +30,7 @@ from tokstudio.core.formats.json_reader import JsonReader
 from tokstudio.core.formats.lines import LineReader
 from tokstudio.core.formats.minbpe import Minbpe
 from tokstudio.core.formats.report import ExportReport, WrittenFile, described
-from tokstudio.core.formats.tables import MergesCsv, VocabularyCsv
+from tokstudio.core.formats.tables import MergesCsv, MergesJsonl, VocabularyCsv
 from tokstudio.core.formats.tiktoken import Tiktoken
 from tokstudio.core.patterns import check_pattern
 from tokstudio.core.progress import Work, finish
@@ -44,7 +44,16 @@ __all__ = [
 ]  # fmt: skip
 
 # In the order in which a folder is searched, and in which menus show them.
-_KNOWN: tuple[Format, ...] = (HuggingFace(), Classic(), Gpt2(), Tiktoken(), Minbpe(), MergesCsv(), VocabularyCsv())
+_KNOWN: tuple[Format, ...] = (
+    HuggingFace(),
+    Classic(),
+    Gpt2(),
+    Tiktoken(),
+    Minbpe(),
+    MergesCsv(),
+    MergesJsonl(),
+    VocabularyCsv(),
+)
 
 FORMATS: Mapping[str, Format] = MappingProxyType({known.name: known for known in _KNOWN})
 

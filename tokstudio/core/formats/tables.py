@@ -1,15 +1,19 @@
-r"""The merge log and the vocabulary as CSV, for spreadsheets and data frames: UTF-8, one record a line.
+r"""The merge log as CSV and JSON Lines, and the vocabulary as CSV: UTF-8, one record a line.
 
-Texts stand between quotes, with U+FFFD for what is not UTF-8; a backslash is `\\`, and a control character or a line
-separator is `\n`, `\t`, `\r`, `\x00` or `\u2028`, so that a record stays a line. The column `hex` has the exact bytes.
+Texts stand between quotes, with U+FFFD for what is not UTF-8; the column `hex` has the exact bytes. In CSV a backslash
+is `\\`, and a control character or a line separator is `\n`, `\t`, `\r`, `\x00` or `\u2028`, so that a record stays a
+line; in JSON they are escaped as JSON has it.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import codecs
+import json
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +21,6 @@ import numpy as np
 from tokstudio.core.formats.base import Format
 
 if TYPE_CHECKING:
-    from tokstudio.core.run import Run
     from tokstudio.core.tokenizer import Tokenizer
 
 MERGE_COLUMNS = (
@@ -33,16 +36,30 @@ _ESCAPES = {
     )
     for code in range(0x3000)
     if code == ord("\\") or unicodedata.category(chr(code)) in ("Cc", "Zl", "Zp")
-} | {ord('"'): '""'}
+}
 
 
-class MergesCsv(Format):
-    """The merge log."""
+@dataclass(frozen=True)
+class _Style:
+    """How a record is written: what stands before each value, what a text between quotes is, and the end."""
 
-    name = "merges-csv"
-    title = "Merge log (CSV)"
-    description = "a table of all merges in order, with their counts and the compression after each"
-    files = ("merges.csv",)
+    leads: tuple[bytes, ...]
+    escapes: Mapping[int, str]
+    end: bytes
+
+
+def _csv(columns: Sequence[str]) -> _Style:
+    return _Style((b"", *[b","] * (len(columns) - 1)), _ESCAPES | {ord('"'): '""'}, b"\n")
+
+
+def _json_lines(columns: Sequence[str]) -> _Style:
+    leads = tuple(f'{", " if number else "{"}"{column}": '.encode() for number, column in enumerate(columns))
+    return _Style(leads, {code: json.dumps(chr(code))[1:-1] for code in (*_ESCAPES, ord('"'))}, b"}\n")
+
+
+class _Merges(Format):
+    """The merge log in either way."""
+
     writable = True
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
@@ -55,10 +72,36 @@ class MergesCsv(Format):
         """Text and hex of each token, and the texts of its parts."""
         return 5 * token_bytes + 80 * len(tokenizer)
 
+
+class MergesCsv(_Merges):
+    """The merge log as a table."""
+
+    name = "merges-csv"
+    title = "Merge log (CSV)"
+    description = "a table of all merges in order, with their counts and the compression after each"
+    files = ("merges.csv",)
+
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
         """The table."""
-        assert tokenizer.run is not None
-        return {self.files[0]: _merge_rows(tokenizer, tokenizer.run)}
+        heading = ",".join(MERGE_COLUMNS).encode() + b"\n"
+        return {self.files[0]: chain([heading], _merge_rows(tokenizer, _csv(MERGE_COLUMNS)))}
+
+
+class MergesJsonl(_Merges):
+    """The merge log as objects, one a line."""
+
+    name = "merges-jsonl"
+    title = "Merge log (JSON Lines)"
+    description = "all merges in order as JSON, one a line, with their counts and the compression after each"
+    files = ("merges.jsonl",)
+
+    def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
+        """Like the table, with a name before each value."""
+        return super().size(tokenizer, token_bytes) + 120 * len(tokenizer)
+
+    def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
+        """The objects."""
+        return {self.files[0]: _merge_rows(tokenizer, _json_lines(MERGE_COLUMNS))}
 
 
 class VocabularyCsv(Format):
@@ -79,27 +122,34 @@ class VocabularyCsv(Format):
         return {self.files[0]: _vocabulary_rows(tokenizer)}
 
 
-def _merge_rows(tokenizer: Tokenizer, run: Run) -> Iterator[bytes]:
-    yield ",".join(MERGE_COLUMNS).encode() + b"\n"
+def _merge_rows(tokenizer: Tokenizer, style: _Style) -> Iterator[bytes]:
+    run = tokenizer.run
+    assert run is not None
     tokens, merges, results = tokenizer.tokens, tokenizer.merges, tokenizer.merge_results
+    numbers, texts = style.leads[:4], style.leads[4:7]
     waiting = bytearray()
     for row in range(len(merges)):
         left, right, made = int(merges[row, 0]), int(merges[row, 1]), int(results[row])
-        waiting += b"%d,%d,%d,%d" % (row + 1, made, left, right)
+        for lead, number in zip(numbers, (row + 1, made, left, right), strict=True):
+            waiting += lead + b"%d" % number
         token = tokens[made] or b""
         middle = tokens.length(left)
-        for part in (token[:middle], token[middle:], token):
-            waiting += b',"'
-            yield from _text(part, waiting)
+        for lead, part in zip(texts, (token[:middle], token[middle:], token), strict=True):
+            waiting += lead + b'"'
+            yield from _text(part, waiting, style.escapes)
             waiting += b'"'
-        waiting += b',"'
+        waiting += style.leads[7] + b'"'
         yield from _hex(token, waiting)
-        ratio = round(run.bytes_per_token(row + 1), 6)
-        waiting += f'",{run.counts[row]},{run.tokens_after[row]},{ratio}\n'.encode()
+        waiting += b'"'
+        measures = (run.counts[row], run.tokens_after[row], round(run.bytes_per_token(row + 1), 6))
+        for lead, measure in zip(style.leads[8:], measures, strict=True):
+            waiting += lead + str(measure).encode()
+        waiting += style.end
     yield bytes(waiting)
 
 
 def _vocabulary_rows(tokenizer: Tokenizer) -> Iterator[bytes]:
+    escapes = _csv(VOCABULARY_COLUMNS).escapes
     yield ",".join(VOCABULARY_COLUMNS).encode() + b"\n"
     run, merges, size = tokenizer.run, tokenizer.merges, len(tokenizer.tokens)
     merge_of = np.zeros(size, np.int64)
@@ -114,7 +164,7 @@ def _vocabulary_rows(tokenizer: Tokenizer) -> Iterator[bytes]:
             continue
         number = int(merge_of[token])
         waiting += b'%d,"%s","' % (token, b"merge" if number else b"special" if token in specials else base)
-        yield from _text(made, waiting)
+        yield from _text(made, waiting, escapes)
         waiting += b'","'
         yield from _hex(made, waiting)
         how = b"%d,%d,%d" % (*merges[number - 1].tolist(), number) if number else b",,"
@@ -122,12 +172,12 @@ def _vocabulary_rows(tokenizer: Tokenizer) -> Iterator[bytes]:
     yield bytes(waiting)
 
 
-def _text(token: bytes, waiting: bytearray) -> Iterator[bytes]:
+def _text(token: bytes, waiting: bytearray, escapes: Mapping[int, str]) -> Iterator[bytes]:
     """Adds a token as text to what is waiting, and gives that away whenever it is enough."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     for start in range(0, len(token), _PIECE):
         last = start + _PIECE >= len(token)
-        waiting += decoder.decode(token[start : start + _PIECE], final=last).translate(_ESCAPES).encode()
+        waiting += decoder.decode(token[start : start + _PIECE], final=last).translate(escapes).encode()
         yield from _enough(waiting)
 
 
