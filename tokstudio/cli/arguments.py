@@ -153,7 +153,8 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=_export_target,
         metavar="FORMAT=PATH",
-        help=f"write the tokenizer: {', '.join(_EXPORTS)}; PATH is a file, for classic and gpt2 a folder; may be repeated",
+        help=f"write the tokenizer: {', '.join(_EXPORTS)}; PATH is a file, for classic and gpt2 a folder; "
+        "may be repeated",
     )
     add("--accept-loss", action="store_true", help="export even where a format cannot hold all of the tokenizer")
     add("--json", action="store_true", help="print how it went as one JSON object")
