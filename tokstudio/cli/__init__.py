@@ -1,7 +1,7 @@
 """The command line: opens the window, or drives the core without one.
 
 Every error ends here, as a sentence and an exit code. What can be asked for is left to `arguments`, the commands to
-`training` and `coding`, the window to `gui.app`.
+modules of their own, the window to `gui.app`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -62,6 +62,15 @@ def _run(words: Sequence[str], signals: Signals) -> int:
             from tokstudio.cli.training import train
 
             return train(arguments, console, signals)
+        if arguments.command == "convert":
+            from tokstudio.cli.converting import convert
+
+            return convert(arguments, console)
+        if arguments.command == "inspect":
+            from tokstudio.cli.inspecting import inspect
+
+            inspect(arguments, console)
+            return DONE
         from tokstudio.cli.coding import decode, encode
 
         work = encode if arguments.command == "encode" else decode

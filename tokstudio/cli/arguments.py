@@ -14,7 +14,10 @@ _PATTERNS = ("none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
 _BASES = ("bytes", "characters")
 _PLACEMENTS = ("last", "first")
 _TIE_BREAKS = ("first", "lowest-id", "huggingface", "bytes")
-_EXPORTS = ("huggingface", "classic", "gpt2", "minbpe", "merges-csv", "merges-jsonl", "vocabulary-csv")
+_EXPORTS = (
+    "huggingface", "classic", "gpt2", "tiktoken", "minbpe", "sentencepiece", "merges-csv", "merges-jsonl",
+    "vocabulary-csv",
+)  # fmt: skip
 
 _WINDOW_TEXT = """\
 Opens the window, with the given texts in it. Other commands do without one:
@@ -22,6 +25,8 @@ Opens the window, with the given texts in it. Other commands do without one:
   tokstudio train    train a tokenizer on text and export it
   tokstudio encode   turn text into token ids
   tokstudio decode   turn token ids into text
+  tokstudio convert  write a tokenizer's files in another format, and prove that they mean the same
+  tokstudio inspect  say what a tokenizer's files hold
 
 Each has its own --help. To open a file that is called like a command, write ./train.
 """
@@ -153,7 +158,7 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=_export_target,
         metavar="FORMAT=PATH",
-        help=f"write the tokenizer: {', '.join(_EXPORTS)}; PATH is a file, for classic and gpt2 a folder; "
+        help=f"write the tokenizer: {', '.join(_EXPORTS)}; PATH is a file, or a folder for those of several files; "
         "may be repeated",
     )
     add("--accept-loss", action="store_true", help="export even where a format cannot hold all of the tokenizer")
@@ -200,7 +205,37 @@ def _decode(words: Sequence[str]) -> argparse.Namespace:
     )
 
 
-_COMMANDS = {"train": _train, "encode": _encode, "decode": _decode}
+def _convert(words: Sequence[str]) -> argparse.Namespace:
+    parser = _parser(
+        "tokstudio convert",
+        "Writes a tokenizer's files in another format. The library that owns the format reads them back and must\n"
+        "give the same ids; what the format cannot hold is said before anything is written.",
+    )
+    add = parser.add_argument
+    add("source", metavar="IN", type=Path, help="the tokenizer's file, or the folder it is in")
+    add("target", metavar="OUT", type=Path, help="a file, or a folder where the format has several files")
+    add("--format", choices=_EXPORTS, required=True, help="what to write")
+    _add_pattern(parser)
+    add("--merges", type=_whole, metavar="N", help="only the first N merges")
+    add("--close-gaps", action="store_true", help="number the tokens anew where ids are not in use")
+    add("--accept-loss", action="store_true", help="write what the format can hold, where that is not all")
+    add("--sample", metavar="FILE", type=Path, help="a text to prove the files with, besides one made to be hard")
+    add("--report", metavar="FILE", type=Path, help="write what was done and proved there")
+    add("--json", action="store_true", help="print the report as one JSON object")
+    _add_quiet(parser)
+    return parser.parse_args(words)
+
+
+def _inspect(words: Sequence[str]) -> argparse.Namespace:
+    parser = _parser("tokstudio inspect", "Says what a tokenizer's files hold.")
+    parser.add_argument("path", metavar="PATH", type=Path, help="the tokenizer's file, or the folder it is in")
+    _add_pattern(parser)
+    parser.add_argument("--json", action="store_true", help="print it as one JSON object")
+    _add_quiet(parser)
+    return parser.parse_args(words)
+
+
+_COMMANDS = {"train": _train, "encode": _encode, "decode": _decode, "convert": _convert, "inspect": _inspect}
 
 
 def _parse_coding(
@@ -211,12 +246,7 @@ def _parse_coding(
     parser.add_argument(
         "--tokenizer", metavar="PATH", type=Path, required=True, help="the tokenizer's file, or the folder it is in"
     )
-    parser.add_argument(
-        "--pattern",
-        metavar="NAME|REGEX",
-        help=f"how the tokenizer splits text, where its files cannot say it: {', '.join(_PATTERNS)}, or a regular "
-        "expression",
-    )
+    _add_pattern(parser)
     parser.add_argument("--out", metavar="FILE", type=Path, help=out_help)
     _add_quiet(parser)
     arguments = parser.parse_args(words)
@@ -228,6 +258,15 @@ def _parse_coding(
 def _parser(program: str, text: str) -> argparse.ArgumentParser:
     return argparse.ArgumentParser(
         program, description=text, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+
+
+def _add_pattern(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--pattern",
+        metavar="NAME|REGEX",
+        help=f"how the tokenizer splits text, where its files cannot say it: {', '.join(_PATTERNS)}, or a regular "
+        "expression",
     )
 
 

@@ -10,12 +10,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.cli.loading import load_tokenizer
 from tokstudio.cli.reading import read_file
 from tokstudio.cli.terminal import Console, put, several, standard_input
 from tokstudio.core.corpus import to_utf8
-from tokstudio.core.errors import FormatError
 from tokstudio.core.files import write_files
-from tokstudio.core.formats import PatternNeeded, load_work
 from tokstudio.core.formats.ids import ids_work, json_list, write_ids_work
 from tokstudio.core.tokenizer import Tokenizer
 
@@ -23,7 +22,7 @@ from tokstudio.core.tokenizer import Tokenizer
 def encode(arguments: argparse.Namespace, console: Console) -> None:
     """Turns text into ids: a JSON list, or a NumPy array by the name of the file."""
     name, text = _read_input(arguments)
-    tokenizer = _load(arguments, console)
+    tokenizer = load_tokenizer(arguments.tokenizer, arguments.pattern, console).tokenizer
     allowed: list[str] = arguments.allow_special
     ids = console.finish(tokenizer.encode_work(text, "all" if "all" in allowed else allowed))
     _tell_of_losses(name, text, ids, tokenizer, console)
@@ -37,7 +36,7 @@ def decode(arguments: argparse.Namespace, console: Console) -> None:
     """Turns ids into exactly the bytes they stand for."""
     name, data = _read_input(arguments)
     ids = console.finish(ids_work(name, data))
-    tokenizer = _load(arguments, console)
+    tokenizer = load_tokenizer(arguments.tokenizer, arguments.pattern, console).tokenizer
     text = tokenizer.decode_bytes(ids)
     if arguments.out is None:
         put(sys.stdout, text)
@@ -61,17 +60,6 @@ def _bytes_of_argument(text: str) -> bytes:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         return to_utf8(text)
-
-
-def _load(arguments: argparse.Namespace, console: Console) -> Tokenizer:
-    path: Path = arguments.tokenizer
-    try:
-        loaded = console.finish(load_work(path, arguments.pattern))
-    except PatternNeeded as error:
-        raise FormatError(f"{error} Add --pattern with a name or an expression.") from error
-    if path.is_dir():
-        console.say(f"Tokenizer: {', '.join(file.name for file in loaded.files)}.")
-    return loaded.tokenizer
 
 
 def _tell_of_losses(name: str, text: bytes, ids: NDArray[np.uint32], tokenizer: Tokenizer, console: Console) -> None:

@@ -1,0 +1,114 @@
+"""The commands `convert` and `inspect`: what a tokenizer's files hold, and the same in another format."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+import tokenizers
+from fifty import FIFTY
+
+from tokstudio import cli, load
+from tokstudio.cli import arguments
+from tokstudio.core.formats import FORMATS
+
+
+@pytest.fixture
+def with_specials(text, tmp_path):
+    """A tokenizer with a pattern and two special tokens, as Hugging Face has it."""
+    path = tmp_path / "special.json"
+    words = ["train", text, "--vocab-size", "300", "--pattern", "gpt2", "--special", "<a>", "--special", "<b>", "-q"]
+    assert cli.main([*words, "--export", f"huggingface={path}"]) == 0
+    return path
+
+
+def test_what_is_converted_there_and_back_encodes_the_same(tokenizer, tmp_path, capsys):
+    there, back = tmp_path / "there", tmp_path / "back.json"
+    assert cli.main(["convert", tokenizer, str(there), "--format", "classic"]) == 0
+    assert cli.main(["convert", str(there), str(back), "--format", "huggingface"]) == 0
+    assert "identical over" in capsys.readouterr().err
+    expected = load(tokenizer).encode(FIFTY)
+    assert tokenizers.Tokenizer.from_file(str(back)).encode(FIFTY).ids == expected
+
+
+def test_a_loss_is_said_before_anything_is_written(with_specials, tmp_path, capsys):
+    there = tmp_path / "there"
+    assert cli.main(["convert", str(with_specials), str(there), "--format", "classic"]) == 1
+    told = capsys.readouterr().err
+    assert '"gpt2" is lost' in told
+    assert "--accept-loss" in told
+    assert not there.exists()
+    assert cli.main(["convert", str(with_specials), str(there), "--format", "classic", "--accept-loss"]) == 0
+    assert sorted(file.name for file in there.iterdir()) == ["merges.json", "vocabulary.json"]
+
+
+def test_what_cannot_be_written_at_all_suggests_nothing_that_would_not_help(with_specials, tmp_path, capsys):
+    assert cli.main(["convert", str(with_specials), str(tmp_path / "m.csv"), "--format", "merges-csv"]) == 1
+    told = capsys.readouterr().err
+    assert "not trained here" in told
+    assert "--accept-loss" not in told
+
+
+def test_gaps_between_ids_are_closed_only_when_asked_for(with_specials, tmp_path, capsys):
+    few, closed = tmp_path / "few.json", tmp_path / "closed.json"
+    words = ["convert", str(with_specials), "--format", "huggingface", "--merges", "10"]
+    assert cli.main([*words[:2], str(few), *words[2:]]) == 0
+    assert load(few).special_tokens == {"<a>": 298, "<b>": 299}
+    assert "moves" not in capsys.readouterr().err
+    assert cli.main([*words[:2], str(closed), *words[2:], "--close-gaps"]) == 0
+    assert load(closed).special_tokens == {"<a>": 266, "<b>": 267}
+    assert 'The special token "<a>" moves from 298 to 266.' in capsys.readouterr().err
+
+
+def test_the_report_can_be_kept_and_read_by_programs(tokenizer, text, tmp_path, capsys):
+    there, report = tmp_path / "there.json", tmp_path / "report.txt"
+    words = ["convert", tokenizer, str(there), "--format", "huggingface", "--sample", text, "--report", str(report)]
+    assert cli.main([*words, "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert str(there) in printed["files"]
+    assert printed["proof"].startswith("identical over ")
+    assert printed["proof"] in report.read_text(encoding="utf-8")
+    assert load(there).encode(FIFTY) == load(tokenizer).encode(FIFTY)
+
+
+@pytest.mark.parametrize("merges", ["-1", "51"])
+def test_merges_that_are_not_there_are_refused(tokenizer, tmp_path, capsys, merges):
+    words = ["convert", tokenizer, str(tmp_path / "x.json"), "--format", "huggingface", f"--merges={merges}"]
+    assert cli.main(words) == 1
+    assert f"There is no merge {int(merges):,}" in capsys.readouterr().err
+    assert not (tmp_path / "x.json").exists()
+
+
+def test_inspect_says_what_a_file_holds(with_specials, capsys):
+    assert cli.main(["inspect", str(with_specials)]) == 0
+    told = capsys.readouterr().out
+    for words in ("Hugging Face", "special.json", "300", "256 bytes", "42", "gpt2", '298  "<a>"', '299  "<b>"'):
+        assert words in told
+    assert cli.main(["inspect", str(with_specials), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["tokens"], found["merges"], found["unused_ids"]) == (300, 42, 0)
+    assert found["special_tokens"] == {"<a>": 298, "<b>": 299}
+    assert found["pattern"] == "gpt2"
+    assert found["encoded_by"] == "tokstudio"
+
+
+def test_inspect_needs_no_pattern(tmp_path, capsys):
+    path = tmp_path / "bytes.tiktoken"
+    path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256)))
+    assert cli.main(["inspect", str(path)]) == 0
+    assert "not said by the files" in capsys.readouterr().out
+    assert cli.main(["inspect", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["pattern"] is None
+
+
+def test_inspect_tells_what_is_no_tokenizer_in_one_sentence(tmp_path, capsys):
+    path = tmp_path / "notes.txt"
+    path.write_text("just some notes\n")
+    assert cli.main(["inspect", str(path)]) == 1
+    assert capsys.readouterr().err == "tokstudio: notes.txt: this is no tokenizer file that TokStudio can read.\n"
+
+
+def test_every_format_that_can_be_written_can_be_asked_for():
+    assert {name for name, known in FORMATS.items() if known.writable} <= set(arguments._EXPORTS)

@@ -1,0 +1,57 @@
+"""The command `convert`: a tokenizer's files in one format to those of another, proved."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from tokstudio.cli.exporting import check_folders, check_losses, export
+from tokstudio.cli.loading import load_tokenizer
+from tokstudio.cli.reading import read_file
+from tokstudio.cli.terminal import DONE, FAILED, Console, put
+from tokstudio.core.files import write_files
+from tokstudio.core.formats import ExportReport
+from tokstudio.core.formats.gaps import closed_gaps
+from tokstudio.core.tokenizer import Tokenizer
+
+
+def convert(arguments: argparse.Namespace, console: Console) -> int:
+    """Reads, writes and proves; gives the exit code."""
+    exports: list[tuple[str, Path]] = [(arguments.format, arguments.target)]
+    check_folders(exports)
+    loaded = load_tokenizer(arguments.source, arguments.pattern, console)
+    tokenizer, moved = _chosen(loaded.tokenizer, arguments)
+    check_losses(tokenizer, exports, arguments.accept_loss)
+    for sentence in moved:
+        console.say(sentence)
+    sample = read_file(arguments.sample) if arguments.sample is not None else b""
+    reports = export(tokenizer, exports, arguments.accept_loss, sample, console)
+    if not reports:
+        return FAILED
+    report = replace(reports[0], notes=(*moved, *reports[0].notes))
+    if arguments.report is not None:
+        console.finish(write_files({arguments.report: [report.text().encode()]}))
+    if arguments.json:
+        put(sys.stdout, json.dumps(_as_json(report)) + "\n")
+    return DONE
+
+
+def _chosen(tokenizer: Tokenizer, arguments: argparse.Namespace) -> tuple[Tokenizer, tuple[str, ...]]:
+    """As many merges as are wanted, with the ids that are wanted; and what moved."""
+    if arguments.merges is not None:
+        tokenizer = tokenizer.at(arguments.merges)
+    return closed_gaps(tokenizer) if arguments.close_gaps else (tokenizer, ())
+
+
+def _as_json(report: ExportReport) -> dict[str, object]:
+    return {
+        "files": [str(file) for file in report.files],
+        "proof": report.proof,
+        "losses": list(report.losses),
+        "notes": list(report.notes),
+        "snippet": report.snippet,
+    }

@@ -1,0 +1,102 @@
+"""The command `inspect`: what a tokenizer's files hold, in words or as JSON."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from tokstudio.cli.terminal import Console, put
+from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work
+from tokstudio.core.formats.json_reader import shown
+from tokstudio.core.tokenizer import Tokenizer
+
+_SHOWN_SPECIALS = 12
+_SHOWN_LONGEST = 5
+
+
+def inspect(arguments: argparse.Namespace, console: Console) -> None:
+    """Prints what the files hold; how text is split need not be known for that."""
+    path: Path = arguments.path
+    says_pattern = True
+    try:
+        loaded = console.finish(load_work(path, arguments.pattern))
+    except PatternNeeded:
+        says_pattern = False
+        loaded = console.finish(load_work(path, "none"))
+    found = _described(loaded, says_pattern)
+    put(sys.stdout, (json.dumps(found) if arguments.json else "\n".join(_lines(found))) + "\n")
+
+
+def _described(loaded: Loaded, says_pattern: bool) -> dict[str, object]:
+    tokenizer = loaded.tokenizer
+    tokens = tokenizer.tokens
+    return {
+        "format": loaded.format,
+        "files": {str(file): file.stat().st_size for file in loaded.files},
+        "tokens": len(tokenizer),
+        "base": tokenizer.alphabet.base,
+        "base_tokens": len(tokenizer.alphabet),
+        "merges": len(tokenizer.merges),
+        "special_tokens": dict(tokenizer.special_tokens),
+        "extra_tokens": len(tokenizer.extra_tokens),
+        "unreachable_tokens": len(tokenizer.extra_tokens.keys() - tokenizer.whole_words),
+        "highest_id": len(tokens) - 1,
+        "unused_ids": len(tokens) - len(tokenizer),
+        "longest_tokens": _longest(tokenizer),
+        "pattern": tokenizer.pattern if says_pattern and tokenizer.library is None else None,
+        "encoded_by": tokenizer.library or "tokstudio",
+        "no_playhead": tokenizer.no_playhead,
+    }
+
+
+def _longest(tokenizer: Tokenizer) -> dict[int, str]:
+    """The longest tokens, by id, as text."""
+    tokens = tokenizer.tokens
+    lengths = np.array([tokens.length(token) for token in range(len(tokens))])
+    longest = np.argsort(-lengths, kind="stable")[:_SHOWN_LONGEST].tolist()
+    return {token: (tokens[token] or b"").decode("utf-8", "replace") for token in longest if lengths[token] > 0}
+
+
+def _lines(found: dict[str, object]) -> Iterator[str]:
+    """What was found, a line each with its name."""
+    specials, longest, files = found["special_tokens"], found["longest_tokens"], found["files"]
+    assert isinstance(specials, dict)
+    assert isinstance(longest, dict)
+    assert isinstance(files, dict)
+    rows: list[tuple[str, str]] = [("Format", FORMATS[str(found["format"])].title)]
+    rows += [("File", f"{Path(file).name}, {size:,} bytes") for file, size in files.items()]
+    rows += [
+        ("Tokens", f"{found['tokens']:,}"),
+        ("Base", f"{found['base_tokens']:,} {found['base']}"),
+        ("Merges", f"{found['merges']:,}"),
+    ]
+    if extra := found["extra_tokens"]:
+        rows.append(("Not made by merges", f"{extra:,}, of which {found['unreachable_tokens']:,} are unreachable"))
+    rows.append(("Highest id", f"{found['highest_id']:,}, with {found['unused_ids']:,} ids below it not in use"))
+    rows.append(("Pattern", _pattern(found)))
+    rows.append(("Encoded by", str(found["encoded_by"])))
+    if found["no_playhead"]:
+        rows.append(("No playhead", str(found["no_playhead"])))
+    rows += [("Longest token", f"{token:,}  {shown(text, 60)}") for token, text in longest.items()]
+    rows += [
+        ("Special token", f"{token:,}  {shown(text, 60)}") for text, token in list(specials.items())[:_SHOWN_SPECIALS]
+    ]
+    if len(specials) > _SHOWN_SPECIALS:
+        rows.append(("", f"and {len(specials) - _SHOWN_SPECIALS:,} more"))
+    width = max(len(name) for name, _ in rows)
+    before = ""
+    for name, value in rows:
+        yield f"{'' if name == before else name:<{width}}  {value}".rstrip()
+        before = name
+
+
+def _pattern(found: dict[str, object]) -> str:
+    if found["encoded_by"] != "tokstudio":
+        return "as its library has it"
+    return "not said by the files" if found["pattern"] is None else str(found["pattern"])
