@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
+import threading
 import time
 from contextlib import closing
 
@@ -147,6 +148,23 @@ def test_the_project_is_offered_as_it_was_kept_last(recorder, folder):
     assert lost.recording is None
     assert len(lost.project.runs[0].run) == 6
     assert abs(lost.modified - time.time()) < 1000
+
+
+def test_the_project_is_kept_while_a_run_is_being_recorded(recorder, folder):
+    def keep():
+        for merges in (2, 3, 4, 5, 6):
+            finish(recorder.autosave_work(small_project(merges)))
+
+    other = threading.Thread(target=keep)
+    other.start()
+    trainer = Trainer(CORPUS, config())
+    record(recorder, trainer, 60)
+    other.join()
+    assert recorder.problem is None
+    kill(recorder)
+    (lost,) = left(folder)
+    assert len(lost.project.runs[0].run) == 6
+    assert differences(lost.recording.runs[0].run, trainer.run) == []
 
 
 def test_a_closed_autosave_leaves_the_project_as_it_was_kept_before(recorder, folder):

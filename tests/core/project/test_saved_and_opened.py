@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from mutants import change
 from projects import LINES, differences, every_kind, opened, saved, small_project
 from trained import banana, ranks_of, same, tiktoken_lines
 from trained import trained as trained_tokenizer
@@ -136,6 +137,12 @@ def test_anyone_can_query_it(tmp_path):
         assert connection.execute("SELECT bytes FROM token WHERE kind = 'special'").fetchall() == [(b"<s>",)]
     finally:
         connection.close()
+
+
+def test_a_setting_that_was_not_there_when_it_was_saved_is_what_it_is_by_itself(tmp_path):
+    path = saved(small_project(), tmp_path / "mine.tokstudio")
+    change(path, "UPDATE run SET config = replace(config, ',\"held_out\":0.0', '') WHERE number = 1")
+    assert differences(opened(path).runs[0].run.config, small_project().runs[0].run.config) == []
 
 
 # ---- sources

@@ -64,7 +64,8 @@ class Recorder:
         """Begins to record a run, in the place of any earlier recording.
 
         Args:
-            entry: The run before its next merge: with the merges of an earlier run where it goes on from one.
+            entry: The run before its next merge. Where it goes on from an earlier one it has that one's merges, but the
+                configuration that it goes on with.
             sources: The project's sources.
         """
         self.discard()

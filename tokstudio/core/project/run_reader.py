@@ -65,7 +65,8 @@ def read_run_work(connection: sqlite3.Connection, row: Row) -> Work[Run]:
 def _config(row: Row) -> TrainingConfig:
     given: dict[str, Any] = row.json_object("config")
     known = {field.name for field in fields(TrainingConfig)}
-    if given.keys() != known:
+    # What an earlier TokStudio did not know yet is as it was then, which is what it is where nothing is said.
+    if not given.keys() <= known:
         raise row.fault("config", "its settings are not those of a training")
     try:
         return TrainingConfig(**given)

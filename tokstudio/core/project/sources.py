@@ -7,9 +7,7 @@ Cells of the database are left to `writer` and `reader`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -21,8 +19,6 @@ from tokstudio.core.project.model import ProjectSource
 from tokstudio.core.readers import read_source
 
 _PIECE = 1 << 20
-
-Reader = Callable[[Path, str, str | None], Work[Source]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,26 +58,24 @@ def keep_source_work(source: Source, in_corpus: bool = True) -> Work[ProjectSour
     )
 
 
-def reopen_source_work(kept: ProjectSource, read: Reader = read_source) -> Work[Reopened]:
-    """Finds a source's text again: in the project, or in its file.
-
-    Args:
-        kept: What the project remembers.
-        read: How a file is read: as `readers.read_source`.
+def reopen_source_work(kept: ProjectSource) -> Work[Reopened]:
+    """Finds a source's text again: in the project, or in its file, of which the project may say anything.
 
     Raises:
         CorpusError: Its file cannot be read.
     """
-    if kept.text is not None or kept.path is None or kept.documents is None:
-        assert kept.text is not None
+    if kept.text is not None:
         return Reopened(kept.text, False)
+    assert kept.path is not None
     source = None
     # What was found out may not be what is read where it is asked for: faults are kept by one, replaced by the other.
     for encoding in (kept.encoding, None):
-        found = yield from read(kept.path, "file", encoding)
+        found = yield from read_source(kept.path, "file", encoding)
         source = yield from _beginning_work(found, kept)
         if (yield from text_hash_work(source.data)) == kept.sha256:
             return Reopened(replace(source, note=kept.note), False)
+        if found.size_on_disk != kept.size_on_disk:
+            break
     assert source is not None
     return Reopened(source, True)
 
