@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from tokstudio.cli import main
+from tokstudio.gui.dialogs.export import ExportDialog
 from tokstudio.gui.main_window import MainWindow
 
 PATIENCE = 60_000  # milliseconds; the first training of a test run compiles
@@ -26,6 +28,7 @@ class Answers:
         self.line: str | None = None
         self.yes = True
         self.asked: list[str] = []
+        self.shown: list[Path] = []
 
     def open_files(self, title: str, folder: Path, filters: str = "") -> list[Path]:
         self.asked.append(title)
@@ -43,9 +46,25 @@ class Answers:
         self.asked.append(title)
         return self.line
 
+    def show_file(self, path: Path) -> None:
+        self.shown.append(path)
+
     def confirm(self, title: str, text: str, verb: str) -> bool:
         self.asked.append(text)
         return self.yes
+
+
+def export(qtbot: QtBot, window: MainWindow, name: str, folder: Path) -> None:
+    """Exports the active run to a folder in one format, by its entry in the menu, and closes the dialog."""
+    window.actions_by_id[f"export_{name}"].trigger()
+    dialog = next(dialog for dialog in window.findChildren(ExportDialog) if dialog.isVisible())
+    dialog.folder.edit.selectAll()
+    qtbot.keyClicks(dialog.folder.edit, str(folder))
+    qtbot.waitUntil(dialog.export_button.isEnabled, timeout=PATIENCE)
+    qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: dialog.close_button.text() == "Close", timeout=PATIENCE)
+    qtbot.mouseClick(dialog.close_button, Qt.MouseButton.LeftButton)
+    assert not dialog.isVisible()
 
 
 def at_the_window(

@@ -131,10 +131,10 @@ def entries(menu: QMenu) -> dict[str, QAction]:
 def test_the_menu_of_a_row_acts_on_that_row(qtbot, three, session, actions):
     menu = ask_for_menu(three, 0)
     offered = entries(menu)
-    assert list(offered) == ["Make Active", "Continue", "Export", "Rename", "Delete", "Columns of &Runs"]
+    assert list(offered) == ["Make Active", "Continue", "Export…", "Rename", "Delete", "Columns of &Runs"]
     assert offered["Continue"].isEnabled(), "its vocabulary was the smallest"
-    with qtbot.waitSignal(actions["export_huggingface"].triggered):
-        entries(offered["Export"].menu())["export_huggingface"].trigger()
+    with qtbot.waitSignal(actions["export_tokenizer"].triggered):
+        offered["Export…"].trigger()
     assert session.active is session.runs[0]
     menu.close()
     menu = ask_for_menu(three, 2)
@@ -151,7 +151,7 @@ def test_while_one_run_trains_another_can_be_deleted_but_not_exported(qtbot, thr
     qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
     menu = ask_for_menu(three, 3)
     assert not entries(menu)["Delete"].isEnabled()
-    assert not entries(menu)["Export"].isEnabled()
+    assert not entries(menu)["Export…"].isEnabled()
     menu.close()
     menu = ask_for_menu(three, 0)
     assert [name for name, action in entries(menu).items() if action.isEnabled()] == [

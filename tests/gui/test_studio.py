@@ -12,7 +12,7 @@ from PySide6.QtGui import QDropEvent, QGuiApplication, QImage
 from PySide6.QtWidgets import QAbstractButton, QApplication, QDockWidget, QTableView
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 
-from tests.gui.person import PATIENCE, at_the_window
+from tests.gui.person import PATIENCE, at_the_window, export
 from tokstudio import Corpus, TrainingConfig, load, train
 from tokstudio.cli import main
 from tokstudio.gui.actions import SPECS
@@ -75,18 +75,16 @@ def test_open_train_look_and_take_the_files_home(qtbot, monkeypatch, tmp_path, b
         # The files.
         folder = tmp_path / "out"
         folder.mkdir()
-        answers.folder = folder
-        window.actions_by_id["export_classic"].trigger()
-        qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+        export(qtbot, window, "classic", folder)
         merges = [[pair, 256 + k] for k, pair in enumerate(expected.merges.tolist())]
         assert json.loads((folder / "merges.json").read_text()) == {"merges": merges}
         vocabulary = json.loads((folder / "vocabulary.json").read_text())
         assert [bytes(token["bytes"]) for token in vocabulary.values()] == list(expected.tokens)
 
-        answers.target = folder / "tokenizer.json"
-        window.actions_by_id["export_huggingface"].trigger()
-        qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
-        assert HuggingFaceTokenizer.from_file(str(answers.target)).encode(SENTENCE).ids == expected.encode(SENTENCE)
+        export(qtbot, window, "huggingface", folder)
+        assert HuggingFaceTokenizer.from_file(str(folder / "tokenizer.json")).encode(SENTENCE).ids == expected.encode(
+            SENTENCE
+        )
 
         for name, action in (("merges.csv", "export_merges_csv"), ("vocabulary.csv", "export_vocabulary_csv")):
             answers.target = folder / name
@@ -217,45 +215,10 @@ def test_closing_while_training_asks_once_and_no_keeps_everything(qtbot, monkeyp
 def test_a_run_that_was_exported_is_not_asked_about(qtbot, monkeypatch, tmp_path, book):
     def act(window, answers):
         trained(qtbot, window, answers, book)
-        answers.target = tmp_path / "t.json"
-        window.actions_by_id["export_huggingface"].trigger()
-        qtbot.waitUntil(lambda: not window._session.jobs, timeout=PATIENCE)
+        export(qtbot, window, "huggingface", tmp_path)
         answers.asked.clear()
         assert window.close()
         assert answers.asked == []
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_a_part_of_a_run_does_not_count_as_exported(qtbot, monkeypatch, tmp_path, book):
-    def act(window, answers):
-        trained(qtbot, window, answers, book)
-        window._session.set_playhead(10)
-        window.actions_by_id["export_at_playhead"].trigger()
-        answers.target = tmp_path / "part.json"
-        window.actions_by_id["export_huggingface"].trigger()
-        qtbot.waitUntil(lambda: not window._session.jobs, timeout=PATIENCE)
-        assert len(load(answers.target)) == 266
-        assert window._session.active.unsaved
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_a_classic_pair_is_replaced_only_after_asking(qtbot, monkeypatch, tmp_path, book):
-    (tmp_path / "merges.json").write_text("mine")
-
-    def act(window, answers):
-        trained(qtbot, window, answers, book)
-        answers.folder = tmp_path
-        answers.yes = False
-        window.actions_by_id["export_classic"].trigger()
-        assert "merges.json will be replaced" in answers.asked[-1]
-        assert not window._session.jobs
-        assert (tmp_path / "merges.json").read_text() == "mine"
-        answers.yes = True
-        window.actions_by_id["export_classic"].trigger()
-        qtbot.waitUntil(lambda: not window._session.jobs, timeout=PATIENCE)
-        assert len(load(tmp_path)) == 400
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -286,22 +249,6 @@ def test_a_damaged_tokenizer_is_one_sentence_and_changes_nothing(qtbot, monkeypa
         assert QGuiApplication.clipboard().text().startswith("tokenizer.json: ")
         window.messages.close_button.click()
         assert not window.messages.isVisible()
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is read-only to an administrator")
-def test_a_read_only_folder_is_one_sentence(qtbot, monkeypatch, tmp_path, book):
-    folder = tmp_path / "locked"
-    folder.mkdir()
-    folder.chmod(0o500)
-
-    def act(window, answers):
-        trained(qtbot, window, answers, book)
-        answers.target = folder / "tokenizer.json"
-        window.actions_by_id["export_huggingface"].trigger()
-        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
-        assert list(folder.iterdir()) == []
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -377,7 +324,6 @@ def test_every_action_is_in_a_menu_and_says_what_it_does(qtbot, monkeypatch):
             action = window.actions_by_id[spec.id]
             assert action.statusTip().endswith(".")
             assert action.toolTip()
-            assert callable(getattr(window.commands, spec.id))
         keys = [key.toString() for action in window.actions_by_id.values() for key in action.shortcuts()]
         assert sorted(key for key in set(keys) if keys.count(key) > 1) == ["F6"]  # pause and resume: never both
 

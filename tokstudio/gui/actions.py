@@ -6,12 +6,13 @@ What an action does is the method of `Commands` with the action's id as its name
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
 
+from tokstudio.gui.export_plan import TOKENIZERS
 from tokstudio.gui.icons import icon
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
@@ -111,6 +112,7 @@ class Spec:
         obstacle: Why it cannot be done now, or None.
         checkable: Whether it is a switch.
         role: Where macOS puts it.
+        format: The format that it exports; what it calls is then `export_format`, with this name.
     """
 
     id: str
@@ -121,6 +123,20 @@ class Spec:
     obstacle: Obstacle = _never
     checkable: bool = False
     role: QAction.MenuRole = QAction.MenuRole.NoRole
+    format: str = ""
+
+
+def _format_specs() -> Iterator[Spec]:
+    """An action for each format, with a letter for the keyboard that no other entry of the menu has."""
+    taken = set("fmvps")
+    for known in TOKENIZERS:
+        title, tip = known.title, f"Write {known.description}."
+        place = next(
+            (place for place, letter in enumerate(title.lower()) if letter.isalpha() and letter not in taken), 0
+        )
+        taken.add(title[place].lower())
+        text = f"{title[:place]}&{title[place:]}…"
+        yield Spec(f"export_{known.name}", text, tip, (), "export", _run_in_the_making, format=known.name)
 
 
 SPECS: tuple[Spec, ...] = (
@@ -139,21 +155,14 @@ SPECS: tuple[Spec, ...] = (
     Spec("clear_corpus", "&Clear Corpus", "Take all sources out of the corpus.", (), "remove", _no_corpus),
     Spec("open_tokenizer", "Open &Tokenizer…", "Open a tokenizer's files.", ("Ctrl+Shift+O",), "tokenizer"),
     Spec(
-        "export_classic",
-        "&Classic Pair…",
-        "Write vocabulary.json and merges.json into a folder.",
-        (),
-        "export",
-        _run_in_the_making,
-    ),
-    Spec(
-        "export_huggingface",
-        "&Hugging Face tokenizer.json…",
-        "Write a file for Hugging Face's libraries, and prove that they read it the same.",
+        "export_tokenizer",
+        "Tokenizer &Files…",
+        "Write files for other programs, and prove that they read them the same.",
         ("Ctrl+E",),
         "export",
         _run_in_the_making,
     ),
+    *_format_specs(),
     Spec("export_merges_csv", "&Merge Log as CSV…", "Write every merge with its counts.", (), "export", _no_counts),
     Spec(
         "export_vocabulary_csv",
@@ -165,12 +174,6 @@ SPECS: tuple[Spec, ...] = (
     ),
     Spec("export_plot_png", "Plot as &PNG…", "Save the plot as a picture.", (), "export", _no_counts),
     Spec("export_plot_svg", "Plot as &SVG…", "Save the plot as a drawing that scales.", (), "export", _no_counts),
-    Spec(
-        "export_at_playhead",
-        "Only up to the P&layhead",
-        "Export the tokenizer as it was at the playhead, not the whole run.",
-        checkable=True,
-    ),
     Spec("quit", "&Quit", "Close TokStudio.", (_Key.Quit, "Ctrl+Q"), "", role=QAction.MenuRole.QuitRole),
     Spec("copy", "&Copy", "Copy what is selected.", (_Key.Copy,), "copy"),
     Spec("copy_ids", "Copy &Ids", "Copy the ids of the selected tokens of the text.", ("Ctrl+Shift+C",), "ids"),
@@ -239,7 +242,7 @@ SPECS: tuple[Spec, ...] = (
 
 
 def build_actions(commands: QObject, theme: Theme, owner: QObject) -> dict[str, QAction]:
-    """Makes the QAction of every spec; it calls the method of `commands` with its id as name."""
+    """Makes the QAction of every spec; it calls the method of `commands` with its id as name, or `export_format`."""
     made: dict[str, QAction] = {}
     for spec in SPECS:
         action = QAction(spec.text, owner)
@@ -254,11 +257,18 @@ def build_actions(commands: QObject, theme: Theme, owner: QObject) -> dict[str, 
             action.setIcon(icon(spec.icon, theme))
             # In a menu the tick stands where the icon would.
             action.setIconVisibleInMenu(not spec.checkable)
-        action.triggered.connect(getattr(commands, spec.id))
+        action.triggered.connect(_slot(commands, spec))
         made[spec.id] = action
     # One key for both: only one of them can be enabled at a time.
     refresh_actions(made, None)
     return made
+
+
+def _slot(commands: QObject, spec: Spec) -> Callable[..., object]:
+    if not spec.format:
+        return getattr(commands, spec.id)
+    export: Callable[[str], None] = getattr(commands, "export_format")  # noqa: B009  of a QObject nothing more is known
+    return lambda *_: export(spec.format)
 
 
 def refresh_actions(actions: Mapping[str, QAction], session: Session | None) -> None:

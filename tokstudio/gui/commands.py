@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.core.formats import Loaded, load_work
 from tokstudio.gui.dialogs.choosers import Choosers
-from tokstudio.gui.exports import ExportCommands, Plots
+from tokstudio.gui.exports import ExportCommands, Exports
 from tokstudio.gui.problems import Problem
 from tokstudio.gui.session import Session
 from tokstudio.gui.settings import Preferences
@@ -28,7 +28,7 @@ from tokstudio.resources import DEMO_SENTENCES, SAMPLES, sample_text
 _COUNTS = "Word counts (*.tsv *.jsonl *.txt);;All files (*)"
 
 
-class Views(Plots, Protocol):
+class Views(Exports, Protocol):
     """What the actions need of the window."""
 
     def focus_filter(self) -> None:

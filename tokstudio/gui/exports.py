@@ -1,11 +1,12 @@
-"""The export actions: which file, and the writing of it in the background.
+"""The export actions: tables and pictures are written to the file that is asked for, in the background.
 
-What the files hold and how they are proved is left to `tokstudio.core.formats`.
+Tokenizers are left to the export dialog, what files hold to `tokstudio.core.formats`.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -15,15 +16,14 @@ from PySide6.QtGui import QImage, QImageWriter
 
 from tokstudio.core.errors import FormatError
 from tokstudio.core.files import write_files
-from tokstudio.core.formats import FORMATS, ExportReport, save_work
+from tokstudio.core.formats import ExportReport, save_work
 from tokstudio.core.progress import Progress, Work
-from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.dialogs.choosers import Choosers
+from tokstudio.gui.export_plan import wrote
 from tokstudio.gui.session import Session
 from tokstudio.gui.settings import Preferences
 from tokstudio.gui.studio_run import StudioRun
 
-_SAMPLE_OF_CORPUS = 1 << 20  # bytes of the corpus that a written tokenizer is proved on
 _PLOT_SIZE = (1600, 900)
 
 
@@ -39,11 +39,15 @@ class PlotPicture(Protocol):
         ...
 
 
-class Plots(Protocol):
-    """Whoever knows who draws the plot."""
+class Exports(Protocol):
+    """What exporting needs of the window."""
 
     def plot(self) -> PlotPicture:
         """Who draws the plot for a file."""
+        ...
+
+    def show_export(self, run: StudioRun, formats: Collection[str]) -> None:
+        """Asks about formats and folder, and exports a run."""
         ...
 
 
@@ -57,29 +61,21 @@ class ExportCommands(QObject):
     done = Signal(str)
 
     def __init__(
-        self, session: Session, preferences: Preferences, choosers: Choosers, views: Plots, parent: QObject
+        self, session: Session, preferences: Preferences, choosers: Choosers, views: Exports, parent: QObject
     ) -> None:
         super().__init__(parent)
         self._session = session
         self._preferences = preferences
         self._choosers = choosers
-        self._plots = views
-        self._only_to_playhead = False
+        self._exports = views
 
-    def export_classic(self) -> None:
-        """Writes the classic pair."""
-        folder = self._choosers.open_folder(f"Export {self._name()} into", self._folder())
-        if folder is None:
-            return
-        self._preferences.set("folder", str(folder))
-        there = [name for name in ("vocabulary.json", "merges.json") if (folder / name).exists()]
-        question = f"{' and '.join(there)} will be replaced in {folder}."
-        if not there or self._choosers.confirm("Export", question, "Replace"):
-            self._export("classic", folder)
+    def export_tokenizer(self) -> None:
+        """Asks about formats and folder, beginning with those that were chosen last."""
+        self._open_dialog(self._preferences.get("export_formats", "huggingface").split())
 
-    def export_huggingface(self) -> None:
-        """Writes tokenizer.json."""
-        self._export("huggingface", self._ask_target("tokenizer.json", "Hugging Face tokenizer (*.json)"))
+    def export_format(self, name: str) -> None:
+        """Asks about formats and folder, beginning with one format."""
+        self._open_dialog([name])
 
     def export_merges_csv(self) -> None:
         """Writes the merge log."""
@@ -93,19 +89,15 @@ class ExportCommands(QObject):
         """Saves the plot as a picture."""
         path = self._ask_target("compression.png", "Picture (*.png)")
         if path is not None:
-            picture = self._plots.plot().to_image(*_PLOT_SIZE, 1.0)
+            picture = self._exports.plot().to_image(*_PLOT_SIZE, 1.0)
             self._session.start_job(partial(_write_picture, path, picture), self._written, writes=True)
 
     def export_plot_svg(self) -> None:
         """Saves the plot as a drawing."""
         path = self._ask_target("compression.svg", "Drawing (*.svg)")
         if path is not None:
-            drawing = self._plots.plot().to_svg(*_PLOT_SIZE)
+            drawing = self._exports.plot().to_svg(*_PLOT_SIZE)
             self._session.start_job(partial(_write_one, path, drawing), self._written, writes=True)
-
-    def export_at_playhead(self, only: bool) -> None:
-        """Switches between exporting the whole run and only its merges up to the playhead."""
-        self._only_to_playhead = only
 
     def _folder(self) -> Path:
         return Path(self._preferences.get("folder", str(Path.home())))
@@ -125,34 +117,20 @@ class ExportCommands(QObject):
                     return None
         return path
 
+    def _open_dialog(self, formats: list[str]) -> None:
+        if self._session.active is not None:
+            self._exports.show_export(self._session.active, formats)
+
     def _export(self, name: str, path: Path | None) -> None:
         run = self._session.active
-        if path is None or run is None:
-            return
-        tokenizer = run.tokenizer
-        if self._only_to_playhead:
-            tokenizer = tokenizer.at(self._session.playhead)
-        sample = run.corpus.sample(_SAMPLE_OF_CORPUS) if run.corpus is not None else None
-        self._session.start_job(partial(_save_run, run, tokenizer, path, name, sample), self._exported, writes=True)
+        if path is not None and run is not None:
+            self._session.start_job(partial(save_work, run.tokenizer, path, name), self._exported, writes=True)
 
-    def _exported(self, saved: tuple[StudioRun, bool, ExportReport]) -> None:
-        run, whole, report = saved
-        if whole and run in self._session.runs:
-            self._session.run_exported(run)
-        names = " and ".join(path.name for path in report.files)
-        proof = f" Read back: {report.proof}." if report.proof else ""
-        self.done.emit(f"Wrote {names} to {report.files[0].parent}.{proof}")
+    def _exported(self, report: ExportReport) -> None:
+        self.done.emit(wrote(report))
 
     def _written(self, path: Path) -> None:
         self.done.emit(f"Wrote {path.name} to {path.parent}.")
-
-
-def _save_run(
-    run: StudioRun, tokenizer: Tokenizer, path: Path, name: str, sample: bytes | None
-) -> Work[tuple[StudioRun, bool, ExportReport]]:
-    """Gives the run, whether all of it can be had back from what was written, and the report."""
-    whole = FORMATS[name].readable and len(tokenizer.merges) == len(run)
-    return run, whole, (yield from save_work(tokenizer, path, name, sample=sample))
 
 
 def _write_picture(path: Path, picture: QImage) -> Work[Path]:

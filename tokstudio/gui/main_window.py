@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt, QTimer
@@ -14,6 +15,8 @@ from tokstudio.gui.choices import Settings
 from tokstudio.gui.commands import Commands
 from tokstudio.gui.dialogs.about import AboutDialog, ShortcutsDialog
 from tokstudio.gui.dialogs.choosers import Choosers
+from tokstudio.gui.dialogs.export import ExportDialog
+from tokstudio.gui.export_plan import TOKENIZERS
 from tokstudio.gui.icons import icon
 from tokstudio.gui.panes.compression import CompressionPane
 from tokstudio.gui.panes.configure import ConfigurePane
@@ -26,18 +29,20 @@ from tokstudio.gui.panes.vocabulary import VocabularyPane
 from tokstudio.gui.session import Session
 from tokstudio.gui.settings import Preferences
 from tokstudio.gui.status_line import StatusLine
+from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.message_bar import MessageBar
 
 _LAYOUT_VERSION = 1
 _SIZE = QSize(1440, 900)
 
+_FORMATS = " ".join(f"export_{known.name}" for known in TOKENIZERS)
 # "-" is a line, "> Title" opens a submenu that "<" ends.
 _MENUS: dict[str, str] = {
     "&File": "open_corpus open_folder open_counts paste_corpus >&Samples sample_article sample_scripts sample_python < "
     ">&Recent < - remove_source reload_source >Enc&oding < clear_corpus - open_tokenizer "
-    ">&Export export_classic export_huggingface export_merges_csv export_vocabulary_csv - "
-    "export_plot_png export_plot_svg - export_at_playhead < - quit",
+    f">&Export export_tokenizer - {_FORMATS} - export_merges_csv export_vocabulary_csv - "
+    "export_plot_png export_plot_svg < - quit",
     "&Edit": "copy copy_ids - filter",
     "&Train": "train train_on_sample continue_run pause resume step stop - >Train&_on_a_Sample sample_train_article "
     "sample_train_scripts sample_train_python < - first previous next last - "
@@ -102,6 +107,12 @@ class MainWindow(QMainWindow):
     def plot(self) -> CompressionPane:
         """Who draws the plot for a file."""
         return self.compression
+
+    def show_export(self, run: StudioRun, formats: Collection[str]) -> None:
+        """Asks about formats and folder, and exports a run."""
+        dialog = ExportDialog(self._session, run, formats, self._theme, self._preferences, self._choosers, self)
+        dialog.told.connect(self.commands.done)
+        dialog.open()
 
     def focus_filter(self) -> None:
         """Puts the keyboard into the filter of the table that is shown."""

@@ -1,22 +1,31 @@
-"""The questions that need a dialog: which file, which folder, are you sure. Tests put an answer in their place."""
+"""The questions that need a dialog: which file, which folder, are you sure; and the system's own file manager.
+
+Tests put an answer in their place.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QMessageBox, QWidget
+
+from tokstudio.gui.file_manager import show_in_file_manager
 
 
 class Choosers:
     """Asks the person; every answer may be "no" (None, an empty list, False).
 
     Args:
-        parent: The window that the dialogs belong to.
+        parent: The window that the dialogs belong to, unless one of its dialogs is open and asks itself.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        self._parent = parent
+        self._window = parent
+
+    @property
+    def _parent(self) -> QWidget | None:
+        return QApplication.activeModalWidget() or self._window
 
     def open_files(self, title: str, folder: Path, filters: str = "") -> list[Path]:
         """Asks for existing files."""
@@ -37,6 +46,10 @@ class Choosers:
         """Asks for one line of text."""
         entered, accepted = QInputDialog.getText(self._parent, title, label, text=value)
         return entered if accepted else None
+
+    def show_file(self, path: Path) -> None:
+        """Shows a file where it lies."""
+        show_in_file_manager(path)
 
     def confirm(self, title: str, text: str, verb: str) -> bool:
         """Asks whether to do something that cannot be taken back; Escape and Enter say no."""

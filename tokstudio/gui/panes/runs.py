@@ -22,8 +22,6 @@ from tokstudio.gui.widgets.run_table import RunTable
 
 _LIVE = 200  # milliseconds between two looks at the run that trains
 _EMPTY = "Every training is kept here as a run, to be compared, renamed or deleted."
-_EXPORTS = ("export_classic", "export_huggingface", "export_merges_csv", "export_vocabulary_csv")
-_NEEDS_COUNTS = "export_merges_csv"
 
 
 class RunsPane(Pane):
@@ -35,7 +33,7 @@ class RunsPane(Pane):
     Args:
         session: Whose runs are shown.
         theme: Its colours and fonts.
-        actions: The window's actions by id; those that export and "continue_run" are used.
+        actions: The window's actions by id; "export_tokenizer" and "continue_run" are used.
     """
 
     deleteAsked = Signal(object)
@@ -141,11 +139,7 @@ class RunsPane(Pane):
         _add(menu, "Make Active\tEnter", self._activate_current, run is not session.active and not held)
         menu.addSeparator()
         _add(menu, "Continue", partial(self._trigger, "continue_run"), session.can_continue(run))
-        export = menu.addMenu("Export")
-        for name in _EXPORTS:
-            possible = run.has_counts or name != _NEEDS_COUNTS
-            _add(export, self._actions[name].text(), partial(self._trigger, name), possible)
-        export.setEnabled(run.ended is not None and not held)
+        _add(menu, "Export…", partial(self._trigger, "export_tokenizer"), run.ended is not None and not held)
         menu.addSeparator()
         _add(menu, "Rename\tF2", self._rename_current)
         _add(menu, "Delete\tDel", self._delete_current, trained is None or trained.run is not run)

@@ -1,0 +1,53 @@
+"""A file is shown in the system's own file manager, selected where the system can do that."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pytest
+
+from tokstudio.gui import file_manager
+from tokstudio.gui.file_manager import show_in_file_manager
+
+
+@pytest.fixture
+def system(monkeypatch):
+    """What the system was asked to do; programs start as `starts` says."""
+
+    class System:
+        starts = True
+
+        def __init__(self):
+            self.asked = []
+
+        def start(self, *command):
+            self.asked.append(command)
+            return self.starts, 1
+
+        def open(self, url):
+            self.asked.append(url.toLocalFile())
+            return True
+
+    made = System()
+    monkeypatch.setattr(file_manager.QProcess, "startDetached", made.start)
+    monkeypatch.setattr(file_manager.QDesktopServices, "openUrl", made.open)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("platform", "program", "before"), [("win32", "explorer.exe", "/select,"), ("darwin", "open", "-R")]
+)
+def test_the_file_is_selected(monkeypatch, system, tmp_path, platform, program, before):
+    monkeypatch.setattr(file_manager.sys, "platform", platform)
+    file = tmp_path / "a b" / "tokenizer.json"
+    show_in_file_manager(file)
+    assert system.asked == [(program, [before, str(file)])]
+
+
+def test_elsewhere_and_where_that_fails_the_folder_is_opened(monkeypatch, system, tmp_path):
+    monkeypatch.setattr(file_manager.sys, "platform", "linux")
+    show_in_file_manager(tmp_path / "tokenizer.json")
+    assert system.asked == [tmp_path.as_posix()]
+    monkeypatch.setattr(file_manager.sys, "platform", "darwin")
+    system.starts = False
+    show_in_file_manager(tmp_path / "tokenizer.json")
+    assert system.asked[2] == tmp_path.as_posix()

@@ -1,0 +1,142 @@
+"""The background work of an export: what every format can hold, found out in turn, and the writing of several in turn.
+
+What is to be done is said by `export_plan`; showing it is left to the dialog.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from tokstudio.core.formats import ExportReport
+from tokstudio.core.progress import Progress, Work
+from tokstudio.gui.export_plan import Outcome
+from tokstudio.gui.jobs import Job
+from tokstudio.gui.latest import Latest
+from tokstudio.gui.problems import problem_of
+from tokstudio.gui.session import Session
+
+
+@dataclass(frozen=True)
+class Order:
+    """One format to be written: its name, its folder, and the work."""
+
+    name: str
+    folder: Path
+    work: Callable[[], Work[ExportReport]]
+
+
+class InTurn(QObject):
+    """Quiet questions by name, one job after the other; new ones take the place of those that are still open.
+
+    Signals:
+        answered: One of them: its name, and the answer or an exception.
+    """
+
+    answered = Signal(str, object)
+
+    def __init__(self, session: Session, parent: QObject) -> None:
+        super().__init__(parent)
+        self._asked: deque[tuple[str, Callable[[], Work[Any]]]] = deque()
+        self._latest = Latest(session, self, quiet=True)
+        self._latest.done.connect(self._answer)
+        self._latest.failed.connect(self._answer)
+
+    def ask(self, questions: Iterable[tuple[str, Callable[[], Work[Any]]]]) -> None:
+        """Asks; answers that are still to come of earlier questions are never heard."""
+        self._latest.cancel()
+        self._asked = deque(questions)
+        self._next()
+
+    def _next(self) -> None:
+        if self._asked:
+            self._latest.run(self._asked[0][1])
+
+    def _answer(self, answer: object) -> None:
+        name, _ = self._asked.popleft()
+        self._next()
+        self.answered.emit(name, answer)
+
+
+class Exporting(QObject):
+    """Writes formats, one job after the other.
+
+    Signals:
+        settled: A format by its name, with its `Outcome`.
+        ended: Nothing is left to do.
+    """
+
+    settled = Signal(str, object)
+    ended = Signal()
+
+    def __init__(self, session: Session, parent: QObject) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._orders: deque[Order] = deque()
+        self._job: Job | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether something is being written or waits to be."""
+        return bool(self._orders)
+
+    @property
+    def left(self) -> int:
+        """How many formats are not written yet."""
+        return len(self._orders)
+
+    @property
+    def current(self) -> str | None:
+        """The format that is being written; None where none is."""
+        return self._orders[0].name if self._job is not None else None
+
+    @property
+    def progress(self) -> Progress:
+        """Where the format stands that is being written."""
+        return self._job.progress if self._job is not None else Progress("")
+
+    def begin(self, orders: Iterable[Order]) -> None:
+        """Writes formats in the order given."""
+        self._orders.extend(orders)
+        self._next()
+
+    def cancel(self) -> None:
+        """Ends what is being written and forgets the rest; what is written stays."""
+        if self._job is not None:
+            self._job.cancel()
+
+    def _next(self) -> None:
+        if not self._orders:
+            self.ended.emit()
+            return
+        order = self._orders[0]
+        self._job = self._session.start_job(order.work, self._written, self._failed, writes=True)
+        self._job.cancelled.connect(self._cancelled)
+
+    def _written(self, report: ExportReport) -> None:
+        # What was asked to end may have been over already.
+        stopped = self._job is not None and self._job.is_cancelled
+        self._settle(Outcome(self._orders[0].folder, report))
+        if stopped:
+            self._cancelled()
+        else:
+            self._next()
+
+    def _failed(self, error: Exception) -> None:
+        self._settle(Outcome(self._orders[0].folder, problem=problem_of(error).text))
+        self._next()
+
+    def _cancelled(self) -> None:
+        while self._orders:
+            self._settle(Outcome(self._orders[0].folder, problem="Cancelled. Nothing was changed."))
+        self._next()
+
+    def _settle(self, outcome: Outcome) -> None:
+        self._job = None
+        self.settled.emit(self._orders.popleft().name, outcome)

@@ -1,0 +1,54 @@
+"""The field for a folder: typed or chosen, with one line below that says what will be there or what is wrong."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QSignalBlocker
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton
+
+from tokstudio.gui.widgets.fields import Field
+
+
+class FolderField(Field):
+    """A folder.
+
+    Args:
+        choose: Asks the person for one, beginning at one; None where they would rather not.
+    """
+
+    def __init__(self, choose: Callable[[Path], Path | None]) -> None:
+        self.edit = QLineEdit()
+        super().__init__("", self.edit)
+        self._choose = choose
+        label = QLabel("&Folder")
+        label.setBuddy(self.edit)
+        self.edit.setAccessibleName("Folder")
+        self.browse = QPushButton("&Browse…")
+        self.browse.setAutoDefault(False)
+        self.browse.clicked.connect(self._browse)
+        self.row.addWidget(label)
+        self.row.addWidget(self.edit, 1)
+        self.row.addWidget(self.browse)
+        self.edit.textChanged.connect(self.changed)
+
+    @property
+    def folder(self) -> Path:
+        """What is entered; "~" is the person's own folder."""
+        entered = Path(self.edit.text().strip())
+        try:
+            return entered.expanduser()
+        except RuntimeError:
+            return entered
+
+    def set_folder(self, folder: Path) -> None:
+        """Shows a folder without telling anyone."""
+        with QSignalBlocker(self.edit):
+            self.edit.setText(str(folder))
+
+    def _browse(self) -> None:
+        folder = self._choose(self.folder)
+        if folder is not None:
+            self.edit.setText(str(folder))

@@ -1,0 +1,161 @@
+"""One file format in the list of an export: whether it is wanted, what it will lose, and what came of it.
+
+What can be ticked and what the sentences say is left to whoever shows the list.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
+
+from tokstudio.core.formats import Fit, Format
+from tokstudio.core.progress import Progress
+from tokstudio.gui.export_plan import Outcome
+from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.fields import line
+from tokstudio.gui.widgets.signed_line import SignedLine
+
+_MOST_SHOWN = 3  # sentences of one kind: a vocabulary may have ten thousand special tokens
+_BAR = 140
+INDENT = 26  # where the words of the check box begin
+
+
+class FormatRow(QWidget):
+    """A format with its check box.
+
+    Signals:
+        toggled: The person ticked it or not: its name, and whether.
+        copy_asked: The person wants the Python that loads it: its name.
+
+    Args:
+        shown: The format.
+        theme: Its looks.
+    """
+
+    toggled = Signal(str, bool)
+    copy_asked = Signal(str)
+
+    def __init__(self, shown: Format, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._name = shown.name
+        self._possible = True
+        self._outcome: Outcome | None = None
+        self._description = f"{_begun(shown.description)}."
+        self.check = QCheckBox(shown.title)
+        self.check.toggled.connect(self._toggled)
+        self.state = line("muted")
+        self.state.setWordWrap(False)
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.bar.setFixedWidth(_BAR)
+        self.bar.setAccessibleName(f"Progress of {shown.title}")
+        self.copy_button = QPushButton("Copy Python")
+        self.copy_button.setProperty("link", "true")
+        self.copy_button.setAutoDefault(False)
+        self.copy_button.setToolTip("Copy the lines of Python that load what was written")
+        self.copy_button.setAccessibleName(f"Copy the Python that loads {shown.title}")
+        self.copy_button.clicked.connect(self._copy)
+        top = QHBoxLayout()
+        top.setSpacing(8)
+        top.addWidget(self.check, 1)
+        for widget in (self.state, self.bar, self.copy_button):
+            top.addWidget(widget)
+        about = line("muted")
+        about.setText(self._description)
+        self._sentences, self._result = QVBoxLayout(), QVBoxLayout()
+        below = QVBoxLayout()
+        below.setContentsMargins(INDENT, 0, 0, 0)
+        below.setSpacing(3)
+        below.addWidget(about)
+        for part in (self._sentences, self._result):
+            part.setSpacing(3)
+            below.addLayout(part)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addLayout(top)
+        layout.addLayout(below)
+        self.copy_button.hide()
+        self.show_state("")
+        self.set_fit(None, wanted=False)
+
+    def set_fit(self, fit: Fit | None, *, wanted: bool) -> None:
+        """Shows how well the format holds what is chosen, None while that is not known; and ticks it if it can be."""
+        self._possible = fit is None or fit.problem is None
+        with QSignalBlocker(self.check):
+            self.check.setChecked(wanted and self._possible)
+        self.check.setEnabled(self._possible)
+        _clear(self._sentences)
+        told = [] if fit is None else _told(fit)
+        for role, sentence in told:
+            self._sentences.addWidget(SignedLine(role, sentence, self._theme))
+        self.check.setAccessibleDescription(" ".join([self._description, *(sentence for _, sentence in told)]).strip())
+
+    def set_changeable(self, changeable: bool) -> None:
+        """Keeps the tick as it is while files are written."""
+        self.check.setEnabled(changeable and self._possible)
+
+    def show_state(self, words: str, progress: Progress | None = None) -> None:
+        """Says what is being done, and how far it is."""
+        self.state.setText(words)
+        self.state.setVisible(bool(words))
+        self.bar.setVisible(progress is not None)
+        if progress is not None:
+            self.bar.setRange(0, 1000 if progress.total else 0)
+            self.bar.setValue(1000 * progress.done // progress.total if progress.total else 0)
+
+    def set_outcome(self, outcome: Outcome | None) -> None:
+        """Shows what came of it."""
+        self.show_state("")
+        if outcome is self._outcome:
+            return
+        self._outcome = outcome
+        _clear(self._result)
+        report = outcome.report if outcome is not None else None
+        self.copy_button.setVisible(report is not None and bool(report.snippet))
+        if report is not None:
+            self._result.addWidget(SignedLine("good", report.proof or "written", self._theme))
+        elif outcome is not None:
+            self._result.addWidget(SignedLine("error", outcome.problem, self._theme))
+
+    def result_text(self) -> str:
+        """What is said of the outcome; "" while there is none."""
+        item = self._result.itemAt(0)
+        shown = item.widget() if item is not None else None
+        return shown.words.text() if isinstance(shown, SignedLine) else ""
+
+    def _toggled(self, wanted: bool) -> None:
+        self.toggled.emit(self._name, wanted)
+
+    def _copy(self) -> None:
+        self.copy_asked.emit(self._name)
+
+
+def _begun(words: str) -> str:
+    """Words as a sentence begins with them; the name of a file stays as it is written."""
+    return words if "." in words.split(" ")[0] else words[:1].upper() + words[1:]
+
+
+def _told(fit: Fit) -> list[tuple[str, str]]:
+    """What is said of how a format fits: sentences with their roles."""
+    if fit.problem is not None:
+        return [("muted", fit.problem)]
+    return [*_cut("warning", fit.losses), *_cut("muted", fit.notes)]
+
+
+def _cut(role: str, sentences: Sequence[str]) -> list[tuple[str, str]]:
+    """The first few of some sentences, and how many more there are."""
+    more = len(sentences) - _MOST_SHOWN
+    shown = [(role, sentence) for sentence in sentences[:_MOST_SHOWN]]
+    return [*shown, (role, f"And {more:,} more.")] if more > 0 else shown
+
+
+def _clear(part: QVBoxLayout) -> None:
+    while item := part.takeAt(0):
+        if (widget := item.widget()) is not None:
+            widget.hide()
+            widget.deleteLater()
