@@ -181,7 +181,7 @@ class Recorder:
             words = str(error).partition(": ")[2].removesuffix(".")
             for advice in ("; nothing was changed", ": choose another"):
                 words = words.removesuffix(advice)
-            self.problem = f"A crash would now lose unsaved work, which cannot be kept in {self._folder}: {words}."
+            self.problem = f"A crash would now lose unsaved work: {words}."
 
     def _close_recording(self) -> None:
         if self._recording is not None:
