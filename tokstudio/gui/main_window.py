@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
-from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QTabBar, QTabWidget, QToolBar, QToolButton, QWidget
+from PySide6.QtWidgets import QMainWindow, QSizePolicy, QTabBar, QTabWidget, QToolBar, QToolButton, QWidget
 
 from tokstudio.gui.actions import build_actions, refresh_actions
 from tokstudio.gui.choices import Settings
@@ -16,8 +16,8 @@ from tokstudio.gui.commands import Commands
 from tokstudio.gui.dialogs.about import AboutDialog, ShortcutsDialog
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.dialogs.export import ExportDialog
-from tokstudio.gui.export_plan import TOKENIZERS
 from tokstudio.gui.icons import icon
+from tokstudio.gui.menus import build_menus
 from tokstudio.gui.panes.compression import CompressionPane
 from tokstudio.gui.panes.configure import ConfigurePane
 from tokstudio.gui.panes.corpus import CorpusPane
@@ -35,23 +35,6 @@ from tokstudio.gui.widgets.message_bar import MessageBar
 
 _LAYOUT_VERSION = 1
 _SIZE = QSize(1440, 900)
-
-_FORMATS = " ".join(f"export_{known.name}" for known in TOKENIZERS)
-# "-" is a line, "> Title" opens a submenu that "<" ends.
-_MENUS: dict[str, str] = {
-    "&File": "open_corpus open_folder open_counts paste_corpus >&Samples sample_article sample_scripts sample_python < "
-    ">&Recent < - remove_source reload_source >Enc&oding < clear_corpus - open_tokenizer "
-    f">&Export export_tokenizer - {_FORMATS} - export_merges_csv export_vocabulary_csv - "
-    "export_plot_png export_plot_svg < - quit",
-    "&Edit": "copy copy_ids - filter",
-    "&Train": "train train_on_sample continue_run pause resume step stop - >Train&_on_a_Sample sample_train_article "
-    "sample_train_scripts sample_train_python < - first previous next last - "
-    "previous_run next_run rename_run delete_run",
-    "&View": ">&Panes < reset_layout - >&Theme theme_system theme_light theme_dark < "
-    ">Text_&Size text_larger text_smaller text_reset < - show_white_space show_ids recognise_specials more_settings "
-    ">Columns_of_&Runs <",
-    "&Help": "shortcuts about",
-}
 _TOOLBAR = "open_corpus | train pause step stop"
 _GUTTER = 8
 _FRAME = 48  # what the system's title bar and borders take of the screen's height
@@ -228,19 +211,7 @@ class MainWindow(QMainWindow):
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, bar)
 
     def _make_menus(self) -> None:
-        menus: dict[str, QMenu] = {}
-        for title, names in _MENUS.items():
-            stack = [self.menuBar().addMenu(title)]
-            for name in names.split():
-                if name == "-":
-                    stack[-1].addSeparator()
-                elif name == "<":
-                    stack.pop()
-                elif name.startswith(">"):
-                    stack.append(stack[-1].addMenu(name[1:].replace("_", " ")))
-                    menus[name[1:].replace("&", "")] = stack[-1]
-                else:
-                    stack[-1].addAction(self.actions_by_id[name])
+        menus = build_menus(self.menuBar(), self.actions_by_id)
         self._export_button.setMenu(menus["Export"])
         self._recent_menu = menus["Recent"]
         self._recent_menu.aboutToShow.connect(self._fill_recent)

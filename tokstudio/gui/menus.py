@@ -1,0 +1,54 @@
+"""The menus: which action stands where."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QMenuBar
+
+from tokstudio.gui.export_plan import TOKENIZERS
+
+_FORMATS = " ".join(f"export_{known.name}" for known in TOKENIZERS)
+# "-" is a line, "> Title" opens a submenu that "<" ends.
+_MENUS: dict[str, str] = {
+    "&File": "open_corpus open_folder open_counts paste_corpus >&Samples sample_article sample_scripts sample_python < "
+    ">&Recent < - remove_source reload_source >Enc&oding < clear_corpus - open_tokenizer "
+    f">&Export export_tokenizer - {_FORMATS} - export_merges_csv export_vocabulary_csv - "
+    "export_plot_png export_plot_svg < - quit",
+    "&Edit": "copy copy_ids - filter",
+    "&Train": "train train_on_sample continue_run pause resume step stop - >Train&_on_a_Sample sample_train_article "
+    "sample_train_scripts sample_train_python < - first previous next last - "
+    "previous_run next_run rename_run delete_run",
+    "&View": ">&Panes < reset_layout - >&Theme theme_system theme_light theme_dark < "
+    ">Text_&Size text_larger text_smaller text_reset < - show_white_space show_ids recognise_specials more_settings "
+    ">Columns_of_&Runs <",
+    "&Help": "shortcuts about",
+}
+
+
+def build_menus(bar: QMenuBar, actions: Mapping[str, QAction]) -> dict[str, QMenu]:
+    """Fills the menu bar.
+
+    Args:
+        bar: The window's.
+        actions: What can stand there, by id.
+
+    Returns:
+        The submenus by title, those that are filled elsewhere among them.
+    """
+    submenus: dict[str, QMenu] = {}
+    for title, names in _MENUS.items():
+        stack = [bar.addMenu(title)]
+        for name in names.split():
+            if name == "-":
+                stack[-1].addSeparator()
+            elif name == "<":
+                stack.pop()
+            elif name.startswith(">"):
+                stack.append(stack[-1].addMenu(name[1:].replace("_", " ")))
+                submenus[name[1:].replace("&", "")] = stack[-1]
+            else:
+                stack[-1].addAction(actions[name])
+    return submenus
