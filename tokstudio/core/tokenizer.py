@@ -9,20 +9,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.alphabet import LARGEST_ID, Alphabet, frozen_ids
+from tokstudio.core.alphabet import Alphabet, frozen_ids
 from tokstudio.core.batch import Batch, encode_texts, padding_id
 from tokstudio.core.corpus import Text, to_utf8
 from tokstudio.core.errors import ConfigError
-from tokstudio.core.progress import Work, finish
+from tokstudio.core.progress import Progress, Work, finish
 from tokstudio.core.run import special_ids
 from tokstudio.core.specials import SpecialFinder
 from tokstudio.core.tokens import TokenKind, TokenParts, Tokens
+from tokstudio.core.vocabulary_check import check_vocabulary
 from tokstudio.core.words import PADDING
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from tokstudio.core.run import Run
 
 _MOST_FINDERS = 16
+_IDS = 1 << 15  # decoded at once
 _SPARSEST = 16  # ids a token, beyond a million: tables are as long as the highest id
 
 AllowedSpecial = Literal["all"] | Collection[str]
@@ -47,6 +50,7 @@ class Tokenizer:
         pattern: How text is split before merging: a name of `patterns.NAMES` or a regular expression.
         extra_tokens: Tokens that no merge makes, as a file may have them: the bytes of each by its id.
         whole_words: Ids of tokens that a pre-token equal to them becomes, though merging would not make them of it.
+        remarks: See `remarks`.
         run: The run it comes from, if any.
         checked: Whether the merges are known to be in order.
 
@@ -64,6 +68,7 @@ class Tokenizer:
         pattern: str = "none",
         extra_tokens: Mapping[int, bytes] | None = None,
         whole_words: Collection[int] = (),
+        remarks: Collection[str] = (),
         run: Run | None = None,
         checked: bool = False,
     ) -> None:
@@ -72,6 +77,7 @@ class Tokenizer:
         self._pattern = pattern
         self._extra = dict(extra_tokens or {})
         self._whole_words = frozenset(whole_words)
+        self._remarks = tuple(remarks)
         self._merges = frozen_ids(merges).reshape(-1, 2)
         if merge_results is None:
             first = int(np.max(self._alphabet.ids, initial=-1)) + 1
@@ -85,7 +91,7 @@ class Tokenizer:
         self._limit = len(self._merges)
         self._refuse_sparse_ids()
         if not checked:
-            _check(self._merges, self._results, self._alphabet, self._specials, self._extra)
+            check_vocabulary(self._merges, self._results, self._alphabet, self._specials, self._extra)
         base = {number: token.encode() for token, number in self._specials.items()}
         self._parts = TokenParts({**base, **self._extra, **self._alphabet.tokens}, self._merges, self._results)
         self._shared: dict[Any, Any] = {}
@@ -181,6 +187,11 @@ class Tokenizer:
         return self._whole_words
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """What its file asks for besides that `encode` leaves out, each a sentence; mostly nothing."""
+        return self._remarks
+
+    @property
     def library(self) -> str | None:
         """The library that encodes and decodes for this tokenizer; None where TokStudio does."""
         return None
@@ -189,6 +200,11 @@ class Tokenizer:
     def no_playhead(self) -> str | None:
         """Why only all merges together can be used, as the end of a sentence; None where `at` takes any number."""
         return None
+
+    @property
+    def source_files(self) -> Mapping[str, bytes]:
+        """What its library reads, by file name; nothing where TokStudio does the encoding."""
+        return {}
 
     @cached_property
     def tokens(self) -> Tokens:
@@ -257,6 +273,7 @@ class Tokenizer:
             pattern=self._pattern,
             extra_tokens={int(new_id[number]): token for number, token in self._extra.items()},
             whole_words=[int(new_id[number]) for number in self._whole_words if new_id[number] >= 0],
+            remarks=self._remarks,
             checked=True,
         )
 
@@ -289,6 +306,24 @@ class Tokenizer:
         ids = yield from self._encoder.encode_work(data, pieces, special_ids)
         return np.concatenate(ids) if ids else np.empty(0, np.uint32)
 
+    def encode_with_ends_work(
+        self, text: Text, allowed_special: AllowedSpecial = ()
+    ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64]]]:
+        """Ids of a text, and for each the byte behind what it stands for.
+
+        Args:
+            text: The text, as UTF-8.
+            allowed_special: As for `encode`.
+
+        Returns:
+            uint32 [tokens] and int64 [tokens], never descending: token i stands for the bytes from `ends[i - 1]` (0 for
+            the first) to `ends[i]`.
+        """
+        from tokstudio.core.token_ends import ends_work
+
+        ids = yield from self.encode_work(text, allowed_special)
+        return ids, (yield from ends_work(self, to_utf8(text), ids, bool(self._allowed(allowed_special))))
+
     def encode_batch(
         self, texts: Iterable[Text], padding: bool | int = False, allowed_special: AllowedSpecial = ()
     ) -> Batch:
@@ -317,14 +352,23 @@ class Tokenizer:
             ConfigError: An id is not in the vocabulary; the message names it.
         """
         tokens = self.tokens
-        made: list[bytes] = []
-        for token in ids.tolist() if isinstance(ids, np.ndarray) else ids:
-            token = _index("An id", token)
-            part = tokens[token] if 0 <= token < len(tokens) else None
-            if part is None:
-                raise ConfigError(f"Id {token} is not in the vocabulary.")
-            made.append(part)
-        return b"".join(made)
+        return b"".join([tokens[token] or b"" for token in self._known_ids(ids)])
+
+    def decode_bytes_work(self, ids: Iterable[int]) -> Work[bytes]:
+        """Does what `decode_bytes` does, in bounded pieces."""
+        parts, waiting = list[bytes](), iter(ids)
+        while piece := list(islice(waiting, _IDS)):
+            parts.append(Tokenizer.decode_bytes(self, piece))
+            yield Progress("decoding")
+        return b"".join(parts)
+
+    def _known_ids(self, ids: Iterable[int]) -> list[int]:
+        """The same ids, after making sure that they are in the vocabulary."""
+        in_use = self.tokens.in_use
+        numbers = [_index("An id", token) for token in (ids.tolist() if isinstance(ids, np.ndarray) else ids)]
+        if (strange := next((token for token in numbers if not in_use(token)), None)) is not None:
+            raise ConfigError(f"Id {strange} is not in the vocabulary.")
+        return numbers
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (
@@ -335,6 +379,7 @@ class Tokenizer:
             self._pattern,
             self._extra,
             self._whole_words,
+            self._remarks,
             self._run,
         )
 
@@ -363,11 +408,16 @@ class Tokenizer:
             )
         return self._own["encoder"]
 
-    def _finder(self, allowed: AllowedSpecial) -> SpecialFinder:
-        """What finds the special tokens that are allowed."""
+    def _allowed(self, allowed: AllowedSpecial) -> frozenset[str]:
+        """The special tokens that are allowed, after making sure that they are known."""
         chosen = frozenset(self._specials if isinstance(allowed, str) and allowed == "all" else _several(allowed))
         for token in sorted(chosen - self._specials.keys()):
             raise ConfigError(f'Special token "{token}" is not known.')
+        return chosen
+
+    def _finder(self, allowed: AllowedSpecial) -> SpecialFinder:
+        """What finds the special tokens that are allowed."""
+        chosen = self._allowed(allowed)
         finders: dict[frozenset[str], SpecialFinder] = self._shared.setdefault("finders", {})
         finder = finders.get(chosen)
         if finder is None:
@@ -399,6 +449,7 @@ def _restore(
     pattern: str,
     extra_tokens: Mapping[int, bytes],
     whole_words: Collection[int],
+    remarks: Collection[str],
     run: Run | None,
 ) -> Tokenizer:
     return Tokenizer(
@@ -409,34 +460,7 @@ def _restore(
         pattern=pattern,
         extra_tokens=extra_tokens,
         whole_words=whole_words,
+        remarks=remarks,
         run=run,
         checked=True,
     )
-
-
-def _check(
-    merges: NDArray[np.int32],
-    results: NDArray[np.int32],
-    alphabet: Alphabet,
-    specials: Mapping[str, int],
-    extra_tokens: Mapping[int, bytes],
-) -> None:
-    """Raises ConfigError unless every merge joins tokens that exist by then and makes a new one."""
-    known = set(alphabet.ids.tolist())
-    for number, token in extra_tokens.items():
-        if not token or number in known or not 0 <= number <= LARGEST_ID:
-            raise ConfigError(f"The extra token {token!r} is empty, or its id {number} is not free.")
-        known.add(number)
-    for token, number in specials.items():
-        if number in known or not 0 <= number <= LARGEST_ID:
-            raise ConfigError(f'The special token "{token}" has the id {number}, which is not free.')
-    for number, ((left, right), result) in enumerate(zip(merges.tolist(), results.tolist(), strict=True), 1):
-        for part in (left, right):
-            if part not in known:
-                raise ConfigError(f"Merge {number:,} joins token {part}, which does not exist by then.")
-        if result in known or result < 0:
-            raise ConfigError(f"Merge {number:,} makes token {result}, which exists already.")
-        known.add(result)
-    ids = list(specials.values())
-    if len(set(ids)) < len(ids) or known & set(ids):
-        raise ConfigError("Two tokens share an id.")

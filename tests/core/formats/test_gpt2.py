@@ -34,11 +34,16 @@ def test_either_pair_is_read_with_the_pattern_that_is_given(tmp_path, names):
         assert (loaded.format, loaded.files) == ("gpt2", tuple(tmp_path / name for name in names))
 
 
-def test_the_library_encodes_the_same_with_them(tmp_path):
-    put(tmp_path, gpt2_pair(everything()))
-    model = models.BPE.from_file(str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt"))
+def load_library(folder):
+    model = models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt"))
     library = tokenizers.Tokenizer(model)
     library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return library
+
+
+def test_the_library_encodes_the_same_with_them(tmp_path):
+    put(tmp_path, gpt2_pair(everything()))
+    library = load_library(tmp_path)
     tokenizer = load(tmp_path, "gpt2")
     for text in (TEXT, torture_text()):
         assert tokenizer.encode(text) == library.encode(text).ids
@@ -67,13 +72,36 @@ def test_a_file_without_the_other_names_it(tmp_path, names):
         (tmp_path / "away").rename(tmp_path / missing)
 
 
-def test_the_end_of_text_is_special_and_other_tokens_without_a_merge_are_not_guessed(tmp_path):
+def test_the_end_of_text_is_special_and_other_tokens_without_a_merge_are_only_kept(tmp_path):
     put(tmp_path, gpt2_pair(everything(), ("<|endoftext|>",)))
     tokenizer = load(tmp_path, "gpt2")
     assert tokenizer.special_tokens == {"<|endoftext|>": len(everything())}
-    put(tmp_path, gpt2_pair(everything(), ("<|endoftext|>", "<s>")))
-    with pytest.raises(FormatError, match=r'^vocab\.json: the vocabulary has the token "<s>", which no merge in'):
+    others = ("<s>", "Ġtoken", "not byte-level", "日本")
+    put(tmp_path, gpt2_pair(everything(), ("<|endoftext|>", *others)))
+    tokenizer = load(tmp_path, "gpt2")
+    spelled = [b"<s>", b" token", b"not byte-level", "日本".encode()]
+    assert list(tokenizer.extra_tokens.values()) == spelled
+    assert tokenizer.decode(list(tokenizer.extra_tokens)) == "<s> tokennot byte-level日本"
+    assert tokenizer.encode("x <s> token 日本") == load_library(tmp_path).encode("x <s> token 日本").ids
+
+
+@pytest.mark.parametrize("token", ["", "\ud83d"])
+def test_a_token_that_is_no_text_is_refused(tmp_path, token):
+    put(tmp_path, gpt2_pair(everything(), (token,)))
+    number = len(everything())
+    with pytest.raises(FormatError, match=rf"^vocab\.json: token {number} is empty or no text\.$"):
         load(tmp_path, "gpt2")
+
+
+def test_merges_that_end_too_early_are_refused(tmp_path):
+    vocabulary, merges = gpt2_pair(trained("banana bandana", 3), ("<s>",))
+    lines = merges.splitlines(keepends=True)
+    for kept in range(1, len(lines)):
+        put(tmp_path, (vocabulary, b"".join(lines[:kept])))
+        with pytest.raises(
+            FormatError, match=r"^merges\.txt: no merge makes the token .* of vocab\.json, though its two"
+        ):
+            load(tmp_path, "none")
 
 
 def test_lines_of_windows_and_a_first_line_without_a_version_are_read(tmp_path):

@@ -6,8 +6,11 @@ from __future__ import annotations
 import json
 
 import pytest
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 from trained import (
     BYTE_LEVEL,
+    SPECIALS,
     TEXT,
     banana,
     everything,
@@ -27,6 +30,20 @@ from tokstudio.core.formats import load, load_work, save
 from tokstudio.core.patterns import REGEX
 from tokstudio.core.progress import finish
 from tokstudio.core.torture import torture_text
+
+METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+LOWER = {"type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "Lowercase"}]}
+
+
+def template(*parts, ids=None):
+    """A post-processor that puts special tokens around a text, which is `$A`."""
+    single = [
+        {"Sequence": {"id": "A", "type_id": 0}} if part == "$A" else {"SpecialToken": {"id": part, "type_id": 0}}
+        for part in parts
+    ]
+    known = {token: {"id": token, "ids": [number], "tokens": [token]} for token, number in (ids or {}).items()}
+    pair = [*single, {"Sequence": {"id": "B", "type_id": 1}}]
+    return {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": known}
 
 
 def read(folder, file):
@@ -65,32 +82,45 @@ def test_a_sequence_of_one_step_and_a_model_without_a_type_are_read(tmp_path):
     assert same(read(tmp_path, file), banana())
 
 
+def is_the_library_s(folder, file, reason, texts=None):
+    """Makes sure that the file is opened through its library, and encodes and decodes as that does."""
+    tokenizer = read(folder, file)
+    assert tokenizer.library == "tokenizers"
+    assert tokenizer.no_playhead.startswith(reason)
+    assert tokenizer.no_playhead.endswith(", so the tokenizers library encodes for it")
+    theirs = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    for text in texts or (TEXT, torture_text()):
+        for allowed in ("all", ()):
+            theirs.encode_special_tokens = allowed == ()
+            ids = theirs.encode(text, add_special_tokens=False).ids
+            assert tokenizer.encode(text, allowed) == ids
+            assert tokenizer.decode(ids) == theirs.decode(ids, skip_special_tokens=False)
+    known = theirs.get_vocab(with_added_tokens=True)
+    assert {number for number, token in enumerate(tokenizer.tokens) if token is not None} == set(known.values())
+    assert len(tokenizer) == len(known)
+    for token in tokenizer.merge_results.tolist():
+        left, right = tokenizer.parts(token)
+        assert tokenizer.tokens[left] + tokenizer.tokens[right] == tokenizer.tokens[token]
+    return tokenizer
+
+
 @pytest.mark.parametrize(
-    ("part", "value", "words"),
+    ("part", "value", "reason"),
     [
         ("pre_tokenizer", {**BYTE_LEVEL, "add_prefix_space": True}, "its pre-tokenizer adds a space"),
-        ("pre_tokenizer", {"type": "ByteLevel"}, "its pre-tokenizer adds a space"),
         ("pre_tokenizer", {"type": "Whitespace"}, "its pre-tokenizer is Whitespace"),
         ("pre_tokenizer", steps(), "its pre-tokenizer splits text in several steps"),
         ("pre_tokenizer", steps(split_by("x"), split_by("y"), BYTE_LEVEL), "its pre-tokenizer splits text in several"),
         ("pre_tokenizer", steps(BYTE_LEVEL, split_by("x")), "its pre-tokenizer splits text in several steps"),
-        ("pre_tokenizer", steps({"type": "Digits"}), "its pre-tokenizer is Digits"),
-        ("pre_tokenizer", steps(None), "its pre-tokenizer is of an unknown kind"),
-        ("pre_tokenizer", {"type": "Sequence", "pretokenizers": 1}, "its pre-tokenizer is Sequence"),
+        ("pre_tokenizer", steps({"type": "Digits", "individual_digits": True}), "its pre-tokenizer is Digits"),
         (
             "pre_tokenizer",
             steps(split_by(r"\s*\S+|\s+"), {**BYTE_LEVEL, "use_regex": True}),
             "its pre-tokenizer splits text by two patterns",
         ),
-        (
-            "pre_tokenizer",
-            steps(split_by("x"), BYTE_LEVEL),
-            'its pattern cannot be used: The pattern drops " The',
-        ),
-        ("pre_tokenizer", steps(split_by("("), BYTE_LEVEL), "its pattern cannot be used: The pattern"),
-        ("pre_tokenizer", steps(split_by("x*"), BYTE_LEVEL), "its pattern cannot be used: The pattern"),
+        ("pre_tokenizer", steps(split_by("x"), BYTE_LEVEL), "its pattern does not split text as TokStudio can"),
+        ("pre_tokenizer", steps(split_by("x*"), BYTE_LEVEL), "its pattern does not split text as TokStudio can"),
         ("pre_tokenizer", steps(split_by("gpt2"), BYTE_LEVEL), 'its pre-tokenizer splits text by the word "gpt2"'),
-        ("pre_tokenizer", steps(split_by(""), BYTE_LEVEL), "its pre-tokenizer splits text by no regular expression"),
         (
             "pre_tokenizer",
             steps({**split_by("x"), "pattern": {"String": "x"}}, BYTE_LEVEL),
@@ -103,23 +133,44 @@ def test_a_sequence_of_one_step_and_a_model_without_a_type_are_read(tmp_path):
         ),
         (
             "pre_tokenizer",
-            steps(split_by(r"\s*\S+|\s+", "Removed"), BYTE_LEVEL),
+            steps(split_by(r"\s+", "Removed"), BYTE_LEVEL),
             "its pre-tokenizer drops or joins what its pattern finds",
         ),
-        ("pre_tokenizer", 7, "its pre-tokenizer is of an unknown kind"),
         ("pre_tokenizer", None, "its decoder ByteLevel does not go with its pre-tokenizer"),
-        ("pre_tokenizer", split_by("x"), "its decoder ByteLevel does not go with its pre-tokenizer"),
-        ("decoder", {"type": "Metaspace"}, "its decoder is Metaspace"),
+        ("pre_tokenizer", split_by(r"[\s\S]"), "its decoder ByteLevel does not go with its pre-tokenizer"),
+        ("decoder", METASPACE, "its decoder Metaspace does not go"),
         ("decoder", {"type": "Fuse"}, "its decoder Fuse does not go with its pre-tokenizer"),
         ("decoder", None, "it has no decoder, so that decoding leaves bytes spelled as characters"),
         ("normalizer", {"type": "NFC"}, "its normalizer NFC changes the text"),
-        ("post_processor", {"type": "TemplateProcessing"}, "its post-processor adds tokens"),
-        ("truncation", {"max_length": 5}, "it cuts long texts"),
-        ("padding", {"length": 5}, "it pads short texts"),
+        ("normalizer", LOWER, "its normalizer NFD, Lowercase changes the text"),
+        ("post_processor", template("$A", "$A"), "its post-processor repeats the text or leaves it out"),
+    ],
+)
+def test_what_our_engine_does_not_do_is_left_to_the_library(tmp_path, part, value, reason):
+    file = settings_of(everything())
+    file[part] = value
+    is_the_library_s(tmp_path, file, reason)
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "words"),
+    [
+        ("pre_tokenizer", {"type": "Unheard"}, "the tokenizers library does not read it: "),
+        ("pre_tokenizer", steps(None), "the tokenizers library does not read it: "),
+        ("pre_tokenizer", {"type": "Sequence", "pretokenizers": 1}, "the tokenizers library does not read it: "),
+        ("pre_tokenizer", steps(split_by("("), BYTE_LEVEL), "the tokenizers library does not read it: "),
+        ("pre_tokenizer", 7, "the tokenizers library does not read it: "),
+        ("decoder", {"type": 7}, "the tokenizers library does not read it: "),
+        ("normalizer", {"type": "Sequence", "normalizers": {}}, "the tokenizers library does not read it: "),
+        ("normalizer", "NFC", "the tokenizers library does not read it: "),
+        ("post_processor", {"type": "TemplateProcessing"}, "the tokenizers library does not read it: "),
+        ("post_processor", [], "the tokenizers library does not read it: "),
+        ("truncation", 5, '"truncation" is not of the right type'),
+        ("padding", "left", '"padding" is not of the right type'),
         ("version", "2.0", "its version is another"),
     ],
 )
-def test_what_cannot_be_modelled_is_refused_by_name(tmp_path, part, value, words):
+def test_parts_that_mean_nothing_are_refused(tmp_path, part, value, words):
     file = settings_of(banana())
     file[part] = value
     with pytest.raises(FormatError) as caught:
@@ -127,12 +178,58 @@ def test_what_cannot_be_modelled_is_refused_by_name(tmp_path, part, value, words
     assert str(caught.value).startswith(f"tokenizer.json: {words}")
 
 
-def test_a_pattern_that_the_library_reads_differently_is_refused(tmp_path):
+def test_what_is_added_to_every_text_is_left_out_and_told(tmp_path):
+    file = settings_of(with_specials("llama3"))
+    ids = dict(with_specials("llama3").special_tokens)
+    first, last = SPECIALS[:2]
+    ids = {first: ids[first], last: ids[last]}
+    around = template(first, "$A", last, ids=ids)
+    bert = {"type": "BertProcessing", "sep": [last, ids[last]], "cls": [first, ids[first]]}
+    roberta = {**bert, "type": "RobertaProcessing", "trim_offsets": True, "add_prefix_space": False}
+    byte_level = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}
+    both = f"Its post-processor adds {first} before and {last} after every text; encode leaves that out."
+    for value, remark in (
+        (around, both),
+        (bert, both),
+        (roberta, both),
+        ({"type": "Sequence", "processors": [byte_level, around]}, both),
+        (template(first, "$A", ids=ids), f"Its post-processor adds {first} before every text; encode leaves that out."),
+        (byte_level, None),
+    ):
+        file["post_processor"] = value
+        tokenizer = read(tmp_path, file)
+        assert tokenizer.library is None
+        assert tokenizer.remarks == ((remark,) if remark else ())
+        for text in (TEXT, torture_text()):
+            assert library_ids(tmp_path / "tokenizer.json", text) == tokenizer.encode(text, "all")
+    file["truncation"] = {"direction": "Right", "max_length": 3, "strategy": "LongestFirst", "stride": 0}
+    file["padding"] = {
+        "strategy": {"Fixed": 10**9}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0,
+        "pad_token": "x",
+    }  # fmt: skip
+    tokenizer = read(tmp_path, file)
+    assert tokenizer.remarks == (
+        "The file cuts long texts; encode leaves that out.",
+        "The file fills short texts up with padding; encode leaves that out.",
+    )
+    assert len(tokenizer.encode(TEXT)) > 3
+    file["normalizer"] = {"type": "Lowercase"}
+    tokenizer = read(tmp_path, file)
+    assert tokenizer.library == "tokenizers"
+    assert 3 < len(tokenizer.encode(TEXT)) < 1000
+
+
+def test_a_normalizer_without_steps_changes_nothing(tmp_path):
     file = settings_of(banana())
+    file["normalizer"] = {"type": "Sequence", "normalizers": []}
+    assert same(read(tmp_path, file), banana())
+
+
+def test_a_pattern_that_the_library_reads_differently_is_left_to_it(tmp_path):
+    file = settings_of(everything())
     for regex in (REGEX["cl100k"], r"\d{1,2}+|\D+", r"(?m:^.+$)\n?|\n"):
         file["pre_tokenizer"] = steps(split_by(regex), BYTE_LEVEL)
-        with pytest.raises(FormatError, match=r"^tokenizer\.json: the tokenizers library splits text otherwise"):
-            read(tmp_path, file)
+        is_the_library_s(tmp_path, file, "its pattern does not split text as TokStudio can", (TEXT, "1234567 x\n\ny"))
 
 
 @pytest.mark.parametrize(
@@ -190,15 +287,6 @@ def test_added_tokens_get_their_ids_as_the_library_gives_them(tmp_path):
         ),
         ([added("<s>", 257), added("<s>", 257)], 'added token "<s>" stands there twice'),
         ([added("<s>", 257), added("<t>", 257)], 'added token "<t>" has the id 257'),
-        ([added("an", 256)], 'added token "an" is an ordinary token as well'),
-        ([added("a", 97)], 'added token "a" is an ordinary token as well'),
-        ([added("<s>", 257, lstrip=True)], 'its added token "<s>" takes the white space before it along'),
-        ([added("<s>", 257, rstrip=True)], 'its added token "<s>" takes the white space after it along'),
-        ([added("<s>", 257, single_word=True)], 'its added token "<s>" stands for whole words only'),
-        (
-            [added("<s>", 257, normalized=True), added("<t>", 258, normalized=False)],
-            "some of its added tokens are found before others",
-        ),
     ],
 )
 def test_added_tokens_that_cannot_be_are_refused(tmp_path, tokens, words):
@@ -210,33 +298,80 @@ def test_added_tokens_that_cannot_be_are_refused(tmp_path, tokens, words):
 
 
 @pytest.mark.parametrize(
+    ("tokens", "reason"),
+    [
+        ([added("an", 256)], 'its added token "an" is an ordinary token as well'),
+        ([added("a", 97)], 'its added token "a" is an ordinary token as well'),
+        ([added("<s>", 257, lstrip=True)], 'its added token "<s>" takes the white space before it along'),
+        ([added("<s>", 257, rstrip=True, special=True)], 'its added token "<s>" takes the white space after it along'),
+        ([added("<s>", 257, single_word=True)], 'its added token "<s>" stands for whole words only'),
+        (
+            [added("<s>", 257, normalized=True, special=True), added("<t>", 258, normalized=False)],
+            "some of its added tokens are found before others",
+        ),
+    ],
+)
+def test_added_tokens_that_are_found_otherwise_are_left_to_the_library(tmp_path, tokens, reason):
+    file = settings_of(banana())
+    file["added_tokens"] = tokens
+    text = "banana <s> an<s>anana a <t> banana<s>s"
+    tokenizer = is_the_library_s(tmp_path, file, reason, (text, torture_text()))
+    specials = {token["content"]: token["id"] for token in tokens if token["special"]}
+    assert tokenizer.special_tokens == specials
+
+
+@pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"unk_token": "<unk>"}, "its unknown token is not in the vocabulary"),
         ({"unk_token": 7}, "its unknown token is not in the vocabulary"),
-        ({"fuse_unk": True}, "it uses fuse_unk, which makes one token of several unknown characters"),
-        ({"byte_fallback": True}, "it uses byte_fallback, which spells unknown characters in bytes"),
-        ({"ignore_merges": True}, "it uses ignore_merges, which takes whole words before merging"),
         ({"vocab": {}, "merges": []}, "the vocabulary holds no character"),
         ({"vocab": {"\ud83d": 0}, "merges": []}, 'the vocabulary has the token "\\ud83d", which is no character'),
-        ({"vocab": {"a": 0, "bc": 1}, "merges": []}, 'the vocabulary has the token "bc", which no merge makes'),
+        ({"vocab": {"a": 0, "\ud83db": 1}, "merges": []}, 'the vocabulary has the token "\\ud83db", which is no text'),
+        ({"vocab": {"a": 1, "": 0}, "merges": []}, 'the vocabulary has the token "", which is no text'),
     ],
 )
-def test_a_model_of_characters_that_cannot_be_modelled_is_refused_by_name(tmp_path, change, words):
-    file = settings_of(with_unknown())
-    if "vocab" in change:
-        file["added_tokens"] = []
+def test_a_model_of_characters_that_cannot_be_is_refused(tmp_path, change, words):
+    file = settings_of(of_characters())
     file["model"] |= change
     with pytest.raises(FormatError) as caught:
         read(tmp_path, file)
     assert str(caught.value).startswith(f"tokenizer.json: {words}")
 
 
-def test_characters_without_a_decoder_are_refused(tmp_path):
-    file = settings_of(of_characters())
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"fuse_unk": True}, "it makes one token of several unknown characters"),
+        ({"byte_fallback": True}, "it spells unknown characters in bytes"),
+        ({"ignore_merges": True}, "it takes whole words before merging"),
+    ],
+)
+def test_a_model_of_characters_that_does_more_is_left_to_the_library(tmp_path, change, reason):
+    file = settings_of(with_unknown())
+    file["model"] |= change
+    is_the_library_s(tmp_path, file, reason, ("the cat 日本 ЖЖ the", TEXT))
+
+
+def test_tokens_that_no_merge_makes_are_kept(tmp_path):
+    file = settings_of(with_unknown())
+    file["model"]["vocab"] |= {"zz": 700, "[UNK]x": 701}
+    tokenizer = read(tmp_path, file)
+    assert tokenizer.extra_tokens == {700: b"zz", 701: b"[UNK]x"}
+    for text in ("zz the [UNK]x", TEXT):
+        assert library_ids(tmp_path / "tokenizer.json", text) == tokenizer.encode(text, "all")
+    file = settings_of(banana())
+    file["model"]["vocab"] |= {"Ġnew": 300, "日 本": 301, "an": 302}
+    file["model"]["merges"] = []
+    tokenizer = read(tmp_path, file)
+    assert tokenizer.extra_tokens == {300: b" new", 301: "日 本".encode(), 302: b"an"}
+    assert library_ids(tmp_path / "tokenizer.json", "banana new") == tokenizer.encode("banana new")
+
+
+def test_characters_without_a_decoder_are_left_to_the_library(tmp_path):
+    file = settings_of(with_unknown())
     file["decoder"] = None
-    with pytest.raises(FormatError, match="it has no decoder, so that decoding puts spaces between tokens"):
-        read(tmp_path, file)
+    is_the_library_s(tmp_path, file, "it has no decoder, so that decoding puts spaces between tokens")
 
 
 def test_unknown_characters_may_become_one_that_is_known(tmp_path):
@@ -265,25 +400,46 @@ def test_whole_words_that_merging_makes_as_well_change_nothing(tmp_path):
     assert same(tokenizer, with_specials("llama3"))
     for text in (TEXT, torture_text()):
         assert library_ids(tmp_path / "tokenizer.json", text) == tokenizer.encode(text, "all")
+
+
+def test_whole_words_are_the_tokens_that_merging_does_not_make(tmp_path):
+    file = settings_of(with_specials("llama3"))
+    file["model"]["ignore_merges"] = True
     # "ab" comes first, so "a" and "bc" never meet in "abc".
-    tokens = [*"abc", "bc", "ab", "abc"]
-    vocabulary = {token: number for token, number in file["model"]["vocab"].items() if len(token) == 1}
-    file["added_tokens"] = []
-    file["model"]["vocab"] = vocabulary | {token: 1000 + i for i, token in enumerate(tokens) if len(token) > 1}
-    file["model"]["merges"] = [["a", "b"], ["b", "c"], ["a", "bc"]]
-    with pytest.raises(FormatError, match="it uses ignore_merges, which takes whole words before merging"):
-        read(tmp_path, file)
+    tokens = {"bc": 1000, "ab": 1001, "abc": 1002, "Ġwhole": 1003, "日": 1004}
+    file["model"]["vocab"] |= tokens
+    file["model"]["merges"] = [["a", "b"], ["b", "c"], ["a", "bc"], *file["model"]["merges"]]
+    tokenizer = read(tmp_path, file)
+    assert tokenizer.whole_words >= {1002, 1003}
+    assert not tokenizer.whole_words & {1000, 1001, 1004}
+    assert tokenizer.encode("abc whole 日")[:2] == [1002, 1003]
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for allowed in ("all", ()):
+        theirs.encode_special_tokens = allowed == ()
+        for text in ("abc abc abcc whole wholes<|end|> <|end|>", TEXT, torture_text()):
+            assert theirs.encode(text, add_special_tokens=False).ids == tokenizer.encode(text, allowed)
+
+
+def test_a_special_token_that_is_spelled_like_bytes_is_a_whole_word_too(tmp_path):
+    file = settings_of(trained("banana", 1))
+    file["model"] |= {"ignore_merges": True, "vocab": file["model"]["vocab"] | {"xyz": 300, "Ġq": 301}}
+    file["added_tokens"] = [added("xyz", 300, special=True)]
+    tokenizer = read(tmp_path, file)
+    assert tokenizer.encode("xyz") == [300]
+    assert tokenizer.encode("xyzb") == [*b"xyzb"]
+    file["added_tokens"].append(added("Ġq", 301, special=True))
+    is_the_library_s(tmp_path, file, 'its added token "Ġq" stands for other bytes', ("xyz", " q", "Ġq xyz"))
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"type": "WordPiece"}, "its model is WordPiece, which TokStudio cannot model yet"),
-        ({"type": "Unigram", "vocab": [["a", -1.5]]}, "its model is Unigram, which TokStudio cannot model yet"),
-        ({"type": {"a": 1}}, "its model is of an unknown kind"),
-        ({"dropout": 0.1}, "it uses dropout"),
-        ({"continuing_subword_prefix": "##"}, "it uses continuing_subword_prefix"),
-        ({"end_of_word_suffix": "</w>"}, "it uses end_of_word_suffix"),
+        ({"type": "WordPiece"}, "its model is WordPiece; TokStudio opens byte pair encodings (BPE) only."),
+        ({"type": "Unigram", "vocab": [["a", -1.5]]}, "its model is Unigram; TokStudio opens byte pair encodings"),
+        ({"type": "WordLevel"}, "its model is WordLevel; TokStudio opens byte pair encodings"),
+        ({"type": {"a": 1}}, "its model is of another kind; TokStudio opens byte pair encodings"),
+        ({"dropout": 0.1}, "it leaves out merges at random (dropout)"),
+        ({"continuing_subword_prefix": 7}, "the tokenizers library does not read it"),
         ({"vocab": ["a"]}, '"vocab" is not of the right type'),
         ({"merges": {"a": "b"}}, '"merges" is not of the right type'),
         ({"merges": [["a", "b"]]}, 'merge 1 needs the token "ab", which the vocabulary does not have'),
@@ -294,7 +450,8 @@ def test_whole_words_that_merging_makes_as_well_change_nothing(tmp_path):
         ({"merges": [None]}, "a merge must be two tokens"),
         ({"merges": ["a  n"]}, 'the merge "a  n" must be two tokens'),
         ({"merges": ["an"]}, 'the merge "an" must be two tokens'),
-        ({"merges": []}, 'the vocabulary has the token "an", which no merge makes'),
+        ({"merges": [["b", "a"], ["an", "a"]]}, 'merge 1 needs the token "ba", which the vocabulary does not have'),
+        ({"merges": [["an", "a"]]}, 'merge 1 needs the token "ana", which the vocabulary does not have'),
     ],
 )
 def test_a_model_that_cannot_be_modelled_is_refused_by_name(tmp_path, change, words):
@@ -314,9 +471,8 @@ def test_a_model_that_cannot_be_modelled_is_refused_by_name(tmp_path, change, wo
         ("new", False, 'token "new": an id must be a whole number'),
         ("new", "7", 'token "new": an id must be a whole number'),
         ("new", 256, 'token "new": id 256 stands there twice'),
-        ("new", 300, 'the vocabulary has the token "new", which no merge makes'),
-        ("日\n", 300, 'the vocabulary has the token "日\\n", which is not byte-level'),
-        ("\ud83d", 300, 'the vocabulary has the token "\\ud83d", which is not byte-level'),
+        ("", 300, 'the vocabulary has the token "", which is no text'),
+        ("\ud83d", 300, 'the vocabulary has the token "\\ud83d", which is no text'),
     ],
 )
 def test_a_vocabulary_that_cannot_be_is_refused(tmp_path, token, value, words):
@@ -328,11 +484,28 @@ def test_a_vocabulary_that_cannot_be_is_refused(tmp_path, token, value, words):
     assert "\n" not in str(caught.value)
 
 
-def test_a_byte_without_a_token_is_named(tmp_path):
-    file = settings_of(banana())
-    del file["model"]["vocab"]["b"]
-    with pytest.raises(FormatError, match=r"the byte 98 has no token in the vocabulary"):
+def test_merges_in_no_order_are_refused(tmp_path):
+    file = settings_of(trained("banana", 3))
+    file["model"]["merges"] = file["model"]["merges"][::-1]
+    with pytest.raises(
+        FormatError, match=r"^tokenizer\.json: merge 1 joins token 257, which does not exist by then\.$"
+    ):
         read(tmp_path, file)
+
+
+def test_several_merges_that_make_one_token_are_left_to_the_library(tmp_path):
+    file = settings_of(banana())
+    file["model"]["vocab"] |= {"ana": 300, "na": 301}
+    file["model"]["merges"] += [["n", "a"], ["an", "a"], ["a", "na"]]
+    tokenizer = is_the_library_s(tmp_path, file, "several of its merges make one token", ("banana anana", TEXT))
+    assert tokenizer.merges.tolist() == [[97, 110], [110, 97], [256, 97]]
+
+
+def test_a_byte_without_a_token_is_left_to_the_library(tmp_path):
+    file = settings_of(everything())
+    del file["model"]["vocab"]["z"]
+    tokenizer = is_the_library_s(tmp_path, file, "the byte 122 has no token in its vocabulary", (TEXT, "zoo z"))
+    assert tokenizer.alphabet.base == "characters"
 
 
 def test_a_part_that_stands_there_twice_is_refused(tmp_path):
@@ -348,3 +521,97 @@ def test_the_format_and_the_file_are_told(tmp_path):
     save(banana(), tmp_path / "renamed.json")
     loaded = finish(load_work(tmp_path / "renamed.json"))
     assert (loaded.format, loaded.files) == ("huggingface", (tmp_path / "renamed.json",))
+
+
+def trained_by_the_library(folder, model, trainer, **parts):
+    """A `tokenizer.json` as the library itself writes it."""
+    tokenizer = tokenizers.Tokenizer(model)
+    for name, part in parts.items():
+        setattr(tokenizer, name, part)
+    tokenizer.train_from_iterator([TEXT, torture_text()] * 3, trainer)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return json.loads((folder / "tokenizer.json").read_text("utf-8"))
+
+
+def test_a_model_in_the_manner_of_sentencepiece_shows_spaces_and_bytes(tmp_path):
+    file = trained_by_the_library(
+        tmp_path,
+        models.BPE(byte_fallback=True, unk_token="<unk>", fuse_unk=True),
+        trainers.BpeTrainer(
+            vocab_size=500,
+            special_tokens=["<unk>", "<s>", *(f"<0x{byte:02X}>" for byte in range(256))],
+            limit_alphabet=60,
+            show_progress=False,
+        ),
+        normalizer=normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]),
+        decoder=decoders.Sequence(
+            [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+        ),
+    )
+    file["added_tokens"] = file["added_tokens"][:2]
+    tokenizer = is_the_library_s(tmp_path, file, "its normalizer Prepend, Replace changes the text")
+    vocabulary = file["model"]["vocab"]
+    assert tokenizer.tokens[vocabulary["<0x0A>"]] == b"\n"
+    marked = {token: number for token, number in vocabulary.items() if "▁" in token}
+    assert all(tokenizer.tokens[number] == token.replace("▁", " ").encode() for token, number in marked.items())
+    assert marked
+    assert tokenizer.decode(tokenizer.encode("the Ж 日本\n")) == "the Ж 日本\n"
+    assert len(tokenizer.merges) > 50
+    assert tokenizer.special_tokens == {"<unk>": 0, "<s>": 1}
+
+
+def test_words_with_marks_inside_or_at_their_end_are_left_to_the_library(tmp_path):
+    for more, reason in (
+        ({"continuing_subword_prefix": "##"}, "it marks tokens inside a word"),
+        ({"end_of_word_suffix": "</w>"}, "it marks the end of a word"),
+    ):
+        file = trained_by_the_library(
+            tmp_path,
+            models.BPE(unk_token="[UNK]", **more),
+            trainers.BpeTrainer(vocab_size=300, special_tokens=["[UNK]"], show_progress=False, **more),
+            pre_tokenizer=pre_tokenizers.Split(tokenizers.Regex(r"\s*\S+|\s+"), "isolated"),
+            decoder=decoders.Fuse(),
+        )
+        is_the_library_s(tmp_path, file, reason)
+
+
+@pytest.mark.parametrize("normalizer", [None, normalizers.NFC()])
+def test_a_model_in_the_manner_of_llama_3_or_qwen_encodes_like_its_library(tmp_path, normalizer):
+    tokenizer = tokenizers.Tokenizer(models.BPE(ignore_merges=True))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(tokenizers.Regex(REGEX["llama3"].replace("{1,3}+", "{1,3}")), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    if normalizer is not None:
+        tokenizer.normalizer = normalizer
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=600, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator([TEXT, torture_text()] * 3, trainer)
+    tokenizer.add_special_tokens(["<|begin_of_text|>", "<|eot|>"])
+    begin = tokenizer.token_to_id("<|begin_of_text|>")
+    tokenizer.post_processor = processors.Sequence(
+        [
+            processors.ByteLevel(trim_offsets=False),
+            processors.TemplateProcessing(
+                single="<|begin_of_text|> $A",
+                pair="<|begin_of_text|> $A <|begin_of_text|> $B",
+                special_tokens=[("<|begin_of_text|>", begin)],
+            ),
+        ]
+    )
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    remark = "Its post-processor adds <|begin_of_text|> before every text; encode leaves that out."
+    ours = load(tmp_path)
+    assert ours.remarks == (remark,)
+    if normalizer is None:
+        assert (ours.library, ours.no_playhead, ours.pattern) == (None, None, "llama3")
+    else:
+        assert ours.no_playhead == "its normalizer NFC changes the text, so the tokenizers library encodes for it"
+        assert ours.alphabet.base == "bytes"
+    assert len(ours.merges) > 300
+    for text in (TEXT, torture_text(), "e\u0301 <|eot|> 12345"):
+        assert ours.encode(text, "all") == tokenizer.encode(text, add_special_tokens=False).ids
+        assert ours.encode(text, "all") == tokenizer.encode(text).ids[1:]

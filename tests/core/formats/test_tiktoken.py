@@ -7,6 +7,8 @@ import json
 import random
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from trained import SPECIALS, TEXT, everything, ranks_of, same, tiktoken_lines, trained, with_specials
 
 from tokstudio.core.errors import ConfigError, FormatError
@@ -115,11 +117,56 @@ def test_of_several_in_a_folder_one_must_be_named(tmp_path):
     assert same(load(tmp_path / "two.tiktoken", "none"), everything())
 
 
-def test_a_token_that_no_merge_can_reach_is_named(tmp_path):
-    ranks = ranks_of(trained("banana", 1)) | {b"xyz": 300}
+def theirs_of(ranks, pattern="none"):
+    regex = r"[\s\S]+" if pattern == "none" else REGEX[pattern]
+    return tiktoken.Encoding("x", pat_str=regex, mergeable_ranks=ranks, special_tokens={})
+
+
+def test_a_token_that_no_merge_can_reach_is_a_whole_word(tmp_path):
+    ranks = ranks_of(trained("banana", 1)) | {b"xyz": 300, b"xyza": 301, b"za": 302}
     (tmp_path / "mine.tiktoken").write_bytes(tiktoken_lines(ranks))
-    with pytest.raises(FormatError, match=r'^mine\.tiktoken: no merge can reach the token "xyz": not modelled yet\.$'):
-        load(tmp_path, "none")
+    tokenizer = load(tmp_path, "gpt2")
+    assert tokenizer.extra_tokens == {300: b"xyz", 301: b"xyza"}
+    assert tokenizer.whole_words == {300, 301}
+    assert tokenizer.library is None
+    for text in ("xyz", "xyz xyz", "xyza", "xyzab za", TEXT):
+        assert tokenizer.encode(text) == theirs_of(ranks, "gpt2").encode(text, disallowed_special=())
+
+
+TOKENS = st.lists(st.text("abc", min_size=2, max_size=6).map(str.encode), max_size=25, unique=True)
+
+
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(words=TOKENS, chance=st.randoms(), order=st.sampled_from(["length", "any"]))
+def test_any_ranks_are_read_as_tiktoken_reads_them(tmp_path, words, chance, order):
+    ranked = sorted(words, key=len) if order == "length" else words
+    ranks = {token: rank for rank, token in enumerate([bytes([byte]) for byte in range(256)] + ranked)}
+    (tmp_path / "mine.tiktoken").write_bytes(tiktoken_lines(ranks))
+    tokenizer = load(tmp_path, "none")
+    theirs = theirs_of(ranks)
+    texts = ["".join(chance.choices("abc", k=chance.randrange(1, 30))) for _ in range(30)]
+    for text in [*texts, *(word.decode() for word in words)]:
+        assert tokenizer.encode(text) == theirs.encode(text), (text, ranked, tokenizer.library)
+    assert tokenizer.library is None or order == "any"
+    assert tokenizer.tokens[255 + len(words)] == (ranked or [b"\xff"])[-1]
+
+
+def test_ranks_without_an_order_are_left_to_their_library(tmp_path):
+    ranks = ranks_of(trained("", 1)) | {b"abc": 300, b"ab": 301}
+    (tmp_path / "mine.tiktoken").write_bytes(tiktoken_lines(ranks))
+    tokenizer = load(tmp_path, "gpt2")
+    text = "abc abcabc ab 日本"
+    assert tokenizer.encode(text) == theirs_of(ranks, "gpt2").encode(text)
+    assert tokenizer.library == "tiktoken"
+    assert tokenizer.no_playhead == (
+        "some of its tokens are made of tokens with higher ranks, so the tiktoken library encodes for it"
+    )
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+    folder = tmp_path / "again"
+    folder.mkdir()
+    for name, content in tokenizer.source_files.items():
+        (folder / name).write_bytes(content)
+    assert load(folder).encode(text) == tokenizer.encode(text)
 
 
 @pytest.mark.parametrize(

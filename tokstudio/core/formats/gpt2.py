@@ -6,12 +6,12 @@ They say neither how text is split nor which tokens are special. What is written
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokstudio.core.alphabet import BYTES
 from tokstudio.core.errors import FormatError
 from tokstudio.core.formats import gpt2_writer
 from tokstudio.core.formats.base import GIGABYTE, Fit, Format, PatternNeeded, bytes_problem, library_problem
@@ -19,8 +19,9 @@ from tokstudio.core.formats.json_reader import JsonReader, shown
 from tokstudio.core.formats.known_files import PAIRS, known_work
 from tokstudio.core.formats.lines import LineReader
 from tokstudio.core.formats.merge_list import MergeList
+from tokstudio.core.formats.ranks import pieces_work
 from tokstudio.core.formats.spelling import spelled_alike_work
-from tokstudio.core.formats.vocabulary import add_merge, byte_level_alphabet, read_vocabulary_work
+from tokstudio.core.formats.vocabulary import add_merge, byte_level_alphabet, read_vocabulary_work, spelled
 from tokstudio.core.progress import Work
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 _NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 # What GPT-2's own programs take for special where it stands in the vocabulary.
 _SPECIAL = ("<|endoftext|>", "<|startoftext|>")
+# What other programs add to the vocabulary without a merge, such as <s>, <mask> and [PAD].
+_LIKE_SPECIAL = re.compile(rb"<.*>|\[.*\]", re.DOTALL)
 
 
 class Gpt2(Format):
@@ -101,7 +104,7 @@ class Gpt2(Format):
         return ()
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
-        """Reads both files, and makes sure that the one has what the other makes, and no more."""
+        """Reads both files, and makes sure that the one has what the other makes."""
         known = yield from known_work(files, PAIRS)
         if known is None and pattern is None:
             raise PatternNeeded(names[0])
@@ -111,13 +114,32 @@ class Gpt2(Format):
         merges = yield from _read_merges(files[1], names, vocabulary)
         specials = {token: vocabulary[token] for token in _SPECIAL if token in vocabulary}
         specials = {token: number for token, number in specials.items() if not merges.has(number)}
-        if len(merges) + BYTES + len(specials) != len(vocabulary):
-            others = (token for token, number in vocabulary.items() if not (merges.has(number) or token in specials))
-            raise FormatError(
-                f"{names[0]}: the vocabulary has the token {shown(next(others))}, "
-                f"which no merge in {names[1]} makes: not modelled yet."
-            )
-        return merges.tokenizer(names[1], specials, known.pattern if known else pattern or "none")
+        own = frozenset(specials.values())
+        extra = {
+            number: spelled(token)
+            for token, number in vocabulary.items()
+            if not merges.has(number) and number not in own
+        }
+        strange = next((number for number, token in extra.items() if not token), None)
+        if strange is not None:
+            raise FormatError(f"{names[0]}: token {strange} is empty or no text.")
+        chosen = known.pattern if known else pattern or "none"
+        tokenizer = merges.tokenizer(names[1], specials, chosen, extra_tokens=extra)
+        yield from _check_end(names, tokenizer)
+        return tokenizer
+
+
+def _check_end(names: tuple[str, ...], tokenizer: Tokenizer) -> Work[None]:
+    """Raises FormatError where the next merge is missing, as in a file that is cut between two lines."""
+    tokens = [token for token in tokenizer.extra_tokens.values() if not _LIKE_SPECIAL.fullmatch(token)]
+    pieces = yield from pieces_work(tokenizer, tokens)
+    cut = next((token for token, count in zip(tokens, pieces.tolist(), strict=True) if count == 2), None)
+    if cut is not None:
+        text = shown(cut[:200].decode("utf-8", "backslashreplace"))
+        raise FormatError(
+            f"{names[1]}: no merge makes the token {text} of {names[0]}, though its two parts are there: "
+            "the end of the file may be missing."
+        )
 
 
 def _read_merges(path: Path, names: tuple[str, ...], vocabulary: Mapping[str, int]) -> Work[MergeList]:

@@ -1,6 +1,6 @@
 """What the parts of a `tokenizer.json` around its model mean: pre-tokenizer, decoder, added tokens.
 
-What our engine does not do is refused by name. Vocabulary and merges are left to `huggingface_reader`.
+What our engine does not do is told apart from what is damaged. Vocabulary and merges are left to `huggingface_reader`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -32,13 +32,27 @@ _WRITTEN = {name: regex.replace("{1,3}+", "{1,3}") for name, regex in REGEX.item
 _REPEATED_GROUP = re.compile(r"\{[0-9,]+\}\+")
 
 
+class Beyond(Exception):
+    """The file asks for what our engine does not do; the text says what, such as "its normalizer changes the text"."""
+
+
 @dataclass(frozen=True)
 class AddedToken:
-    """A token that the library cuts out of text before anything else."""
+    """A token that the library cuts out of text before anything else.
+
+    Attributes:
+        content: Its text.
+        id: The id that the file gives it.
+        normalized: Whether it is found in the normalized text, after those that are not.
+        special: Whether it may be told not to be found.
+        takes_more: What it takes out of the text besides itself, in words; or "".
+    """
 
     content: str
     id: int
     normalized: bool
+    special: bool
+    takes_more: str
 
 
 def written_regex(pattern: str) -> str:
@@ -60,33 +74,29 @@ def named_pattern(name: str, regex: str) -> str:
         FormatError: It cannot split text; the message calls the file `name`.
     """
     try:
-        number = splitter(regex).kind
+        return _named(regex)
     except ConfigError as error:
         raise FormatError(f"{name}: its pattern cannot be used: {error}") from error
-    return regex if number == OWN else NAMES[number]
 
 
-def refuse_settings(name: str, settings: Mapping[str, object]) -> None:
-    """Raises FormatError, in words, where what is known of the file so far asks for what the engine does not do."""
-    decoder = kind(settings.get("decoder"))
-    for found in (
-        settings.get("version") not in (None, "1.0") and "its version is another",
-        settings.get("normalizer") is not None and f"its normalizer {kind(settings['normalizer'])} changes the text",
-        kind(settings.get("post_processor")) not in ("", "ByteLevel") and "its post-processor adds tokens",
-        decoder not in ("", "ByteLevel", "Fuse") and f"its decoder is {decoder}",
-        settings.get("truncation") is not None and "it cuts long texts",
-        settings.get("padding") is not None and "it pads short texts",
-    ):
-        if found:
-            raise FormatError(f"{name}: {found}, which TokStudio cannot model yet.")
-    splitting(name, settings.get("pre_tokenizer"))
+def check_version(name: str, settings: Mapping[str, object]) -> None:
+    """Raises FormatError where the file is of a version that nobody knows."""
+    if settings.get("version") not in (None, "1.0"):
+        raise FormatError(f"{name}: its version is another, which TokStudio cannot read yet.")
 
 
-def splitting(name: str, pre_tokenizer: object) -> tuple[Base, str]:
+def check_normalizer(normalizer: object) -> None:
+    """Raises Beyond where text is changed before anything else."""
+    names = _names(normalizer, "normalizers")
+    if names != ():
+        raise Beyond(f"its normalizer {', '.join(names or (kind(normalizer),))} changes the text")
+
+
+def splitting(pre_tokenizer: object) -> tuple[Base, str]:
     """What a pre-tokenizer makes of text: bytes or characters, split by which pattern.
 
     Raises:
-        FormatError: It does something else.
+        Beyond: It does something else.
     """
     steps = [pre_tokenizer]
     match pre_tokenizer:
@@ -98,35 +108,57 @@ def splitting(name: str, pre_tokenizer: object) -> tuple[Base, str]:
             pass
     match [kind(step) for step in steps]:
         case ["ByteLevel"]:
-            return "bytes", "gpt2" if _byte_level_splits(name, steps[0]) else "none"
+            return "bytes", "gpt2" if _byte_level_splits(steps[0]) else "none"
         case ["Split"]:
-            return "characters", _split_pattern(name, steps[0])
+            return "characters", _split_pattern(steps[0])
         case ["Split", "ByteLevel"]:
-            pattern = _split_pattern(name, steps[0])
-            if _byte_level_splits(name, steps[1]):
-                raise _refused(name, "its pre-tokenizer splits text by two patterns")
+            pattern = _split_pattern(steps[0])
+            if _byte_level_splits(steps[1]):
+                raise Beyond("its pre-tokenizer splits text by two patterns")
             return "bytes", pattern
         case [other]:
-            raise _refused(name, f"its pre-tokenizer is {other or 'of an unknown kind'}")
+            raise Beyond(f"its pre-tokenizer is {other or 'of an unknown kind'}")
         case _:
-            raise _refused(name, "its pre-tokenizer splits text in several steps")
+            raise Beyond("its pre-tokenizer splits text in several steps")
 
 
-def check_decoder(name: str, base: Base, decoder: object) -> None:
-    """Raises FormatError unless the decoder undoes what the pre-tokenizer does."""
+def check_decoder(base: Base, decoder: object) -> None:
+    """Raises Beyond unless the decoder undoes what the pre-tokenizer does."""
     needed = "ByteLevel" if base == "bytes" else "Fuse"
     if kind(decoder) == "":
         what = "leaves bytes spelled as characters" if base == "bytes" else "puts spaces between tokens"
-        raise FormatError(f"{name}: it has no decoder, so that decoding {what}, which TokStudio cannot model yet.")
+        raise Beyond(f"it has no decoder, so that decoding {what}")
     if kind(decoder) != needed:
-        raise FormatError(f"{name}: its decoder {kind(decoder)} does not go with its pre-tokenizer.")
+        raise Beyond(f"its decoder {kind(decoder)} does not go with its pre-tokenizer")
+
+
+def remarks(name: str, settings: Mapping[str, object]) -> tuple[str, ...]:
+    """What the file does to the ids of a text as a whole, which is left to whoever gives them to a model.
+
+    So does the library itself where it is told `add_special_tokens=False` and neither to cut nor to pad.
+
+    Raises:
+        FormatError: One of these parts is damaged.
+        Beyond: It does more.
+    """
+    found: list[str] = []
+    for key, what in (("truncation", "cuts long texts"), ("padding", "fills short texts up with padding")):
+        if not isinstance(settings.get(key), (dict, type(None))):
+            raise FormatError(f'{name}: "{key}" is not of the right type.')
+        if settings.get(key) is not None:
+            found.append(f"The file {what}; encode leaves that out.")
+    begins, ends = _added_around(settings.get("post_processor"))
+    around = [f"{' '.join(tokens)} {where}" for tokens, where in ((begins, "before"), (ends, "after")) if tokens]
+    if around:
+        found.append(f"Its post-processor adds {' and '.join(around)} every text; encode leaves that out.")
+    return tuple(found)
 
 
 def added_token(name: str, number: int, value: object) -> AddedToken:
     """One of `added_tokens`; `number` is its place, from 1.
 
     Raises:
-        FormatError: It is damaged, or takes more than itself out of the text.
+        FormatError: It is damaged.
     """
     match value:
         case {"content": str(content), "id": object() as token} if content:
@@ -137,18 +169,16 @@ def added_token(name: str, number: int, value: object) -> AddedToken:
         raise FormatError(f"{name}: added token {shown(content)}: {problem}.")
     if any("\ud800" <= character <= "\udfff" for character in content):
         raise FormatError(f"{name}: added token {shown(content)} is not a text.")
-    for key, meaning in _TAKING_MORE.items():
-        if entry.get(key) not in (None, False):
-            raise _refused(name, f"its added token {shown(content)} {meaning}")
-    return AddedToken(content, cast("int", token), entry.get("normalized") is not False)
+    more = next((meaning for key, meaning in _TAKING_MORE.items() if entry.get(key) not in (None, False)), "")
+    normalized, special = entry.get("normalized") is not False, entry.get("special") is True
+    return AddedToken(content, cast("int", token), normalized, special, more)
 
 
 def added_ids(name: str, added: Collection[AddedToken], vocabulary: Mapping[str, int]) -> dict[str, int]:
     """The id of each added token as the library gives it: the vocabulary's, else those behind its size.
 
     Raises:
-        FormatError: That is not the id in the file; a token or an id stands there twice; in which order they are
-            found in text is not ours.
+        FormatError: That is not the id in the file, or a token or an id stands there twice.
     """
     ids: dict[str, int] = {}
     following = len(vocabulary)
@@ -165,9 +195,16 @@ def added_ids(name: str, added: Collection[AddedToken], vocabulary: Mapping[str,
         ids[token.content] = number
     if len(set(ids.values())) < len(ids):
         raise FormatError(f"{name}: two of its added tokens have one id.")
-    if len({token.normalized for token in added}) > 1:
-        raise _refused(name, "some of its added tokens are found before others")
     return ids
+
+
+def check_added(added: Collection[AddedToken]) -> None:
+    """Raises Beyond where added tokens are found in text otherwise than ours: leftmost, then longest."""
+    for token in added:
+        if token.takes_more:
+            raise Beyond(f"its added token {shown(token.content)} {token.takes_more}")
+    if len({token.normalized for token in added}) > 1:
+        raise Beyond("some of its added tokens are found before others")
 
 
 def kind(settings: object) -> str:
@@ -188,29 +225,84 @@ _TAKING_MORE = {
 }
 
 
-def _refused(name: str, what: str) -> FormatError:
-    return FormatError(f"{name}: {what}, which TokStudio cannot model yet.")
+_ADDING = ("BertProcessing", "RobertaProcessing")
 
 
-def _byte_level_splits(name: str, step: object) -> bool:
+def _named(regex: str) -> str:
+    number = splitter(regex).kind
+    return regex if number == OWN else NAMES[number]
+
+
+def _names(settings: object, key: str) -> tuple[str, ...] | None:
+    """What the steps of a sequence, or the one step, call themselves; None where that cannot be said."""
+    match settings:
+        case None:
+            return ()
+        case {"type": "Sequence"}:
+            steps = cast("dict[str, object]", settings).get(key)
+            return tuple(map(kind, cast("list[object]", steps))) if isinstance(steps, list) else None
+        case _:
+            return (kind(settings),)
+
+
+def _added_around(post_processor: object) -> tuple[list[str], list[str]]:
+    """What a post-processor adds before and after a text."""
+    match post_processor:
+        case None | {"type": "ByteLevel"}:
+            return [], []
+        case {"type": "Sequence", "processors": list()}:
+            begins, ends = list[str](), list[str]()
+            for step in cast("dict[str, list[object]]", post_processor)["processors"]:
+                before, after = _added_around(step)
+                begins, ends = before + begins, ends + after
+            return begins, ends
+        case {"type": "TemplateProcessing", "single": list()}:
+            return _added_by_template(cast("dict[str, list[object]]", post_processor)["single"])
+        case {"type": str(name), "cls": [str(first), int()], "sep": [str(last), int()]} if name in _ADDING:
+            return [first], [last]
+        case _:
+            raise Beyond("its post-processor is of an unknown kind")
+
+
+def _added_by_template(template: list[object]) -> tuple[list[str], list[str]]:
+    around: list[list[str]] = [[]]
+    for part in template:
+        match part:
+            case {"SpecialToken": {"id": str(token)}}:
+                around[-1].append(token)
+            case {"Sequence": {"id": "A"}}:
+                around.append([])
+            case _:
+                raise Beyond("its post-processor is of an unknown kind")
+    if len(around) != 2:
+        raise Beyond("its post-processor repeats the text or leaves it out")
+    return around[0], around[1]
+
+
+def _byte_level_splits(step: object) -> bool:
     settings = cast("dict[str, object]", step)
     # Both are on where they are not given.
     if settings.get("add_prefix_space") is not False:
-        raise _refused(name, "its pre-tokenizer adds a space")
+        raise Beyond("its pre-tokenizer adds a space")
     return settings.get("use_regex") is not False
 
 
-def _split_pattern(name: str, step: object) -> str:
+def _split_pattern(step: object) -> str:
     settings = cast("dict[str, object]", step)
     match settings.get("pattern"):
         case {"Regex": str(regex)} if regex:
             pass
         case _:
-            raise _refused(name, "its pre-tokenizer splits text by no regular expression")
+            raise Beyond("its pre-tokenizer splits text by no regular expression")
     # A pattern that covers all text leaves nothing between its matches, so that these are the same.
     behavior = (settings.get("behavior"), settings.get("invert", False))
     if behavior not in (("Isolated", False), ("Isolated", True), ("Removed", True)):
-        raise _refused(name, "its pre-tokenizer drops or joins what its pattern finds")
+        raise Beyond("its pre-tokenizer drops or joins what its pattern finds")
     if regex in NAMES:
-        raise _refused(name, f"its pre-tokenizer splits text by the word {shown(regex)}")
-    return regex if _REPEATED_GROUP.search(regex) else named_pattern(name, regex)
+        raise Beyond(f"its pre-tokenizer splits text by the word {shown(regex)}")
+    if _REPEATED_GROUP.search(regex):
+        return regex
+    try:
+        return _named(regex)
+    except ConfigError as error:
+        raise Beyond("its pattern does not split text as TokStudio can") from error

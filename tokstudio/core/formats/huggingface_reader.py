@@ -6,61 +6,103 @@ What the parts around the model mean is left to `huggingface_parts`.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tokstudio.core.alphabet import Alphabet, Base
-from tokstudio.core.byte_level import BYTE_OF
+from tokstudio.core.byte_level import BYTE_OF, to_bytes
 from tokstudio.core.errors import FormatError
 from tokstudio.core.formats.base import GIGABYTE
+from tokstudio.core.formats.huggingface_library import library_work
 from tokstudio.core.formats.huggingface_parts import (
     AddedToken,
+    Beyond,
     added_ids,
     added_token,
+    check_added,
     check_decoder,
+    check_normalizer,
+    check_version,
     kind,
-    refuse_settings,
+    remarks,
     splitting,
 )
 from tokstudio.core.formats.json_reader import JsonReader, shown
 from tokstudio.core.formats.merge_list import MergeList
-from tokstudio.core.formats.vocabulary import add_merge, byte_level_alphabet, read_vocabulary_work
+from tokstudio.core.formats.vocabulary import byte_level_ids, read_vocabulary_work, spelled
 from tokstudio.core.patterns import NAMES
-from tokstudio.core.progress import Work
+from tokstudio.core.progress import Progress, Work
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer import Tokenizer
 
 _MOST_ADDED = 1 << 20
+_REPORTED = 1 << 14
+_OTHERS = ("WordPiece", "Unigram", "WordLevel")
 
 
 def read_work(path: Path, name: str) -> Work[Tokenizer]:
     """Reads the file; a second time where the merges stand before what they can be understood with.
 
+    What our engine does is a tokenizer of ours. What the file adds to a text as a whole (a token at its beginning, say)
+    is left to whoever gives ids to a model, and told in the tokenizer's remarks. All else is the library's to encode.
+
     Raises:
-        FormatError: It is damaged, or asks for what cannot be modelled; `name` is what the message calls it.
+        FormatError: It is damaged, or no byte pair encoding; `name` is what the message calls it.
     """
     found = yield from _read(path, name, None)
-    if found.merges is None:
+    if not found.has_merges:
         found = yield from _read(path, name, found)
-    return (yield from _tokenizer_work(name, found))
+    try:
+        return (yield from _ours_work(name, found))
+    except Beyond as beyond:
+        reason = str(beyond)
+    return (yield from library_work(path, name, found, reason))
 
 
 @dataclass
-class _Found:
-    """What is known of the file."""
+class Found:
+    """What is known of the file.
+
+    Attributes:
+        settings: Its parts but the model.
+        model: The model but its tokens and merges.
+        added: The added tokens.
+        vocabulary: Each token with its id.
+        has_merges: Whether the merges were understood.
+    """
 
     settings: dict[str, object] = field(default_factory=dict[str, object])
     model: dict[str, object] = field(default_factory=dict[str, object])
     added: list[AddedToken] = field(default_factory=list[AddedToken])
-    vocabulary: dict[str, int] | None = None
-    merges: MergeList | None = None
+    vocabulary: dict[str, int] = field(default_factory=dict[str, int])
+    has_merges: bool = False
+    _rows: array[int] = field(default_factory=lambda: array("i"))
+
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """int32 [n, 3], the merges: ids of left, right and result."""
+        return np.frombuffer(self._rows, np.int32).reshape(-1, 3)
+
+    def add(self, left: str, right: str, prefix: object) -> str | None:
+        """Adds a merge of tokens that may have a prefix; gives what is wrong with it instead, if anything is."""
+        made = left + (right[len(prefix) :] if isinstance(prefix, str) else right)
+        for part in (left, right, made):
+            if part not in self.vocabulary:
+                number = len(self._rows) // 3 + 1
+                return f"merge {number:,} needs the token {shown(part)}, which the vocabulary does not have"
+        self._rows.extend((self.vocabulary[left], self.vocabulary[right], self.vocabulary[made]))
+        return None
 
 
-def _read(path: Path, name: str, before: _Found | None) -> Work[_Found]:
+def _read(path: Path, name: str, before: Found | None) -> Work[Found]:
     """Goes through the file; what an earlier passage has found is known from its beginning."""
-    found = _Found(vocabulary=None if before is None else before.vocabulary)
+    found = Found(vocabulary={} if before is None else before.vocabulary)
     with JsonReader(path, name, GIGABYTE) as reader:
         for key in reader.items():
             if key in found.settings:
@@ -68,7 +110,7 @@ def _read(path: Path, name: str, before: _Found | None) -> Work[_Found]:
             found.settings[key] = None
             if key == "model":
                 # Said before its tokens are looked at: another kind of file is not a damaged one.
-                refuse_settings(name, found.settings)
+                check_version(name, found.settings)
                 yield from _read_model(reader, found, before)
             elif key == "added_tokens" and reader.peek() == "[":
                 for position in reader.elements():
@@ -84,12 +126,11 @@ def _read(path: Path, name: str, before: _Found | None) -> Work[_Found]:
             raise reader.fault('the key "model" is missing')
     if found.settings.get("added_tokens") is not None:
         raise FormatError(f"{name}: its added tokens are not a list.")
-    refuse_settings(name, found.settings)
-    check_decoder(name, splitting(name, found.settings.get("pre_tokenizer"))[0], found.settings.get("decoder"))
+    check_version(name, found.settings)
     return found
 
 
-def _read_model(reader: JsonReader, found: _Found, before: _Found | None) -> Work[None]:
+def _read_model(reader: JsonReader, found: Found, before: Found | None) -> Work[None]:
     if reader.peek() != "{":
         raise reader.fault("the model must be an object")
     model = found.model
@@ -99,9 +140,9 @@ def _read_model(reader: JsonReader, found: _Found, before: _Found | None) -> Wor
         model[key] = None
         is_ours = model.get("type") in (None, "BPE")
         if key == "vocab" and before is None and is_ours and reader.peek() == "{":
-            found.vocabulary = yield from read_vocabulary_work(reader)
+            found.vocabulary |= yield from read_vocabulary_work(reader)
         elif key == "merges" and is_ours and reader.peek() == "[" and (known := _enough(found, before)):
-            yield from _read_merges(reader, found, known)
+            yield from _read_merges(reader, found, known.model.get("continuing_subword_prefix"))
         elif key in ("vocab", "merges"):
             model[key] = reader.peek()
             for _ in reader.items() if reader.peek() == "{" else reader.elements():
@@ -109,32 +150,82 @@ def _read_model(reader: JsonReader, found: _Found, before: _Found | None) -> Wor
                 yield from reader.progress()
         else:
             model[key] = reader.value()
-    _judge(reader, model, found)
+    _judge(reader, model)
 
 
-def _enough(found: _Found, before: _Found | None) -> _Found | None:
+def _enough(found: Found, before: Found | None) -> Found | None:
     """What is known of the file, where the merges can be understood with it."""
     if before is not None:
         return before
-    is_known = found.vocabulary is not None and found.settings.keys() >= {"pre_tokenizer", "added_tokens"}
+    # What was read elsewhere is left out of the model.
+    is_known = "continuing_subword_prefix" in found.model and found.model.get("vocab", "") is None
     return found if is_known else None
 
 
-def _judge(reader: JsonReader, model: dict[str, object], found: _Found) -> None:
+def _judge(reader: JsonReader, model: dict[str, object]) -> None:
     if model.get("type", "BPE") != "BPE":
-        raise FormatError(f"{reader.name}: its model is {kind(model)}, which TokStudio cannot model yet.")
+        other = kind({"type": model["type"]}) if model["type"] in _OTHERS else "of another kind"
+        raise FormatError(f"{reader.name}: its model is {other}; TokStudio opens byte pair encodings (BPE) only.")
     for key, opening in (("vocab", "{"), ("merges", "[")):
         if key not in model:
             raise reader.fault(f'the key "{key}" is missing in the model')
         if model[key] not in (None, opening):
             raise reader.fault(f'"{key}" is not of the right type in the model')
+    if model.get("dropout") not in (None, False, 0):
+        raise FormatError(
+            f"{reader.name}: it leaves out merges at random (dropout), so that no text has ids of its own."
+        )
+
+
+def _read_merges(reader: JsonReader, found: Found, prefix: object) -> Work[None]:
+    found.has_merges = True
+    for _ in reader.elements():
+        pair = _read_pair(reader)
+        if pair is not None and (problem := found.add(*pair, prefix)):
+            raise reader.fault_before(problem)
+        yield from reader.progress()
+
+
+def _ours_work(name: str, found: Found) -> Work[Tokenizer]:
+    """The tokenizer that our engine does all of; Beyond where it does not."""
+    settings, vocabulary = found.settings, found.vocabulary
+    check_normalizer(settings.get("normalizer"))
+    base, pattern = splitting(settings.get("pre_tokenizer"))
+    check_decoder(base, settings.get("decoder"))
+    _check_model(found.model, base)
+    check_added(found.added)
+    said = remarks(name, settings)
+    merges = yield from _merges_work(name, base, found)
+    specials = added_ids(name, found.added, vocabulary)
+    if (ordinary := next((token for token, number in specials.items() if merges.has(number)), None)) is not None:
+        raise Beyond(f"its added token {shown(ordinary)} is an ordinary token as well")
+    ids = frozenset(specials.values())
+    others = {number: token for token, number in vocabulary.items() if number not in ids and not merges.has(number)}
+    extra = {number: spelled(token) if base == "bytes" else _utf8(token) for number, token in others.items()}
+    if (strange := next((number for number, token in extra.items() if not token), None)) is not None:
+        raise FormatError(f"{name}: the vocabulary has the token {shown(others[strange])}, which is no text.")
+    unknown = _unknown(name, found) if base == "characters" else None
+    if pattern not in NAMES:
+        yield from _check_split(name, pattern)
+    tokenizer = merges.tokenizer(name, specials, pattern, unknown, extra, remarks=said)
+    if found.model.get("ignore_merges") in (None, False):
+        return tokenizer
+    whole = yield from _whole_words_work(base, tokenizer, vocabulary)
+    return merges.tokenizer(name, specials, pattern, unknown, extra, whole, said)
+
+
+def _check_model(model: dict[str, object], base: Base) -> None:
+    """Raises Beyond where the model does more than merge."""
     for key, meaning in _CHANGING.items():
-        if model.get(key) not in (None, False, 0, ""):
-            raise FormatError(f"{reader.name}: it uses {key}, which {meaning}, and TokStudio cannot model that yet.")
+        if model.get(key) not in (None, ""):
+            raise Beyond(f"it {meaning}")
+    for key, meaning in _CHANGING_CHARACTERS.items() if base == "characters" else ():
+        needs_token = key == "fuse_unk" and model.get("unk_token") is None
+        if model.get(key) not in (None, False) and not needs_token:
+            raise Beyond(f"it {meaning}")
 
 
 _CHANGING = {
-    "dropout": "leaves out merges at random",
     "continuing_subword_prefix": "marks tokens inside a word",
     "end_of_word_suffix": "marks the end of a word",
 }
@@ -144,22 +235,27 @@ _CHANGING_CHARACTERS = {
 }
 
 
-def _read_merges(reader: JsonReader, found: _Found, known: _Found) -> Work[None]:
-    vocabulary = known.vocabulary or {}
-    base, _ = splitting(reader.name, known.settings.get("pre_tokenizer"))
-    merges = MergeList(_alphabet(reader.name, base, vocabulary, known.added))
-    for _ in reader.elements():
-        pair = _read_pair(reader)
-        if pair is not None and (problem := add_merge(merges, vocabulary, *pair)):
-            raise reader.fault_before(problem)
-        yield from reader.progress()
-    found.merges = merges
+def _merges_work(name: str, base: Base, found: Found) -> Work[MergeList]:
+    merges, rows = MergeList(_alphabet(name, base, found)), found.rows.tolist()
+    for number, (left, right, result) in enumerate(rows):
+        if problem := merges.add(left, right, result):
+            earlier = next((row for row in rows[:number] if row[2] == result), None)
+            if merges.has(left) and merges.has(right) and earlier is not None and earlier[:2] != [left, right]:
+                raise Beyond("several of its merges make one token")
+            raise FormatError(f"{name}: {problem}.")
+        if number % _REPORTED == 0:
+            yield Progress("reading", number, len(rows))
+    return merges
 
 
-def _alphabet(name: str, base: Base, vocabulary: dict[str, int], added: list[AddedToken]) -> Alphabet:
+def _alphabet(name: str, base: Base, found: Found) -> Alphabet:
+    vocabulary = found.vocabulary
     if base == "bytes":
-        return byte_level_alphabet(name, vocabulary)
-    specials = {token.content for token in added}
+        ids = byte_level_ids(vocabulary)
+        if -1 in ids:
+            raise Beyond(f"the byte {ids.index(-1)} has no token in its vocabulary")
+        return Alphabet.of_bytes(ids)
+    specials = {token.content for token in found.added}
     characters = [token for token in vocabulary if len(token) == 1 and token not in specials]
     if not characters:
         raise FormatError(f"{name}: the vocabulary holds no character.")
@@ -168,57 +264,44 @@ def _alphabet(name: str, base: Base, vocabulary: dict[str, int], added: list[Add
     return Alphabet.of_characters("".join(characters), [vocabulary[token] for token in characters])
 
 
-def _tokenizer_work(name: str, found: _Found) -> Work[Tokenizer]:
-    vocabulary, merges = found.vocabulary or {}, found.merges
-    assert merges is not None
-    specials = added_ids(name, found.added, vocabulary)
-    for token, number in specials.items():
-        if merges.has(number):
-            raise FormatError(
-                f"{name}: added token {shown(token)} is an ordinary token as well, which TokStudio cannot model yet."
-            )
-    ids = frozenset(specials.values())
-    left_over = next((item for item in vocabulary.items() if not merges.has(item[1]) and item[1] not in ids), None)
-    base, pattern = splitting(name, found.settings.get("pre_tokenizer"))
-    if left_over is not None:
-        is_spelled = base == "characters" or all(character in BYTE_OF for character in left_over[0])
-        why = "no merge makes" if is_spelled else "is not byte-level"
-        raise FormatError(f"{name}: the vocabulary has the token {shown(left_over[0])}, which {why}: not modelled yet.")
-    unknown = _unknown(name, found) if base == "characters" else None
-    if pattern not in NAMES:
-        from tokstudio.core.formats.owners import check_split_work
+def _check_split(name: str, pattern: str) -> Work[None]:
+    from tokstudio.core.formats.owners import check_split_work
 
+    try:
         yield from check_split_work(name, pattern, pattern)
-    tokenizer = merges.tokenizer(name, specials, pattern, unknown)
-    if found.model.get("ignore_merges") not in (None, False):
-        yield from _check_whole_words(name, tokenizer)
-    return tokenizer
+    except FormatError as error:
+        raise Beyond("its pattern does not split text as TokStudio can") from error
 
 
-def _check_whole_words(name: str, tokenizer: Tokenizer) -> Work[None]:
-    """Raises FormatError unless a word that is a token becomes that token by merging as well."""
-    from tokstudio.core.formats.ranks import unreached_work
+def _whole_words_work(base: Base, tokenizer: Tokenizer, vocabulary: dict[str, int]) -> Work[list[int]]:
+    """The tokens that a pre-token equal to them becomes, and that merging does not make of it."""
+    from tokstudio.core.formats.ranks import pieces_work
 
-    if tokenizer.alphabet.base == "bytes":
-        token = yield from unreached_work(tokenizer)
-        if token is None:
-            return
-    raise FormatError(f"{name}: it uses ignore_merges, which takes whole words before merging: not modelled yet.")
+    if base == "characters":
+        raise Beyond("it takes whole words before merging")
+    # Others cannot be equal to a pre-token.
+    words = {token: number for token, number in vocabulary.items() if all(map(BYTE_OF.__contains__, token))}
+    for token in tokenizer.special_tokens.keys() & words.keys():
+        if to_bytes(token) != token.encode():
+            raise Beyond(f"its added token {shown(token)} stands for other bytes where it is a whole word")
+    pieces = yield from pieces_work(tokenizer, list(map(to_bytes, words)))
+    return [number for number, count in zip(words.values(), pieces.tolist(), strict=True) if count != 1]
 
 
-def _unknown(name: str, found: _Found) -> int | None:
+def _unknown(name: str, found: Found) -> int | None:
     """The id of the unknown token, where there is one."""
     token = found.model.get("unk_token")
-    for key, meaning in _CHANGING_CHARACTERS.items():
-        needs_token = key == "fuse_unk" and token is None
-        if found.model.get(key) not in (None, False) and not needs_token:
-            raise FormatError(f"{name}: it uses {key}, which {meaning}, and TokStudio cannot model that yet.")
     if token is None:
         return None
-    number = (found.vocabulary or {}).get(token) if isinstance(token, str) else None
+    number = found.vocabulary.get(token) if isinstance(token, str) else None
     if number is None:
         raise FormatError(f"{name}: its unknown token is not in the vocabulary.")
     return number
+
+
+def _utf8(token: str) -> bytes:
+    """Empty where it is no text."""
+    return b"" if any("\ud800" <= character <= "\udfff" for character in token) else token.encode()
 
 
 def _read_pair(reader: JsonReader) -> tuple[str, str] | None:

@@ -93,6 +93,20 @@ def open_file(path: Path, name: str, largest: int) -> tuple[BufferedReader, int]
         raise FormatError(f"{name}: {why_not(error)}.") from error
 
 
+def read_whole(path: Path, name: str, largest: int) -> bytes:
+    """What stands in a file.
+
+    Raises:
+        FormatError: It is not there, no file, or has more than `largest` bytes.
+    """
+    file, size = open_file(path, name, largest)
+    with file:
+        try:
+            return file.read(size)
+        except OSError as error:
+            raise FormatError(f"{name}: {why_not(error)}.") from error
+
+
 def why_not(error: OSError | ValueError) -> str:
     """Why a file cannot be read, in a few words."""
     if isinstance(error, FileNotFoundError):

@@ -7,7 +7,8 @@ Where the numbers come from is left to the formats.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,15 @@ def id_problem(token: object) -> str | None:
     if token > LARGEST_ID:
         return f"id {token} is too large: at most {LARGEST_ID:,} can be read"
     return None
+
+
+@contextmanager
+def sensible_ids(name: str) -> Generator[None]:
+    """Turns what a tokenizer has against the ids of the file `name` into a FormatError."""
+    try:
+        yield
+    except ConfigError as error:
+        raise FormatError(f"{name}: {str(error)[:1].lower()}{str(error)[1:]}") from error
 
 
 class MergeList:
@@ -80,6 +90,8 @@ class MergeList:
         pattern: str = "none",
         unknown: int | None = None,
         extra_tokens: Mapping[int, bytes] | None = None,
+        whole_words: Collection[int] = (),
+        remarks: Collection[str] = (),
     ) -> Tokenizer:
         """The tokenizer of all merges.
 
@@ -89,6 +101,8 @@ class MergeList:
             pattern: How text is split.
             unknown: The id that stands for a character that the alphabet lacks.
             extra_tokens: Those that no merge makes, by ids that no other token has.
+            whole_words: See `Tokenizer`.
+            remarks: See `Tokenizer`.
 
         Raises:
             FormatError: Two merges join the same pair, or an id is far too high.
@@ -99,7 +113,7 @@ class MergeList:
         if (again := first_repeated(rows)) is not None:
             number, earlier = again
             raise FormatError(f"{name}: merge {number:,} joins the same two tokens as merge {earlier:,}.")
-        try:
+        with sensible_ids(name):
             return Tokenizer(
                 rows[:, :2].copy(),
                 rows[:, 2].copy(),
@@ -107,10 +121,10 @@ class MergeList:
                 special_tokens=special_tokens,
                 pattern=pattern,
                 extra_tokens=extra_tokens,
+                whole_words=whole_words,
+                remarks=remarks,
                 checked=True,
             )
-        except ConfigError as error:
-            raise FormatError(f"{name}: {error}") from error
 
 
 def first_repeated(rows: NDArray[np.int32]) -> tuple[int, int] | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokstudio.core.errors import FormatError
 
@@ -35,25 +36,42 @@ class Library(Protocol):
         """The ids of a text, with special tokens recognised in it or not."""
         ...
 
+    def encode_with_ends(self, text: str, specials: bool) -> tuple[Sequence[int], NDArray[np.int64]]:
+        """The ids of a text, and for each the byte of the text behind what it stands for."""
+        ...
+
     def decode(self, ids: list[int]) -> str:
         """The text of ids."""
         ...
 
 
 class _Tokenizers:
-    def __init__(self, path: str, settings: Mapping[str, Any]) -> None:
+    def __init__(self, source: str | bytes, settings: Mapping[str, Any]) -> None:
         import tokenizers
 
         # The library is compiled, and its types are not known.
         library: Any = tokenizers
-        is_pair = "merges" in settings
-        self._tokenizer = _of_pair(library, path, settings) if is_pair else library.Tokenizer.from_file(path)
+        if "merges" in settings:
+            self._tokenizer = _of_pair(library, str(source), settings)
+        elif isinstance(source, str):
+            self._tokenizer = library.Tokenizer.from_file(source)
+        else:
+            self._tokenizer = library.Tokenizer.from_buffer(source)
+            # Where a text is cut or filled up is for the model that it is given to.
+            self._tokenizer.no_truncation()
+            self._tokenizer.no_padding()
         # Whether what the file's post-processor adds is wanted.
         self._adds = bool(settings.get("post_process", False))
 
     def encode(self, text: str, specials: bool) -> Sequence[int]:
         self._tokenizer.encode_special_tokens = not specials
         return self._tokenizer.encode(text, add_special_tokens=self._adds).ids
+
+    def encode_with_ends(self, text: str, specials: bool) -> tuple[Sequence[int], NDArray[np.int64]]:
+        self._tokenizer.encode_special_tokens = not specials
+        encoding = self._tokenizer.encode(text, add_special_tokens=self._adds)
+        ends = np.fromiter((end for _, end in encoding.offsets), np.int64, len(encoding.ids))
+        return encoding.ids, _bytes_before(text)[ends]
 
     def decode(self, ids: list[int]) -> str:
         return self._tokenizer.decode(ids, skip_special_tokens=False)
@@ -72,11 +90,11 @@ def _of_pair(library: Any, path: str, settings: Mapping[str, Any]) -> Any:  # no
 
 
 class _Tiktoken:
-    def __init__(self, path: str, settings: Mapping[str, Any]) -> None:
+    def __init__(self, source: str | bytes, settings: Mapping[str, Any]) -> None:
         import tiktoken
 
         # Its own reader keeps a copy by the file's name, and would give an older one of the same name.
-        lines = (line.split() for line in Path(path).read_bytes().splitlines() if line)
+        lines = (line.split() for line in _content(source).splitlines() if line)
         self._encoding = tiktoken.Encoding(
             "tokstudio",
             pat_str=settings["pattern"],
@@ -88,27 +106,39 @@ class _Tiktoken:
         allowed: Any = "all" if specials else set[str]()
         return self._encoding.encode(text, allowed_special=allowed, disallowed_special=())
 
+    def encode_with_ends(self, text: str, specials: bool) -> tuple[Sequence[int], NDArray[np.int64]]:
+        ids = self.encode(text, specials)
+        lengths = [len(token) for token in self._encoding.decode_tokens_bytes(list(ids))]
+        return ids, np.cumsum(lengths, dtype=np.int64)
+
     def decode(self, ids: list[int]) -> str:
         return self._encoding.decode(ids)
 
 
 class _SentencePiece:
-    def __init__(self, path: str, settings: Mapping[str, Any]) -> None:
+    def __init__(self, source: str | bytes, settings: Mapping[str, Any]) -> None:
         import sentencepiece
 
         library: Any = sentencepiece
         self._processor = library.SentencePieceProcessor()
         # Not by the path: the library speaks of the platform's narrow characters.
-        self._processor.LoadFromSerializedProto(Path(path).read_bytes())
+        self._processor.LoadFromSerializedProto(_content(source))
 
     def encode(self, text: str, specials: bool) -> Sequence[int]:
         return self._processor.encode(text)
+
+    def encode_with_ends(self, text: str, specials: bool) -> tuple[Sequence[int], NDArray[np.int64]]:
+        from sentencepiece import sentencepiece_pb2
+
+        schema: Any = sentencepiece_pb2
+        pieces = schema.SentencePieceText.FromString(self._processor.encode(text, out_type="serialized_proto")).pieces
+        return [piece.id for piece in pieces], np.array([piece.end for piece in pieces], np.int64)
 
     def decode(self, ids: list[int]) -> str:
         return self._processor.decode(ids)
 
 
-_LIBRARIES: Mapping[str, Callable[[str, Mapping[str, Any]], Library]] = {
+_LIBRARIES: Mapping[str, Callable[[str | bytes, Mapping[str, Any]], Library]] = {
     "tokenizers": _Tokenizers,
     "tiktoken": _Tiktoken,
     "sentencepiece": _SentencePiece,
@@ -122,31 +152,58 @@ class Answers:
         self._key = ""
         self._library: Library | None = None
 
-    def answer(self, request: Mapping[str, Any]) -> list[bytes]:
+    def answer(self, request: Mapping[str, Any], behind: bytes = b"") -> list[bytes]:
         """The answer to each text or each list of ids of a request.
 
-        A request says `do` ("encode", "decode" or "split") and what `name` a message calls the file. But for "split" it
-        has the `library`, the `path`, the `settings` and the `stamp` of a file, which changes with its content.
+        A request says `do` and what `name` a message calls the file. But for "split" it has the `library`, and either
+        the `path`, the `settings` and the `stamp` of a file, which changes with its content, or none of these where the
+        file was opened before.
         "encode" has `texts`, `specials` and `decoded` (a text or null for each), and gives uint32 ids; "decode" has
         `ids` and gives UTF-8; "split" has `texts` and a `regex`, and gives uint32 ends in characters.
+        "open" has `settings` and the content of a file behind it, and gives nothing; then there are "encode text",
+        which has `specials` and a text behind it, and gives uint32 ids, "encode with ends", which gives int64 ends as
+        well, and "decode ids", which has uint32 ids behind it.
 
         Raises:
             FormatError: The library refuses, or does not decode its ids to what `decoded` says.
         """
-        return list(self.answers(request))
+        return list(self.answers(request, behind))
 
-    def answers(self, request: Mapping[str, Any]) -> Iterable[bytes]:
+    def answers(self, request: Mapping[str, Any], behind: bytes = b"") -> Iterable[bytes]:
         """Like `answer`, one by one."""
-        if request["do"] == "split":
-            yield from _split(request)
-            return
+        match request["do"]:
+            case "split":
+                yield from _split(request)
+            case "open":
+                self._library, self._key = _opened(request, behind), ""
+            case "encode text" | "encode with ends":
+                yield from self._encode_text(request, behind.decode())
+            case "decode ids":
+                yield from self._decode(request, [np.frombuffer(behind, np.uint32).tolist()])
+            case "decode":
+                yield from self._decode(request, request["ids"])
+            case _:
+                yield from self._encode(request)
+
+    def _encode_text(self, request: Mapping[str, Any], text: str) -> Iterable[bytes]:
+        library = self._read(request)
+        with _Refusals(f"{request['name']}: {TITLES[request['library']]} does not encode with it"):
+            if request["do"] == "encode text":
+                yield np.array(library.encode(text, request["specials"]), np.uint32).tobytes()
+                return
+            ids, ends = library.encode_with_ends(text, request["specials"])
+        yield np.array(ids, np.uint32).tobytes()
+        yield ends.tobytes()
+
+    def _decode(self, request: Mapping[str, Any], several: Iterable[list[int]]) -> Iterable[bytes]:
+        library = self._read(request)
+        for ids in several:
+            with _Refusals(f"{request['name']}: {TITLES[request['library']]} does not decode these ids"):
+                yield library.decode(ids).encode("utf-8", "replace")
+
+    def _encode(self, request: Mapping[str, Any]) -> Iterable[bytes]:
         name, owner = request["name"], TITLES[request["library"]]
         library = self._read(request)
-        if request["do"] == "decode":
-            for ids in request["ids"]:
-                with _Refusals(f"{name}: {owner} does not decode these ids"):
-                    yield library.decode(ids).encode("utf-8", "replace")
-            return
         for text, decoded in zip(request["texts"], request["decoded"], strict=True):
             with _Refusals(f"{name}: {owner} does not encode with it"):
                 ids = library.encode(text, request["specials"])
@@ -156,18 +213,37 @@ class Answers:
             yield np.array(ids, np.uint32).tobytes()
 
     def _read(self, request: Mapping[str, Any]) -> Library:
-        kind, path, settings = request["library"], request["path"], request["settings"]
-        key = json.dumps([kind, path, settings, request["stamp"]])
+        if "path" not in request:
+            assert self._library is not None
+            return self._library
+        key = json.dumps([request[part] for part in ("library", "path", "settings", "stamp")])
         if self._library is None or key != self._key:
-            with _Refusals(f"{request['name']}: {TITLES[kind]} does not read it"):
-                try:
-                    self._library = _LIBRARIES[kind](path, settings)
-                except ImportError as error:
-                    raise FormatError(
-                        f"{request['name']}: {TITLES[kind]} cannot be loaded ({error}), so nothing is proved."
-                    ) from error
+            self._library = _opened(request, request["path"])
             self._key = key
         return self._library
+
+
+def _opened(request: Mapping[str, Any], source: str | bytes) -> Library:
+    kind, name = request["library"], request["name"]
+    with _Refusals(f"{name}: {TITLES[kind]} does not read it"):
+        try:
+            return _LIBRARIES[kind](source, request["settings"])
+        except ImportError as error:
+            lost = "it cannot be opened" if isinstance(source, bytes) else "nothing is proved"
+            raise FormatError(f"{name}: {TITLES[kind]} cannot be loaded ({error}), so {lost}.") from error
+    raise AssertionError
+
+
+def _content(source: str | bytes) -> bytes:
+    """What stands in a file that is given by its path or by what stands in it."""
+    return source if isinstance(source, bytes) else Path(source).read_bytes()
+
+
+def _bytes_before(text: str) -> NDArray[np.int64]:
+    """For each character of a text, and for its end, how many bytes of UTF-8 stand before it."""
+    points = np.frombuffer(text.encode("utf-32-le"), "<u4")
+    lengths = 1 + (points >= 0x80).astype(np.int64) + (points >= 0x800) + (points >= 0x10000)
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
 
 
 def _split(request: Mapping[str, Any]) -> Iterable[bytes]:
@@ -206,16 +282,25 @@ def read_exactly(file: BinaryIO, size: int) -> bytes | None:
     return None if size else b"".join(parts)
 
 
+def _sized(file: BinaryIO) -> bytes | None:
+    """So many bytes as a length before them says; None where the file ends before."""
+    head = read_exactly(file, LENGTH.size)
+    return None if head is None else read_exactly(file, *LENGTH.unpack(head))
+
+
 def main() -> int:
-    """Answers requests until there are no more: each is a length and JSON, each answer a status, a length and parts."""
+    """Answers requests until there are no more.
+
+    Each is JSON and what belongs to it, both with their lengths; each answer a status, a length and parts.
+    """
     source, target = sys.stdin.buffer, sys.stdout.buffer
     answers = Answers()
-    while (head := read_exactly(source, LENGTH.size)) is not None:
-        request = read_exactly(source, *LENGTH.unpack(head))
-        if request is None:
+    while (request := _sized(source)) is not None:
+        behind = _sized(source)
+        if behind is None:
             return 1
         try:
-            parts = answers.answer(json.loads(request))
+            parts = answers.answer(json.loads(request), behind)
             status, content = DONE, b"".join(LENGTH.pack(len(part)) + part for part in parts)
         except FormatError as error:
             status, content = REFUSED, str(error).encode()

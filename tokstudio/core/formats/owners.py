@@ -125,31 +125,46 @@ class OwnerProcess:
     """A process that answers questions about files, started when it is first asked; for any number of threads.
 
     A question that is given up ends the process; the next one starts another.
+
+    Args:
+        opening: What each process is asked before anything else, and what belongs to it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, opening: tuple[Mapping[str, Any], bytes] | None = None) -> None:
+        self._opening = opening
         self._process: subprocess.Popen[bytes] | None = None
         self._turn = threading.Lock()
+        self._asked: _Question | None = None
+        self._guard = threading.Lock()
 
-    def ask(self, request: Mapping[str, Any]) -> Work[list[bytes] | None]:
-        """The answers to a request; None where no process can be had, or it died.
+    def ask(self, request: Mapping[str, Any], behind: bytes = b"", phase: str = "proving") -> Work[list[bytes] | None]:
+        """The answers to a request; None where no process can be had.
+
+        Args:
+            request: As `Answers.answer` takes it.
+            behind: What belongs to it.
+            phase: What a report calls it meanwhile.
 
         Raises:
-            FormatError: The library refuses.
+            FormatError: The library refuses, or ends the process.
         """
-        while not self._turn.acquire(timeout=0.01):
-            yield Progress("encoding")
+        question = _Question(request, behind)
+        # In a thread of its own, so that whoever stands still between two reports keeps nobody waiting.
+        waiting = threading.Thread(target=self._put, args=(question,), daemon=True)
+        waiting.start()
         try:
-            answer = yield from self._answer(json.dumps(request).encode())
+            while waiting.is_alive():
+                yield Progress(phase)
+                waiting.join(0.01)
         except BaseException:
-            self._end()
+            self._give_up(question, waiting)
             raise
-        finally:
-            self._turn.release()
-        if answer is None:
-            self._end()
+        if question.is_homeless:
             return None
-        status, content = answer
+        if question.answer is None:
+            title = TITLES[request.get("library", "tokenizers")]
+            raise FormatError(f"{request['name']}: {title} has ended without an answer.")
+        status, content = question.answer
         if status == REFUSED:
             raise FormatError(content.decode())
         return _parts(content)
@@ -161,19 +176,44 @@ class OwnerProcess:
     def __del__(self) -> None:
         self._end()
 
-    def _answer(self, request: bytes) -> Work[tuple[bytes, bytes] | None]:
+    def _put(self, question: _Question) -> None:
+        """Puts a question when its turn has come, and enters its answer."""
+        with self._turn:
+            with self._guard:
+                if question.is_given_up:
+                    return
+                self._asked = question
+            try:
+                self._answer(question)
+            finally:
+                with self._guard:
+                    self._asked = None
+
+    def _answer(self, question: _Question) -> None:
+        answer = None
         if self._process is None or self._process.poll() is not None:
             self._end()
-            self._process = _started()
-        if self._process is None:
-            return None
-        answers: list[tuple[bytes, bytes] | None] = []
-        waiting = threading.Thread(target=_exchange, args=(self._process, request, answers), daemon=True)
-        waiting.start()
-        while waiting.is_alive():
-            yield Progress("proving")
-            waiting.join(0.01)
-        return answers[0] if answers else None
+            with self._guard:
+                self._process = _started()
+            if self._process is None:
+                question.is_homeless = True
+                return
+            if self._opening is not None:
+                answer = _exchange(self._process, _Question(*self._opening))
+        if not question.is_given_up and (answer is None or answer[0] == DONE):
+            answer = _exchange(self._process, question)
+        question.answer = answer
+        if answer is None:
+            self._end()
+
+    def _give_up(self, question: _Question, waiting: threading.Thread) -> None:
+        with self._guard:
+            question.is_given_up = True
+            process = self._process if self._asked is question else None
+            if process is not None:
+                process.kill()
+        if process is not None:
+            waiting.join()
 
     def _end(self) -> None:
         process, self._process = self._process, None
@@ -184,6 +224,15 @@ class OwnerProcess:
                     with suppress(OSError):
                         stream.close()
             process.wait()
+
+
+@dataclass
+class _Question:
+    request: Mapping[str, Any]
+    behind: bytes
+    answer: tuple[bytes, bytes] | None = None
+    is_homeless: bool = False
+    is_given_up: bool = False
 
 
 def _started() -> subprocess.Popen[bytes] | None:
@@ -201,19 +250,21 @@ def _started() -> subprocess.Popen[bytes] | None:
         return None
 
 
-def _exchange(process: subprocess.Popen[bytes], request: bytes, answers: list[tuple[bytes, bytes] | None]) -> None:
-    """Puts one question and appends the status and content of the answer; nothing where the process dies."""
+def _exchange(process: subprocess.Popen[bytes], question: _Question) -> tuple[bytes, bytes] | None:
+    """Puts one question, and gives the status and content of the answer; None where the process dies."""
     assert process.stdin is not None
     assert process.stdout is not None
+    request = json.dumps(question.request).encode()
     with suppress(OSError, ValueError):
-        process.stdin.write(LENGTH.pack(len(request)) + request)
+        process.stdin.write(LENGTH.pack(len(request)) + request + LENGTH.pack(len(question.behind)))
+        process.stdin.write(question.behind)
         process.stdin.flush()
         head = read_exactly(process.stdout, 1 + LENGTH.size)  # pyright: ignore[reportArgumentType]
         if head is None or head[:1] not in (DONE, REFUSED):
-            return
+            return None
         content = read_exactly(process.stdout, *LENGTH.unpack(head[1:]))  # pyright: ignore[reportArgumentType]
-        if content is not None:
-            answers.append((head[:1], content))
+        return None if content is None else (head[:1], content)
+    return None
 
 
 def _answer(request: Mapping[str, Any], elsewhere: bool) -> Work[list[bytes]]:

@@ -1,4 +1,8 @@
-"""What merging makes of the bytes of each token: the merges of a vocabulary of which only the ranks are known."""
+"""What merging makes of the bytes of each token: the merges of a vocabulary of which only the ranks are known.
+
+A token that merging does not make of its own bytes is none that merging ever makes: within any text, what stands where
+the token does is merged as if it were alone, up to the merge that makes it.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -10,8 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.alphabet import BYTES
+from tokstudio.core.alphabet import BYTES, LARGEST_ID
 from tokstudio.core.progress import Progress, Work
+from tokstudio.core.specials import Pieces
+from tokstudio.core.words import PADDING
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer import Tokenizer
@@ -26,39 +32,57 @@ def recover_merges_work(tokens: Sequence[bytes]) -> Work[NDArray[np.int32]]:
         tokens: Lowest rank first, none twice; the 256 bytes are among them.
 
     Returns:
-        int32 [n, 2]; -1 for single bytes, and for tokens that no merge can reach. Where there is such a token, those
-        behind it are not to be trusted.
+        int32 [n, 2]; -1 for single bytes, and for tokens that no merge can reach.
+    """
+    n = len(tokens)
+    offsets = np.fromiter(accumulate(map(len, tokens), initial=0), np.int64, n + 1)
+    number_of = np.empty(BYTES, np.int32)
+    for number in np.flatnonzero(np.diff(offsets) == 1).tolist():
+        number_of[tokens[number][0]] = number
+    yield Progress("reading", 0, n)
+    return (yield from recover_work(number_of[np.frombuffer(b"".join(tokens), np.uint8)], offsets))
+
+
+def recover_work(units: NDArray[np.int32], offsets: NDArray[np.int64]) -> Work[NDArray[np.int32]]:
+    """Like `recover_merges_work`, of tokens that are made of anything.
+
+    Args:
+        units: int32, the tokens one after another, each as the numbers of the base tokens that spell it.
+        offsets: int64 [n + 1], where each begins, and the end of the last.
     """
     from tokstudio.core.kernels.encode import STATE_SIZE
     from tokstudio.core.kernels.recover import recover
 
-    n = len(tokens)
-    offsets = np.fromiter(accumulate(map(len, tokens), initial=0), np.int64, n + 1)
-    units = np.empty(BYTES, np.int32)
-    for number in np.flatnonzero(np.diff(offsets) == 1).tolist():
-        units[tokens[number][0]] = number
-    yield Progress("reading", 0, n)
+    n = len(offsets) - 1
     longest = int(np.diff(offsets).max(initial=1))
     pairs = np.full(2 << max(4, (2 * n).bit_length()), -1, np.int64)
     parts = np.full((n, 2), -1, np.int32)
     symbols, following, previous = (np.empty(longest, np.int32) for _ in range(3))
     pending, heap = np.empty(longest, np.int64), np.empty(2 * longest, np.int64)
     scratch = (symbols, following, previous, pending, heap, np.zeros(STATE_SIZE, np.int64))
-    data = np.frombuffer(b"".join(tokens), np.uint8)
     token = 0
     while token < n:
-        token = recover(data, offsets, units, token, pairs, parts, *scratch, _BUDGET)
+        token = recover(units, offsets, token, pairs, parts, *scratch, _BUDGET)
         yield Progress("reading", token, n)
     return parts
 
 
-def unreached_work(tokenizer: Tokenizer) -> Work[bytes | None]:
-    """A token that merging does not make of its own bytes, if there is one; the base must be bytes."""
-    merges, results = tokenizer.merges, tokenizer.merge_results
-    ids: NDArray[np.int32] = np.concatenate([tokenizer.byte_ids, results])
-    number_of = np.zeros(int(ids.max()) + 1, np.int32)
-    number_of[ids] = np.arange(len(ids))
-    tokens: list[bytes] = [tokenizer.tokens[int(token)] or b"" for token in ids.tolist()]
-    parts = yield from recover_merges_work(tokens)
-    wrong = np.flatnonzero(np.any(parts[BYTES:] != number_of[merges], axis=1))
-    return tokens[BYTES + int(wrong[0])] if len(wrong) else None
+def pieces_work(tokenizer: Tokenizer, tokens: Sequence[bytes]) -> Work[NDArray[np.int32]]:
+    """int32 [tokens], how many tokens merging makes of the bytes of each; whole words are merged as others are.
+
+    The base must be bytes.
+    """
+    from tokstudio.core.encoder import Encoder, Merges
+
+    merges = Merges(tokenizer.merges, tokenizer.merge_results)
+    encoder = Encoder(tokenizer.alphabet, merges, len(tokenizer.merges), "none")
+    n = len(tokens)
+    data = np.frombuffer(b"".join(tokens) + bytes(PADDING), np.uint8)
+    ends = np.fromiter(accumulate(map(len, tokens)), np.int64, n)
+    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]])[:n]
+    # A mark behind each, which is the id of none of its pieces.
+    behind = Pieces(starts, ends, np.zeros(n, np.int32))
+    mark = LARGEST_ID
+    parts = (yield from encoder.encode_work(data, behind, np.array([mark, -1], np.int32))) if n else []
+    places = np.flatnonzero(np.concatenate([np.empty(0, np.uint32), *parts]) == mark)
+    return np.diff(places, prepend=-1).astype(np.int32) - 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
 from collections.abc import Mapping
 from itertools import islice
@@ -24,9 +25,10 @@ from tokstudio.core.formats.huggingface_parts import named_pattern
 from tokstudio.core.formats.json_reader import JsonReader, shown
 from tokstudio.core.formats.known_files import RANKS, Known, known_work
 from tokstudio.core.formats.lines import LineReader
-from tokstudio.core.formats.merge_list import id_problem
-from tokstudio.core.formats.ranks import recover_merges_work
+from tokstudio.core.formats.merge_list import id_problem, sensible_ids
+from tokstudio.core.formats.ranks import pieces_work, recover_merges_work
 from tokstudio.core.formats.vocabulary import read_vocabulary_work
+from tokstudio.core.patterns import REGEX
 from tokstudio.core.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -80,7 +82,8 @@ class Tiktoken(Format):
                 raise PatternNeeded(name)
             known = Known(pattern, {})
         rank_of = yield from _read_ranks(path, name)
-        return (yield from _tokenizer_work(name, rank_of, known))
+        tokenizer = yield from _tokenizer_work(name, rank_of, known)
+        return (yield from _in_order_work(name, tokenizer, known, rank_of))
 
 
 def _with_sidecar(path: Path) -> tuple[Path, ...]:
@@ -168,17 +171,50 @@ def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Wo
     parts = yield from recover_merges_work(tokens)
     made = parts[:, 0] >= 0
     others = [tokens[number] for number in np.flatnonzero(~made).tolist()]
-    unreached = next((token for token in others if len(token) > 1), None)
-    if unreached is not None:
-        raise FormatError(f"{name}: no merge can reach the token {_text(unreached)}: not modelled yet.")
-    return Tokenizer(
-        ids[parts[made]],
-        ids[made],
-        alphabet=Alphabet.of_bytes([rank_of[bytes([byte])] for byte in range(BYTES)]),
-        special_tokens=known.special_tokens,
-        pattern=known.pattern,
-        checked=True,
+    # A pre-token that is a token becomes it without being merged.
+    unreached = {rank_of[token]: token for token in others if len(token) > 1}
+    with sensible_ids(name):
+        return Tokenizer(
+            ids[parts[made]],
+            ids[made],
+            alphabet=Alphabet.of_bytes([rank_of[bytes([byte])] for byte in range(BYTES)]),
+            special_tokens=known.special_tokens,
+            pattern=known.pattern,
+            extra_tokens=unreached,
+            whole_words=unreached,
+            checked=True,
+        )
+
+
+def _in_order_work(name: str, tokenizer: Tokenizer, known: Known, rank_of: Mapping[bytes, int]) -> Work[Tokenizer]:
+    """The tokenizer, or one that its library encodes for where its merges have no order.
+
+    Whatever two tokens stand side by side, tiktoken joins them if that makes a token. One that no lower ranks lead to
+    is made where higher ones do; of the shortest such token, the merges that were found leave two parts.
+    """
+    pieces = yield from pieces_work(tokenizer, list(tokenizer.extra_tokens.values()))
+    if not np.any(pieces == 2):
+        return tokenizer
+    from tokstudio.core.library_tokenizer import LibraryFile, LibraryTokenizer, Vocabulary
+
+    regex = _NONE if known.pattern == "none" else REGEX.get(known.pattern, known.pattern)
+    sidecar = {"pattern": regex, "special_tokens": dict(known.special_tokens), "version": 1}
+    lines = b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in rank_of.items())
+    files = {"ranks.tiktoken": lines, "ranks.json": json.dumps(sidecar).encode()}
+    vocabulary = Vocabulary(
+        tokenizer.alphabet,
+        np.column_stack((tokenizer.merges, tokenizer.merge_results)),
+        tokenizer.special_tokens,
+        tokenizer.extra_tokens,
+        known.pattern,
     )
+    opened = LibraryTokenizer(
+        LibraryFile("tiktoken", name, files, sidecar),
+        vocabulary,
+        "some of its tokens are made of tokens with higher ranks",
+    )
+    yield from opened.open_work()
+    return opened
 
 
 def _text(token: bytes) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from tokstudio.core.alphabet import BYTES, Alphabet
-from tokstudio.core.byte_level import CHARACTER_OF
+from tokstudio.core.byte_level import CHARACTER_OF, to_bytes
 from tokstudio.core.errors import FormatError
 from tokstudio.core.formats.json_reader import JsonReader, shown
 from tokstudio.core.formats.merge_list import MergeList, id_problem
@@ -35,12 +35,28 @@ def read_vocabulary_work(reader: JsonReader) -> Work[dict[str, int]]:
     return vocabulary
 
 
+def byte_level_ids(vocabulary: Mapping[str, int]) -> list[int]:
+    """The id of each byte; -1 where it has none."""
+    return [vocabulary.get(CHARACTER_OF[byte], -1) for byte in range(BYTES)]
+
+
 def byte_level_alphabet(name: str, vocabulary: Mapping[str, int]) -> Alphabet:
     """The 256 bytes with their ids; FormatError, which calls the file `name`, where one is missing."""
-    ids = [vocabulary.get(CHARACTER_OF[byte], -1) for byte in range(BYTES)]
+    ids = byte_level_ids(vocabulary)
     if -1 in ids:
         raise FormatError(f"{name}: the byte {ids.index(-1)} has no token in the vocabulary; TokStudio needs all 256.")
     return Alphabet.of_bytes(ids)
+
+
+def spelled(token: str) -> bytes:
+    """The bytes that a byte-level token stands for; of one that is spelled otherwise, its UTF-8.
+
+    Empty where it is no text.
+    """
+    try:
+        return to_bytes(token)
+    except KeyError:
+        return b"" if any("\ud800" <= character <= "\udfff" for character in token) else token.encode()
 
 
 def add_merge(merges: MergeList, vocabulary: Mapping[str, int], left: str, right: str) -> str | None:

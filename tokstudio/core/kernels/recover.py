@@ -1,8 +1,8 @@
 """Finds the merges of a vocabulary that is only ranked: each token is encoded with the merges of the tokens before it.
 
-Where that ends in two tokens, those are what its merge joins. No other pair that spells the token can come to stand
-side by side while that merge is the next in rank, since what is within a token is always merged as if it were alone;
-this holds as long as every token is reached.
+Where that ends in two tokens, those are what its merge joins: what stands where the token does is merged as if it were
+alone, so that no other pair that spells it is ever joined. A token that ends in more can be reached at most by way of
+one with a higher rank, which no list of merges in order can say; see `formats.ranks`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -15,7 +15,6 @@ from numba import njit
 
 from tokstudio.core.kernels.encode import (
     STATE_SIZE,
-    Bytes,
     encode_sequence,
     slot_of,  # pyright: ignore[reportPrivateUsage] - the table of pairs is the same
 )
@@ -26,9 +25,8 @@ _NONE = -1
 
 @njit(nogil=True, cache=True)
 def recover(
-    words: Bytes,
-    offsets: Int64,
     units: Int32,
+    offsets: Int64,
     token: int,
     pairs: Int64,
     parts: Int32,
@@ -43,9 +41,8 @@ def recover(
     """Goes on from `token` for about `budget` steps.
 
     Args:
-        words: uint8, the tokens one after another, lowest rank first; they are numbered in this order.
+        units: int32, the tokens one after another in base tokens, lowest rank first; they are numbered in this order.
         offsets: int64 [n + 1], where each begins, and the end of the last.
-        units: int32 [256], the number of each byte's token.
         token: The token to go on with, and 0 at first.
         pairs: int64 [2 s], the table of pairs that `kernels.encode` describes, at most half full at the end.
         parts: int32 [n, 2], written: the tokens that each one's merge joins, -1 for none.
@@ -68,7 +65,7 @@ def recover(
         if size > 1:
             if state[0] == 0:
                 for i in range(size):
-                    symbols[i] = units[words[start + i]]
+                    symbols[i] = units[start + i]
             if not encode_sequence(
                 pairs, token, symbols[:size], following, previous, pending, heap, state, max(budget, size)
             ):

@@ -1,0 +1,163 @@
+"""Tokenizers that their libraries encode for: the same methods, the same errors, and a process that may be ended."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+
+from tokstudio import ConfigError, load
+from tokstudio.core.errors import FormatError
+from tokstudio.core.formats import owners
+from tokstudio.core.progress import finish
+from tokstudio.core.torture import torture_text
+
+TEXT = "The cat sat on the mat; THE CAT, naïve, sat: 日本語 😀 <s>x</s>"
+
+
+@pytest.fixture(scope="module")
+def content():
+    library = tokenizers.Tokenizer(models.BPE())
+    library.normalizer = normalizers.Lowercase()
+    library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    library.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=330, initial_alphabet=alphabet, special_tokens=["<s>", "</s>"], show_progress=False
+    )
+    library.train_from_iterator([TEXT] * 3, trainer)
+    return library.to_str()
+
+
+@pytest.fixture
+def opened(tmp_path, content):
+    (tmp_path / "tokenizer.json").write_text(content, "utf-8")
+    tokenizer = load(tmp_path)
+    # The bytes are kept: nobody can change the tokenizer by its file.
+    (tmp_path / "tokenizer.json").unlink()
+    return tokenizer
+
+
+@pytest.fixture
+def theirs(content):
+    return tokenizers.Tokenizer.from_str(content)
+
+
+def test_it_encodes_and_decodes_as_its_library(opened, theirs):
+    for text in (TEXT, torture_text(), ""):
+        ids = theirs.encode(text).ids
+        assert opened.encode(text, "all") == ids
+        assert opened.encode_array(text.encode(), "all").tolist() == ids
+        assert opened.decode(ids) == theirs.decode(ids, skip_special_tokens=False)
+        assert opened.decode_bytes(np.array(ids, np.uint32)).decode() == opened.decode(ids)
+    theirs.encode_special_tokens = True
+    assert opened.encode(TEXT) == theirs.encode(TEXT).ids != opened.encode(TEXT, "all")
+    batch = opened.encode_batch(["the", "the cat sat"], padding=True)
+    assert batch.attention_mask[0] == [1] + [0] * (len(batch.ids[1]) - 1)
+
+
+def test_what_is_no_text_is_made_text(opened):
+    assert opened.encode(b"the\xff") == opened.encode("the\ufffd")
+    assert opened.encode("\ud83d\ude00\ud83d") == opened.encode("😀\ufffd")
+
+
+def test_special_tokens_are_all_recognised_or_none(opened):
+    assert opened.encode(TEXT, ["<s>", "</s>"]) == opened.encode(TEXT, "all")
+    assert opened.encode(TEXT, []) == opened.encode(TEXT)
+    with pytest.raises(ConfigError, match=r"^The tokenizers library recognises all special tokens .* or none: allow"):
+        opened.encode(TEXT, ["<s>"])
+    with pytest.raises(ConfigError, match=r'^Special token "<x>" is not known\.$'):
+        opened.encode(TEXT, ["<x>"])
+
+
+def test_ids_that_are_not_there_are_named(opened):
+    for token in (len(opened), -1):
+        with pytest.raises(ConfigError, match=rf"^Id {token} is not in the vocabulary\.$"):
+            opened.decode([0, token])
+    with pytest.raises(ConfigError, match=r"^An id must be a whole number"):
+        opened.decode(["0"])
+
+
+def test_only_all_merges_together_can_be_used(opened):
+    assert opened.at(len(opened.merges)) is opened
+    with pytest.raises(
+        ConfigError, match=r"^Only all \d+ merges can be used: its normalizer Lowercase changes the text"
+    ):
+        opened.at(3)
+    with pytest.raises(ConfigError, match=r"^There is no merge 9,999"):
+        opened.at(9999)
+    assert opened.compact() is opened
+
+
+def test_tokens_end_where_their_text_does(opened):
+    ids, ends = finish(opened.encode_with_ends_work(TEXT, "all"))
+    assert ids.tolist() == opened.encode(TEXT, "all")
+    data = TEXT.encode()
+    pieces = [data[begin:end] for begin, end in zip([0, *ends.tolist()], ends.tolist(), strict=False)]
+    assert b"".join(pieces) == data
+    # The normalizer has changed the case; of the bytes of a character the last token shows all.
+    for token, piece in zip(ids.tolist(), pieces, strict=True):
+        made = opened.tokens[token]
+        assert piece.lower() == made or not made.decode("utf-8", "ignore") or not piece.isascii()
+
+
+def test_it_can_be_pickled_and_used_by_several_threads(opened):
+    again = pickle.loads(pickle.dumps(opened))
+    assert again.encode(TEXT) == opened.encode(TEXT)
+    assert again.source_files == opened.source_files
+    assert again.special_tokens == opened.special_tokens
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(again.encode(TEXT * 20))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [opened.encode(TEXT * 20)] * 8
+
+
+def test_a_question_that_is_given_up_ends_the_process_and_the_next_one_starts_another(opened):
+    work = opened.encode_work("lorem ipsum " * 200_000)
+    next(work)
+    first = opened._process._process
+    work.close()
+    assert first.wait(10) is not None
+    assert opened.encode(TEXT)
+    assert opened._process._process is not first
+
+
+def test_a_question_that_waits_for_its_turn_keeps_no_other_waiting(opened):
+    paused = opened.encode_work("lorem ipsum " * 1000)
+    next(paused)
+    assert opened.encode(TEXT) == opened.encode(TEXT)
+    assert len(finish(paused)) > 1000
+
+
+def test_a_process_that_dies_is_told_and_started_again(opened, monkeypatch):
+    opened.encode(TEXT)
+    opened._process._process.kill()
+    opened._process._process.wait()
+    assert opened.encode(TEXT)
+    exchange = owners._exchange
+
+    def killed(process, question):
+        process.kill()
+        return exchange(process, question)
+
+    monkeypatch.setattr(owners, "_exchange", killed)
+    with pytest.raises(FormatError, match=r"^tokenizer\.json: the tokenizers library has ended without an answer\.$"):
+        opened.encode(TEXT)
+    monkeypatch.undo()
+    assert opened.encode(TEXT)
+
+
+def test_where_no_process_can_be_had_it_is_done_here(opened, content, monkeypatch):
+    expected = opened.encode(TEXT, "all")
+    monkeypatch.setattr(owners, "_started", lambda: None)
+    again = pickle.loads(pickle.dumps(opened))
+    assert again.encode(TEXT, "all") == expected
+    assert again.decode(expected) == opened.decode(expected)
