@@ -63,9 +63,9 @@ def with_specials(pattern: str = "gpt2", placement: str = "last", merges: int = 
     return trained(TEXT * 3, size, pattern=pattern, special_tokens=SPECIALS, special_placement=placement)
 
 
-def of_characters(**more) -> Tokenizer:
-    """What the text gives without splitting it into bytes, merged to the end."""
-    return train(Corpus.from_text(TEXT), TrainingConfig(min_frequency=2, base="characters", **more))
+def of_characters(text: str = TEXT, **more) -> Tokenizer:
+    """What a text gives without splitting it into bytes, merged to the end."""
+    return train(Corpus.from_text(text), TrainingConfig(min_frequency=2, base="characters", **more))
 
 
 def with_unknown(pattern: str = "none") -> Tokenizer:

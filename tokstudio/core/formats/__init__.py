@@ -30,6 +30,7 @@ from tokstudio.core.formats.json_reader import JsonReader
 from tokstudio.core.formats.lines import LineReader
 from tokstudio.core.formats.minbpe import Minbpe
 from tokstudio.core.formats.report import ExportReport, WrittenFile, described
+from tokstudio.core.formats.sentencepiece import SentencePiece
 from tokstudio.core.formats.tables import MergesCsv, MergesJsonl, VocabularyCsv
 from tokstudio.core.formats.tiktoken import Tiktoken
 from tokstudio.core.patterns import check_pattern
@@ -50,6 +51,7 @@ _KNOWN: tuple[Format, ...] = (
     Gpt2(),
     Tiktoken(),
     Minbpe(),
+    SentencePiece(),
     MergesCsv(),
     MergesJsonl(),
     VocabularyCsv(),
