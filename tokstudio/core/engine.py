@@ -18,6 +18,7 @@ from tokstudio.core.kernels import tables as k
 from tokstudio.core.kernels.found import found, has_eligible_pair
 from tokstudio.core.kernels.merge import merge
 from tokstudio.core.kernels.tables import Tables
+from tokstudio.core.progress import Progress, Work
 
 TieBreak = Literal["first", "lowest-id", "huggingface", "bytes"]
 
@@ -73,6 +74,19 @@ class Merges:
     right: NDArray[np.int32]
     count: NDArray[np.int64]
     tokens_after: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of neighbours, in no order: ids of left and right, the count, and where it first stands, relatively."""
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    count: NDArray[np.int64]
+    place: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.left)
 
 
 class Engine:
@@ -134,7 +148,7 @@ class Engine:
                 if state[k.FLOOR] == self._final_floor and state[k.OUT] == 0:
                     return None
                 if state[k.FLOOR] > self._final_floor:
-                    self._begin_round()
+                    self._begin_next_round()
         else:
             code = self._call(found, _BUDGET)
             if code == k.COMPACTED:
@@ -150,12 +164,27 @@ class Engine:
         t = self._tables
         return bool(has_eligible_pair(t.symbols, t.token_span, t.token_bytes, self._state))
 
-    def _begin_round(self) -> None:
+    def recount_work(self, floor: int) -> Work[Pairs]:
+        """Counts anew all pairs that may be merged and occur `floor` times or more; to be asked between two merges."""
         state = self._state
-        floor = int(state[k.FLOOR])
+        self._begin_round(floor)
+        while state[k.STAGE] not in _MERGING:
+            self.advance()
+            yield Progress("counting")
+        pairs = self._tables.pairs[1 : state[k.PAIRS]]
+        pairs = pairs[pairs[:, k.COUNT] >= floor]
+        place = self._tables.pool[pairs[:, k.START]]
+        return Pairs(pairs[:, k.KEY] >> 32, pairs[:, k.KEY] & k.NUMBER_BITS, pairs[:, k.COUNT], place)
+
+    def _begin_next_round(self) -> None:
+        floor = int(self._state[k.FLOOR])
         # Where floor 1 is allowed, floor 2 comes before it: it stores far fewer pairs.
         lowest = 2 if floor > 2 else 1
-        state[k.FLOOR] = max(self._final_floor, lowest, floor // _FLOOR_STEP)
+        self._begin_round(max(self._final_floor, lowest, floor // _FLOOR_STEP))
+
+    def _begin_round(self, floor: int) -> None:
+        state = self._state
+        state[k.FLOOR] = floor
         state[k.STAGE], state[k.CURSOR], state[k.TARGET] = k.COMPACT, 0, 0
         state[k.PAIRS] = state[k.INDEXED] = state[k.POOL] = 1
         self._founding = True

@@ -124,26 +124,32 @@ class _Symbols:
             values[alphabet.ids] = points
             lengths = np.ones(base, np.int64)
             lengths[alphabet.ids] = 1 + (points > 0x7F) + (points > 0x7FF).astype(np.int64) + (points > 0xFFFF)
-            # By code point, but below the merges' ids.
-            order = np.arange(base, dtype=np.int32)
-            order[alphabet.ids[np.argsort(points)]] = np.sort(alphabet.ids)
         else:
             base = self._first + BYTES
             alphabet = Alphabet.of_bytes(first=self._first)
             values = np.arange(-self._first, BYTES, dtype=np.int32)
             lengths = np.ones(base, np.int64)
-            order = np.arange(base, dtype=np.int32)
-            order[self._first :] = np.array(BYTE_ORDER, np.int32)
         config.check_size(base)
-        ids = np.arange(base, dtype=np.int32)
+        by_character = config.tie_break == "huggingface"
         units = Units(
             symbols=self._symbols[:n],
             weights=self._weights[:n] if len(self._weights) else _ONCE,
             token_bytes=lengths,
-            tie_order=order if config.tie_break == "huggingface" else ids,
+            tie_order=huggingface_order(alphabet, base) if by_character else np.arange(base, dtype=np.int32),
             values=np.maximum(values, 0),
         )
         return Layout(units, alphabet, self._base_counts[:base], int(self._state[kernel.UNKNOWN]), self._size)
+
+
+def huggingface_order(alphabet: Alphabet, base: int) -> NDArray[np.int32]:
+    """int32 [base], where each base token stands when ties go as in the `tokenizers` library: by character.
+
+    Bytes go by the characters that show them; all stay below the ids of merges.
+    """
+    by_character = np.array(BYTE_ORDER)[alphabet.units] if alphabet.base == "bytes" else alphabet.units
+    order = np.arange(base, dtype=np.int32)
+    order[alphabet.ids[np.argsort(by_character)]] = np.sort(alphabet.ids)
+    return order
 
 
 def _strange(part: Sequences, place: int) -> str:
