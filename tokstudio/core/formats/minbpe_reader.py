@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -93,7 +94,23 @@ def _read_specials(lines: LineReader, rows: Iterator[bytes]) -> Work[dict[str, i
         specials[token] = number
         ids.add(number)
         yield from lines.progress()
-    return specials
+    if hidden := _hidden(specials):
+        raise lines.fault(
+            f"the special token {shown(hidden[0])} stands before {shown(hidden[1])}, which begins with it, "
+            "so that minbpe never finds that: not modelled"
+        )
+    return dict(sorted(specials.items(), key=lambda item: item[1]))
+
+
+def _hidden(specials: Mapping[str, int]) -> tuple[str, str] | None:
+    """A special token with one behind it that begins with it: minbpe takes the first, and TokStudio the longest."""
+    place = {token: number for number, token in enumerate(specials)}
+    lengths = sorted(set(map(len, specials)))
+    for token in specials:
+        for length in lengths[: bisect_left(lengths, len(token))]:
+            if place.get(token[:length], len(place)) < place[token]:
+                return token[:length], token
+    return None
 
 
 def _pair(lines: LineReader, row: bytes) -> tuple[int, int]:
