@@ -21,6 +21,7 @@ from tokstudio.core.formats.owner_process import TITLES, Answers
 from tokstudio.core.formats.owners import OwnerProcess
 from tokstudio.core.progress import Work, finish
 from tokstudio.core.tokenizer import AllowedSpecial, Tokenizer
+from tokstudio.core.tokens import TokenKind
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,8 @@ class Vocabulary:
         rows: int32 [n, 3], derived merges: left, right and result; what a merge joins stands before it.
         special_tokens: Each with its id.
         extra_tokens: All other tokens, by id.
+        byte_tokens: Ids of those among them that stand for a byte of a character that has no token.
+        unreachable: Ids of those that no text becomes.
         pattern: How text is split, where that can be said.
         remarks: See `Tokenizer.remarks`.
     """
@@ -62,6 +65,8 @@ class Vocabulary:
     rows: NDArray[np.int32]
     special_tokens: Mapping[str, int]
     extra_tokens: Mapping[int, bytes]
+    byte_tokens: frozenset[int] = frozenset()
+    unreachable: frozenset[int] = frozenset()
     pattern: str = "none"
     remarks: tuple[str, ...] = ()
 
@@ -110,6 +115,15 @@ class LibraryTokenizer(Tokenizer):
     def source_files(self) -> Mapping[str, bytes]:
         """What the library reads and what belongs to it, by file name: a folder of these opens as this tokenizer."""
         return dict(self._file.files)
+
+    def kind(self, token: int) -> TokenKind:
+        """What a token is; "other" is one that its library makes by rules of its own."""
+        kind = super().kind(token)
+        if token not in self._extra or kind == "merge":
+            return kind
+        if token in self._vocabulary.byte_tokens:
+            return "byte"
+        return "unreachable" if token in self._vocabulary.unreachable else "other"
 
     def at(self, merges: int) -> Tokenizer:
         """Itself, with all merges.

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 _LONGEST_KEPT = 512
 
 #: What a token is: there before any merge, made by one, special, or one that no merge makes: only a whole pre-token
-#: becomes it, or no text at all.
-TokenKind = Literal["byte", "character", "merge", "special", "whole word", "unreachable"]
+#: becomes it, or no text at all, or what its library makes so by rules of its own.
+TokenKind = Literal["byte", "character", "merge", "special", "whole word", "unreachable", "other"]
 
 
 class TokenParts:

@@ -44,7 +44,7 @@ def test_formats_are_listed_for_menus_and_the_command_line():
         assert len(known.files) > 1 or not known.folder
         assert known.losses(trained("banana", 1, pattern="gpt2" if name == "gpt2" else "none")) == ()
     readable = [name for name, known in FORMATS.items() if known.readable]
-    assert readable == ["huggingface", "classic", "gpt2", "tiktoken", "minbpe"]
+    assert readable == ["huggingface", "classic", "gpt2", "tiktoken", "minbpe", "sentencepiece"]
     assert WRITABLE == [
         "huggingface", "classic", "gpt2", "minbpe", "sentencepiece", "merges-csv", "merges-jsonl", "vocabulary-csv",
     ]  # fmt: skip

@@ -215,7 +215,7 @@ def _found(path: Path) -> tuple[Format, tuple[Path, ...]]:
     except (OSError, ValueError) as error:
         raise FormatError(f"{file_name(path)}: it cannot be opened: {error}.") from error
     if in_folder:
-        usual = ", ".join(known.looked_for for known in readable)
+        usual = ", ".join(dict.fromkeys(known.looked_for for known in readable))
         raise FormatError(f"{file_name(path)}: the folder holds no tokenizer that TokStudio can read ({usual}).")
     return _recognised(path, readable), (path,)
 

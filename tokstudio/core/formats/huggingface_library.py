@@ -64,7 +64,7 @@ def library_work(path: Path, name: str, found: Found, reason: str) -> Work[Libra
     with sensible_ids(name):
         tokenizer = LibraryTokenizer(
             LibraryFile("tokenizers", name, {"tokenizer.json": content}),
-            Vocabulary(alphabet, rows, specials, extra, remarks=_remarks(name, found.settings)),
+            Vocabulary(alphabet, rows, specials, extra, pieces, remarks=_remarks(name, found.settings)),
             reason,
         )
     yield from tokenizer.open_work()

@@ -1,6 +1,6 @@
 """SentencePiece's `NAME.model`, written of tokenizers over characters: it does merges by the texts that they make.
 
-What stands in the file is left to `sentencepiece_writer`, whether the library encodes with it as we do to `proof`.
+What stands in the file is left to `sentencepiece_writer` and `sentencepiece_reader`; any model of byte pairs is read.
 """
 
 # SPDX-License-Identifier: MIT
@@ -11,14 +11,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokstudio.core.formats import sentencepiece_writer
+from tokstudio.core.formats import sentencepiece_reader, sentencepiece_writer
 from tokstudio.core.formats.base import GIGABYTE, Fit, Format, library_problem
+from tokstudio.core.formats.folders import only_file
+from tokstudio.core.formats.lines import LineReader
 from tokstudio.core.progress import Work
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer import Tokenizer
 
 MODEL = "tokenizer.model"
+
+_SUFFIX = ".model"
 
 _SNIPPET = """\
 from sentencepiece import SentencePieceProcessor
@@ -35,8 +39,14 @@ class SentencePiece(Format):
     title = "SentencePiece"
     description = "a .model for the sentencepiece library, as Llama 2, Mistral and T5 have it; characters only"
     files = (MODEL,)
+    readable = True
     writable = True
     largest = GIGABYTE
+
+    @property
+    def looked_for(self) -> str:
+        """Its usual ending."""
+        return f"NAME{_SUFFIX}"
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
         """It begins with characters."""
@@ -76,3 +86,19 @@ class SentencePiece(Format):
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
         """Python that loads the model with the library."""
         return _SNIPPET.format(path=repr(str(targets[MODEL].absolute())))
+
+    def find(self, path: Path) -> tuple[Path, ...]:
+        """The only model in a folder, if it is one of SentencePiece's; a file is recognised by how it begins."""
+        model = only_file(path, _SUFFIX) if path.is_dir() else None
+        if model is None:
+            return ()
+        with LineReader(model, model.name, GIGABYTE) as lines:
+            return (model,) if self.recognises(model, lines.peek()) else ()
+
+    def recognises(self, path: Path, beginning: bytes) -> bool:
+        """Whether it begins with a piece."""
+        return sentencepiece_reader.is_model(beginning)
+
+    def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
+        """Reads the model; how text is split is its library's to know."""
+        return (yield from sentencepiece_reader.read_work(files[0], names[0]))

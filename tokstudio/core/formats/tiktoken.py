@@ -206,7 +206,7 @@ def _in_order_work(name: str, tokenizer: Tokenizer, known: Known, rank_of: Mappi
         np.column_stack((tokenizer.merges, tokenizer.merge_results)),
         tokenizer.special_tokens,
         tokenizer.extra_tokens,
-        known.pattern,
+        pattern=known.pattern,
     )
     opened = LibraryTokenizer(
         LibraryFile("tiktoken", name, files, sidecar),

@@ -29,6 +29,7 @@ _EXPLAINED: dict[TokenKind, str] = {
     "special": "Text becomes it only where special tokens are recognised.",
     "whole word": "No merge makes it: only a whole pre-token becomes it.",
     "unreachable": "No merge makes it, so no text becomes it.",
+    "other": "Its library makes it by rules of its own.",
 }
 _LONGEST_HEX = 24  # bytes
 _LONGEST_LABEL = 48  # characters of a token in the tree and in boxes
