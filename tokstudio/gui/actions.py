@@ -90,13 +90,25 @@ def _no_counts(session: Session) -> str | None:
     return _run_in_the_making(session)
 
 
+def _pattern_is_known(session: Session) -> str | None:
+    run = session.active
+    if run is None or run.origin is None:
+        return "Only an opened tokenizer can be given another pattern: train anew to split text in another way."
+    return "The tokenizer's files say how it splits text." if run.origin.says_pattern else None
+
+
+def _no_playhead(session: Session) -> str | None:
+    reason = session.active.no_playhead if session.active is not None else None
+    return f"No playhead: {reason}." if reason is not None else _no_run(session)
+
+
 def _at_start(session: Session) -> str | None:
-    return _no_run(session) or (None if session.playhead > 0 else "The playhead is at the start.")
+    return _no_playhead(session) or (None if session.playhead > 0 else "The playhead is at the start.")
 
 
 def _at_end(session: Session) -> str | None:
     at_end = session.active is not None and session.playhead == len(session.active)
-    return _no_run(session) or ("The playhead is at the end." if at_end else None)
+    return _no_playhead(session) or ("The playhead is at the end." if at_end else None)
 
 
 @dataclass(frozen=True)
@@ -154,6 +166,7 @@ SPECS: tuple[Spec, ...] = (
     Spec("reload_source", "Re&load Selected", "Read the chosen files again.", (), "reload", _no_corpus),
     Spec("clear_corpus", "&Clear Corpus", "Take all sources out of the corpus.", (), "remove", _no_corpus),
     Spec("open_tokenizer", "Open &Tokenizer…", "Open a tokenizer's files.", ("Ctrl+Shift+O",), "tokenizer"),
+    Spec("open_tokenizer_folder", "Open To&kenizer Folder…", "Open the tokenizer that a folder holds.", (), "folder"),
     Spec(
         "export_tokenizer",
         "Tokenizer &Files…",
@@ -218,6 +231,12 @@ SPECS: tuple[Spec, ...] = (
     Spec("previous_run", "Earlier &Run", "Show the run before the active one.", ("Alt+PgUp",), "", _no_other_run),
     Spec("next_run", "Later R&un", "Show the run after the active one.", ("Alt+PgDown",), "", _no_other_run),
     Spec("rename_run", "Re&name Run…", "Give the active run another name.", ("F2",), "rename", _no_run),
+    Spec(
+        "change_pattern",
+        "Change &Pattern…",
+        "Say how a tokenizer splits text whose files do not.",
+        obstacle=_pattern_is_known,
+    ),
     Spec("delete_run", "&Delete Run", "Forget the active run.", (), "delete", _run_in_the_making),
     Spec("show_white_space", "&White Space", "Mark spaces and line ends in tokens.", (), "whitespace", checkable=True),
     Spec("show_ids", "Token &Ids", "Write the id beneath each token of the text.", ("Ctrl+I",), "ids", checkable=True),

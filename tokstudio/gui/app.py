@@ -161,7 +161,7 @@ def run(files: list[Path], *, demo: bool = False, screenshot: Path | None = None
     """Opens the window and stays until it is closed.
 
     Args:
-        files: Files and folders to open as the corpus.
+        files: Files and folders: tokenizers to open, and texts for the corpus.
         demo: Whether to train a sample at once.
         screenshot: With `demo`: where to write a picture (PNG) before closing again.
         sample: Which sample the demo trains on.
@@ -180,7 +180,7 @@ def run(files: list[Path], *, demo: bool = False, screenshot: Path | None = None
     studio.show()
     shown = Demo(studio, sample, screenshot) if demo else None
     if files:
-        studio.window.commands.open_paths(files)
+        studio.window.commands.open_any(files)
     code = application.exec()
     hook.remove()
     studio.close()

@@ -6,18 +6,15 @@ It builds no widgets; the questions are `Choosers`', the state is the `Session`'
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
-from pathlib import Path
 from typing import Protocol
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
-from tokstudio.core.formats import Loaded, load_work
 from tokstudio.gui.dialogs.choosers import Choosers
-from tokstudio.gui.exports import ExportCommands, Exports
+from tokstudio.gui.exports import Exports
+from tokstudio.gui.opening import OpenCommands, Questions
 from tokstudio.gui.problems import Problem
 from tokstudio.gui.session import Session
 from tokstudio.gui.settings import Preferences
@@ -25,10 +22,8 @@ from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import BODY_PIXELS, Mode, Theme
 from tokstudio.resources import DEMO_SENTENCES, SAMPLES, sample_text
 
-_COUNTS = "Word counts (*.tsv *.jsonl *.txt);;All files (*)"
 
-
-class Views(Exports, Protocol):
+class Views(Exports, Questions, Protocol):
     """What the actions need of the window."""
 
     def focus_filter(self) -> None:
@@ -64,7 +59,7 @@ class Views(Exports, Protocol):
         ...
 
 
-class Commands(ExportCommands):
+class Commands(OpenCommands):
     """Does what actions say."""
 
     def __init__(
@@ -81,36 +76,6 @@ class Commands(ExportCommands):
         self._views = views
 
     # ---- corpus
-
-    def open_corpus(self) -> None:
-        """Asks for files and adds them to the corpus."""
-        self.open_paths(self._choosers.open_files("Open Corpus", self._folder()))
-
-    def open_folder(self) -> None:
-        """Asks for a folder and adds its text files."""
-        folder = self._choosers.open_folder("Open Folder", self._folder())
-        if folder is not None:
-            self.open_paths([folder])
-
-    def open_paths(self, paths: Iterable[Path]) -> None:
-        """Adds files and folders to the corpus and remembers them."""
-        paths = list(paths)
-        if not paths:
-            return
-        self._preferences.set("folder", str(paths[0].parent))
-        self._preferences.add_recent(paths)
-        self._session.open_paths(paths)
-
-    def open_counts(self) -> None:
-        """Asks for files of word counts and adds them to the corpus."""
-        paths = self._choosers.open_files("Open Word Counts", self._folder(), _COUNTS)
-        if paths:
-            self._preferences.set("folder", str(paths[0].parent))
-            self._session.open_counts(paths)
-
-    def clear_recent(self) -> None:
-        """Forgets the recent files."""
-        self._preferences.forget_recent()
 
     def paste_corpus(self) -> None:
         """Adds the text on the clipboard."""
@@ -245,20 +210,6 @@ class Commands(ExportCommands):
         if not run.unsaved or self._choosers.confirm("Delete Run", question, "Delete Run"):
             self._session.delete(run)
 
-    # ---- files
-
-    def open_tokenizer(self) -> None:
-        """Asks for a tokenizer's file and opens it."""
-        filters = "Tokenizer files (*.json);;All files (*)"
-        paths = self._choosers.open_files("Open Tokenizer", self._folder(), filters)
-        if paths:
-            self.load_tokenizer(paths[0])
-
-    def load_tokenizer(self, path: Path) -> None:
-        """Opens a tokenizer in the background."""
-        self._preferences.set("folder", str(path.parent))
-        self._session.start_job(partial(load_work, path), self._loaded)
-
     # ---- view
 
     def quit(self) -> None:
@@ -352,10 +303,3 @@ class Commands(ExportCommands):
     def _set_text_size(self, pixels: int) -> None:
         self._theme.set_text_size(pixels)
         self._preferences.set("text_size", self._theme.text_size)
-
-    def _loaded(self, loaded: Loaded) -> None:
-        name = loaded.files[0].parent.name + "/" + loaded.files[0].name
-        self._session.add_tokenizer(loaded.tokenizer, name)
-        files = " and ".join(path.name for path in loaded.files)
-        place = "" if self._session.training is None else " It is listed in Runs."
-        self.done.emit(f"Opened {files}: {len(loaded.tokenizer):,} tokens.{place}")

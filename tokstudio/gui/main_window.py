@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt, QTimer
-from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
+from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import QMainWindow, QSizePolicy, QTabBar, QTabWidget, QToolBar, QToolButton, QWidget
 
 from tokstudio.gui.actions import build_actions, refresh_actions
@@ -16,8 +17,10 @@ from tokstudio.gui.commands import Commands
 from tokstudio.gui.dialogs.about import AboutDialog, ShortcutsDialog
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.dialogs.export import ExportDialog
+from tokstudio.gui.dialogs.pattern import PatternDialog
 from tokstudio.gui.icons import icon
 from tokstudio.gui.menus import build_menus
+from tokstudio.gui.opening import Question
 from tokstudio.gui.panes.compression import CompressionPane
 from tokstudio.gui.panes.configure import ConfigurePane
 from tokstudio.gui.panes.corpus import CorpusPane
@@ -113,6 +116,12 @@ class MainWindow(QMainWindow):
     def copy_ids(self) -> None:
         """Copies the ids of the selected tokens of the text."""
         self.text.copy_ids()
+
+    def ask_pattern(self, question: Question, answered: Callable[[str | None], None]) -> None:
+        """Asks how a tokenizer splits text."""
+        dialog = PatternDialog(question, self._session, self._theme, self)
+        dialog.answered.connect(answered)
+        dialog.open()
 
     def reset_layout(self) -> None:
         """Puts every pane back where it belongs."""
@@ -251,21 +260,17 @@ class MainWindow(QMainWindow):
 
     def _fill_recent(self) -> None:
         self._recent_menu.clear()
-        for path in self._preferences.recent:
+        for path, kind in self._preferences.recent:
             action = self._recent_menu.addAction(str(path))
-            action.setData(str(path))
-            action.triggered.connect(self._open_recent)
+            action.setIcon(icon("tokenizer" if kind == "tokenizer" else "text", self._theme))
+            action.setStatusTip("Open this tokenizer." if kind == "tokenizer" else "Add this to the corpus.")
+            action.triggered.connect(partial(self.commands.open_recent, path, kind))
         self._recent_menu.addSeparator()
         self._recent_menu.addAction(self.actions_by_id["clear_recent"])
 
     def _fill_encodings(self) -> None:
         self._encoding_menu.clear()
         self.corpus.add_encodings(self._encoding_menu)
-
-    def _open_recent(self) -> None:
-        action = self.sender()
-        if isinstance(action, QAction):
-            self.commands.open_paths([Path(action.data())])
 
     # ---- keeping up
 
@@ -350,10 +355,10 @@ class MainWindow(QMainWindow):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Adds what is dropped to the corpus."""
+        """Opens tokenizers that are dropped, and adds all else to the corpus."""
         data = event.mimeData()
         if data.hasUrls():
-            self.commands.open_paths([Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()])
+            self.commands.open_any([Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()])
         elif data.hasText():
             self._session.add_text(data.text(), "Dropped text")
         event.acceptProposedAction()

@@ -14,13 +14,13 @@ _FORMATS = " ".join(f"export_{known.name}" for known in TOKENIZERS)
 # "-" is a line, "> Title" opens a submenu that "<" ends.
 _MENUS: dict[str, str] = {
     "&File": "open_corpus open_folder open_counts paste_corpus >&Samples sample_article sample_scripts sample_python < "
-    ">&Recent < - remove_source reload_source >Enc&oding < clear_corpus - open_tokenizer "
+    ">&Recent < - remove_source reload_source >Enc&oding < clear_corpus - open_tokenizer open_tokenizer_folder "
     f">&Export export_tokenizer - {_FORMATS} - export_merges_csv export_vocabulary_csv - "
     "export_plot_png export_plot_svg < - quit",
     "&Edit": "copy copy_ids - filter",
     "&Train": "train train_on_sample continue_run pause resume step stop - >Train&_on_a_Sample sample_train_article "
     "sample_train_scripts sample_train_python < - first previous next last - "
-    "previous_run next_run rename_run delete_run",
+    "previous_run next_run rename_run change_pattern delete_run",
     "&View": ">&Panes < reset_layout - >&Theme theme_system theme_light theme_dark < "
     ">Text_&Size text_larger text_smaller text_reset < - show_white_space show_ids recognise_specials more_settings "
     ">Columns_of_&Runs <",

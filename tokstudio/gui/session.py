@@ -20,7 +20,7 @@ from tokstudio.gui.held_out import Measured, measure_run_work
 from tokstudio.gui.models.sources import size_text
 from tokstudio.gui.problems import problem_of
 from tokstudio.gui.reading import sample
-from tokstudio.gui.studio_run import StudioRun
+from tokstudio.gui.studio_run import Origin, StudioRun
 from tokstudio.gui.training import Training
 
 _TICK = 50  # milliseconds between two looks at the training
@@ -209,13 +209,26 @@ class Session(CorpusKeeper):
             self.activate(self.runs[min(at, len(self.runs) - 1)] if self.runs else None)
         self.runs_changed.emit()
 
-    def add_tokenizer(self, tokenizer: Tokenizer, name: str) -> None:
+    def add_tokenizer(self, tokenizer: Tokenizer, name: str, origin: Origin | None = None) -> None:
         """Lists a tokenizer that was opened from a file beside the runs, and shows it unless a training goes on."""
         self._made_runs += 1
-        run = StudioRun.opened(self._made_runs, name, tokenizer)
+        run = StudioRun.opened(self._made_runs, name, tokenizer, origin)
         self.runs.append(run)
         if self.training is None:
             self.activate(run)
+        else:
+            self.runs_changed.emit()
+
+    def replace_tokenizer(self, run: StudioRun, tokenizer: Tokenizer, origin: Origin) -> None:
+        """Puts a tokenizer that was read anew in the place of `run`, the playhead where it is."""
+        self._made_runs += 1
+        made = StudioRun.opened(self._made_runs, run.name, tokenizer, origin)
+        self.runs[self.runs.index(run)] = made
+        if run is self.active:
+            playhead, token = self.playhead, self.token
+            self.activate(made)
+            self.set_playhead(playhead)
+            self.look_at(token)
         else:
             self.runs_changed.emit()
 
@@ -238,6 +251,9 @@ class Session(CorpusKeeper):
         if self.active is None:
             return
         merges = min(max(merges, 0), len(self.active))
+        if merges < len(self.active) and self.active.no_playhead is not None:
+            self.refused.emit(f"The playhead stays at the end: {self.active.no_playhead}.")
+            return
         self._following = merges == len(self.active)
         if merges != self.playhead:
             self.playhead = merges

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import platformdirs
 from PySide6.QtCore import QByteArray, QSettings
@@ -15,6 +15,13 @@ from PySide6.QtCore import QByteArray, QSettings
 T = TypeVar("T", bool, int, str)
 
 _MOST_RECENT = 8
+
+
+class Recent(NamedTuple):
+    """A file or folder that was opened, and as what."""
+
+    path: Path
+    kind: str
 
 
 class Preferences:
@@ -51,13 +58,15 @@ class Preferences:
         self._store.setValue(key, value)
 
     @property
-    def recent(self) -> list[Path]:
-        """Files and folders opened lately, the latest first."""
-        return [Path(line) for line in self.get("recent", "").split("\n") if line]
+    def recent(self) -> list[Recent]:
+        """What was opened lately, the latest first."""
+        lines = (line.rpartition("\t") for line in self.get("recent", "").split("\n") if line)
+        return [Recent(Path(path), kind or "text") for kind, _, path in lines]
 
-    def add_recent(self, paths: list[Path]) -> None:
-        """Puts paths first among the recent ones."""
-        lines = list(dict.fromkeys(str(path.absolute()) for path in [*paths, *self.recent]))
+    def add_recent(self, paths: list[Path], kind: str) -> None:
+        """Puts paths first among the recent ones, as what they were opened: "text" or "tokenizer"."""
+        known = [Recent(path.absolute(), kind) for path in paths]
+        lines = [f"{entry.kind}\t{entry.path}" for entry in dict.fromkeys([*known, *self.recent])]
         self.set("recent", "\n".join(lines[:_MOST_RECENT]))
 
     def forget_recent(self) -> None:

@@ -7,6 +7,8 @@ Lives in the GUI thread. Its arrays are read by every pane; only `append` and `c
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,23 @@ from tokstudio.core.run import NOTHING_LEFT, STOPPED, MergeBatch, Run, merged, s
 from tokstudio.core.tokenizer import Tokenizer
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where a tokenizer was opened from.
+
+    Attributes:
+        path: The file or folder that was named.
+        files: What was read.
+        format: What people call their format.
+        says_pattern: Whether they say how text is split, so that there is nothing to choose.
+    """
+
+    path: Path
+    files: tuple[Path, ...]
+    format: str
+    says_pattern: bool
+
+
 class StudioRun:
     """The merges of one run, in arrays that grow without being copied at every batch.
 
@@ -26,6 +45,7 @@ class StudioRun:
         key: A number of its own.
         name: What the person calls it.
         config: What was asked for; None for a tokenizer opened from a file.
+        origin: Where it was opened from; None for one that was trained here.
         corpus: What it was trained on; None for one opened from a file, and when the corpus was let go.
         ended: How it ended; None while it trains.
         run: The run itself, once it has ended; None while it trains, and for one opened from a file.
@@ -46,6 +66,7 @@ class StudioRun:
         self.name = name
         self.config = config
         self.corpus = corpus
+        self.origin: Origin | None = None
         self.corpus_bytes = corpus.bytes if corpus else 0
         self.tokens_before = 0
         self.unknown = self.replaced = 0
@@ -65,9 +86,10 @@ class StudioRun:
         self._tokenizer: Tokenizer | None = None
 
     @classmethod
-    def opened(cls, key: int, name: str, tokenizer: Tokenizer) -> StudioRun:
+    def opened(cls, key: int, name: str, tokenizer: Tokenizer, origin: Origin | None = None) -> StudioRun:
         """A tokenizer from a file: it has merges, but no counts and no corpus."""
         made = cls(key, name)
+        made.origin = origin
         made._merges = tokenizer.merges
         made._length = len(tokenizer.merges)
         made._count = made._tokens_after = np.empty(0, np.int64)
@@ -80,6 +102,16 @@ class StudioRun:
     def __len__(self) -> int:
         """How many merges there are so far."""
         return self._length
+
+    @property
+    def pattern(self) -> str:
+        """How it splits text: a name or an expression."""
+        return self.config.pattern if self.config is not None else self.tokenizer.pattern
+
+    @property
+    def no_playhead(self) -> str | None:
+        """Why only all its merges together can be used, as the end of a sentence; None where any number can."""
+        return self._tokenizer.no_playhead if self.config is None and self._tokenizer is not None else None
 
     @property
     def hue(self) -> int:

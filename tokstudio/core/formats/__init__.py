@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS", "ExportReport", "Fit", "Format", "Loaded", "PatternNeeded", "fit", "fit_work", "load", "load_work",
-    "save", "save_work",
+    "save", "save_work", "tokenizer_files",
 ]  # fmt: skip
 
 # In the order in which a folder is searched, and in which menus show them.
@@ -61,6 +61,8 @@ FORMATS: Mapping[str, Format] = MappingProxyType({known.name: known for known in
 
 _LARGEST_SAMPLE = 1_000_000
 _LARGEST_LOOKED_INTO = 5 * 10**9
+# A text may begin as a file of any format does, but for these a text does not end.
+_ENDINGS = (".json", ".model", ".tiktoken")
 
 
 def save(
@@ -170,6 +172,27 @@ def load_work(path: AnyPath, pattern: str | None = None) -> Work[Loaded]:
     chosen, files = _found(Path(path))
     tokenizer = yield from chosen.read(files, tuple(file_name(file) for file in files), pattern)
     return Loaded(tokenizer, files, chosen.name)
+
+
+def tokenizer_files(path: AnyPath) -> tuple[Path, ...]:
+    """The files of a tokenizer that a file or folder likely is, or belongs to; none for what is rather a text.
+
+    It goes by names, else by the ending and how a file begins. Of a folder with several, it is the folder.
+    """
+    place = Path(path)
+    readable = [known for known in _KNOWN if known.readable]
+    try:
+        for known in readable:
+            if files := known.find(place):
+                return files
+        if place.is_dir() or place.suffix.lower() not in _ENDINGS:
+            return ()
+        with LineReader(place, file_name(place), _LARGEST_LOOKED_INTO) as lines:
+            beginning = lines.peek()
+        return (place,) if any(known.recognises(place, beginning) for known in readable) else ()
+    except (FormatError, OSError, ValueError):
+        # Opening a folder says which file to choose; a file whose other half is missing may be any text.
+        return (place,) if place.is_dir() else ()
 
 
 def _writable(name: str) -> Format:

@@ -38,9 +38,10 @@ class Fit:
 
 
 class PatternNeeded(FormatError):
-    """The files do not say how text is split, so the caller must."""
+    """The files do not say how text is split, so the caller must; `name` is that of the file."""
 
     def __init__(self, name: str) -> None:
+        self.name = name
         super().__init__(f"{name}: the file does not say how text is split: give a pattern, such as gpt2 or cl100k.")
 
 

@@ -37,6 +37,7 @@ VOCABULARY, MERGES = "vocabulary.json", "merges.json"
 _PIECE = 1 << 12
 _ID = re.compile("0|[1-9][0-9]{0,8}")
 _BATCH = 256
+_BEGINNING = re.compile(rb'\s*\{\s*"merges"\s*:\s*\[')
 _NUMBERS = [str(byte).encode() for byte in range(BYTES)]
 _LATIN_1 = [json.dumps(chr(byte))[1:-1].encode() for byte in range(BYTES)]
 
@@ -97,6 +98,10 @@ class Classic(Format):
         folder = path if in_folder else path.parent
         found = tuple(folder / name for name in self.files if (folder / name).is_file())
         return found if folder / MERGES in found and (in_folder or path in found) else ()
+
+    def recognises(self, path: Path, beginning: bytes) -> bool:
+        """Whether it begins with a list of merges."""
+        return _BEGINNING.match(beginning) is not None
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
         """Reads the merges, which come last in `files`, and compares the vocabulary with them, if there is one."""

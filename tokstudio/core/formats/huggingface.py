@@ -131,6 +131,10 @@ class HuggingFace(Format):
         is_named = path == folder or path.name in self.files
         return (folder / TOKENIZER,) if is_named and (folder / TOKENIZER).is_file() else ()
 
+    def recognises(self, path: Path, beginning: bytes) -> bool:
+        """Whether it has what stands before the model in such a file, and in no other."""
+        return beginning.lstrip().startswith(b"{") and b'"added_tokens"' in beginning
+
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
         """Reads the file, which says how text is split."""
         return (yield from read_work(files[0], names[0]))

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QFont
 
-from tokstudio.core.config import TrainingConfig
 from tokstudio.gui.models.sources import plain, size_text
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
@@ -184,7 +183,7 @@ class RunsModel(QAbstractTableModel):
             return "This run is shown everywhere." if run is self._active else "Click to show this run everywhere."
         rows = ((column.title, self._text(run, at)) for at, column in enumerate(_COLUMNS) if at not in (MARK, NAME))
         told = (f"{title}: {text}" for title, text in rows if text != _NOTHING)
-        return "\n".join([run.name, *told, *settings_lines(run)])
+        return "\n".join([run.name, *told, *settings_lines(run), *_origin_lines(run)])
 
     def _text(self, run: StudioRun, number: int) -> str:
         if number == ENDED and run.ended is None:
@@ -223,18 +222,36 @@ def settings_lines(run: StudioRun) -> list[str]:
     return [f"{name}: {value}" for name, value in values if value]
 
 
+def _origin_lines(run: StudioRun) -> list[str]:
+    """Where an opened tokenizer came from, and who encodes for it."""
+    if run.origin is None:
+        return []
+    files = [f"File: {file}" for file in run.origin.files]
+    return [*files, f"Tokens: {run.vocabulary_size:,}", f"Encoded by: {run.tokenizer.library or 'TokStudio'}"]
+
+
 def _corpus_name(run: StudioRun) -> str:
+    if run.origin is not None:
+        return " + ".join(file.name for file in run.origin.files)
     names = [source.name for source in run.corpus.sources] if run.corpus is not None else []
     return f"{names[0]} + {len(names) - 1:,}" if len(names) > 1 else next(iter(names), _NOTHING)
 
 
-def _setting(read: Callable[[TrainingConfig], str]) -> Callable[[StudioRun], str]:
-    """The text of a setting; of a tokenizer from a file none is known."""
-    return lambda run: (run.config is not None and read(run.config)) or _NOTHING
+def _specials(run: StudioRun) -> str:
+    specials = run.config.all_specials if run.config is not None else tuple(run.special_tokens)
+    return ", ".join(specials[:_NAMED]) + (" …" if len(specials) > _NAMED else "") or _NOTHING
 
 
-def _specials(config: TrainingConfig) -> str:
-    return ", ".join(config.all_specials[:_NAMED]) + (" …" if len(config.all_specials) > _NAMED else "")
+def _base(run: StudioRun) -> str:
+    return (run.config.base if run.config is not None else run.tokenizer.alphabet.base).capitalize()
+
+
+def _ties(run: StudioRun) -> str:
+    return _TIES[run.config.tie_break] if run.config is not None else _NOTHING
+
+
+def _ended(run: StudioRun) -> str:
+    return f"opened, {run.origin.format}" if run.origin is not None else run.ended or ""
 
 
 def _number(value: int | None) -> str:
@@ -251,7 +268,7 @@ def _seconds(run: StudioRun) -> str:
 _COLUMNS: tuple[_Column, ...] = (
     _Column("", "The run that all panes show", lambda run: "", _CENTER),
     _Column("Run", "Its name; F2 changes it", lambda run: run.name, _LEFT),
-    _Column("Corpus", "What it was trained on", _corpus_name, _LEFT),
+    _Column("Corpus", "What it was trained on, or the file it was opened from", _corpus_name, _LEFT),
     _Column("Size", "How much text that was", lambda run: size_text(run.corpus_bytes) if run.config else _NOTHING),
     _Column(
         "Vocabulary",
@@ -263,10 +280,10 @@ _COLUMNS: tuple[_Column, ...] = (
         "Limit: the minimum frequency that was asked for",
         lambda run: _number(run.config.min_frequency if run.config else None),
     ),
-    _Column("Pattern", "How text was split before merging", _setting(lambda config: config.pattern), _LEFT),
-    _Column("Base", "What merging began with", _setting(lambda config: config.base.capitalize()), _LEFT),
-    _Column("Ties", "Which of equal counts came first", _setting(lambda config: _TIES[config.tie_break]), _LEFT),
-    _Column("Special tokens", "Texts that have an id of their own", _setting(_specials), _LEFT),
+    _Column("Pattern", "How text was split before merging", lambda run: run.pattern, _LEFT),
+    _Column("Base", "What merging began with", _base, _LEFT),
+    _Column("Ties", "Which of equal counts came first", _ties, _LEFT),
+    _Column("Special tokens", "Texts that have an id of their own", _specials, _LEFT),
     _Column("Merges", "How many merges it has", lambda run: _number(len(run))),
     _Column(
         "Bytes/token",
@@ -278,6 +295,6 @@ _COLUMNS: tuple[_Column, ...] = (
         "Bytes per token of the text that was kept out of training",
         lambda run: _NOTHING if run.held_out_ratio is None else f"{run.held_out_ratio:.3f}",
     ),
-    _Column("Ended", "How it ended", lambda run: run.ended or "", _LEFT),
+    _Column("Ended", "How it ended, or as what it was opened", _ended, _LEFT),
     _Column("Seconds", "Time it took, without pauses", _seconds),
 )

@@ -1,4 +1,4 @@
-"""The pattern in the Configure pane: a name or an expression of one's own, and how it splits the corpus's first lines.
+"""A pattern to be chosen: a name or an expression of one's own, and how it splits the first lines of some text.
 
 Splitting is the core's, done in the background.
 """
@@ -12,6 +12,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
+from tokstudio.core.corpus import Source
 from tokstudio.core.patterns import NAMES, REGEX
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.session import Session
@@ -53,6 +54,7 @@ class PatternField(QWidget):
     Args:
         session: Whose corpus is shown in pieces.
         theme: Its looks.
+        text: What is shown in pieces instead of the corpus; "" for an example.
 
     Attributes:
         problem: Why the first lines cannot be split, where they cannot.
@@ -61,9 +63,11 @@ class PatternField(QWidget):
     changed = Signal()
     problem_changed = Signal()
 
-    def __init__(self, session: Session, theme: Theme) -> None:
+    def __init__(self, session: Session, theme: Theme, text: str | None = None) -> None:
         super().__init__()
         self._session = session
+        self._text = None if text is None else (Source.from_texts([text], ""),) if text else ()
+        self._before = ""  # what was chosen until now
         self._fault: str | None = None
         self.problem = ""
         self._shown: object = None
@@ -101,6 +105,7 @@ class PatternField(QWidget):
             self.choice.set_value(pattern if pattern in NAMES else _OWN)
             if pattern not in NAMES:
                 self.own.set_text(pattern)
+        self._before = pattern
         self.own.setVisible(self.choice.value == _OWN)
         self.renew()
 
@@ -114,7 +119,7 @@ class PatternField(QWidget):
 
     def renew(self) -> None:
         """Splits the first lines again, a moment after the last change."""
-        wanted = (self.value, self._session.sources, self._fault)
+        wanted = (self.value, self._sources, self._fault)
         if wanted != self._shown:
             self._shown = wanted
             self._latest.cancel()
@@ -122,11 +127,15 @@ class PatternField(QWidget):
             self.own.set_help(_OWN_HELP)
             self._later.start()
 
+    @property
+    def _sources(self) -> tuple[Source, ...]:
+        return self._session.sources if self._text is None else self._text
+
     def _chosen(self) -> None:
         # What the person has written stays; else they begin with what was chosen until now.
         if self.choice.value == _OWN and self.own.edit.text() in ("", *REGEX.values()):
-            before = self._session.settings.pattern
-            self.own.set_text(REGEX.get(before, REGEX["whitespace"]))
+            self.own.set_text(REGEX.get(self._before, REGEX["whitespace"]))
+        self._before = self.value
         self.own.setVisible(self.choice.value == _OWN)
         self.changed.emit()
 
@@ -136,7 +145,7 @@ class PatternField(QWidget):
             self.own.edit.setFocus()
 
     def _split(self) -> None:
-        pattern, sources = self.value, self._session.sources
+        pattern, sources = self.value, self._sources
         if self._fault is None:
             self._latest.run(lambda: split_work(pattern, sources))
 
@@ -159,18 +168,19 @@ class PatternField(QWidget):
             self.problem_changed.emit()
 
     def _caption(self, pieces: int) -> str:
-        sources = self._session.sources
+        sources = self._sources
         texts = [source for source in sources if source.counts is None]
         if sources and not texts:
             return _COUNTED
         if self.value == "none":
             return _WHOLE
-        where = "of the corpus's first lines" if texts else "of an example"
+        place = "of the corpus's first lines" if self._text is None else "of the text in the Text pane"
+        where = place if texts else "of an example"
         return f"{pieces:,} piece{'' if pieces == 1 else 's'} {where}."
 
     def _ask_dialect(self) -> None:
-        pattern, sources = self.value, self._session.sources
-        if self.choice.value == _OWN:
+        pattern, sources = self.value, self._sources
+        if self.choice.value == _OWN and self._text is None:
             self._dialect.run(lambda: dialect_work(pattern, sources))
 
     def _show_dialect(self, hint: str) -> None:

@@ -141,6 +141,9 @@ class RunsPane(Pane):
         _add(menu, "Continue", partial(self._trigger, "continue_run"), session.can_continue(run))
         _add(menu, "Export…", partial(self._trigger, "export_tokenizer"), run.ended is not None and not held)
         menu.addSeparator()
+        if run.origin is not None:
+            change = self._actions["change_pattern"].text()
+            _add(menu, change, partial(self._trigger, "change_pattern"), not run.origin.says_pattern and not held)
         _add(menu, "Rename\tF2", self._rename_current)
         _add(menu, "Delete\tDel", self._delete_current, trained is None or trained.run is not run)
         menu.addSeparator()
