@@ -143,9 +143,8 @@ def _format_specs() -> Iterator[Spec]:
     taken = set("fmvps")
     for known in TOKENIZERS:
         title, tip = known.title, f"Write {known.description}."
-        place = next(
-            (place for place, letter in enumerate(title.lower()) if letter.isalpha() and letter not in taken), 0
-        )
+        free = (place for place, letter in enumerate(title.lower()) if letter.isalpha() and letter not in taken)
+        place = next(free, 0)
         taken.add(title[place].lower())
         text = f"{title[:place]}&{title[place:]}…"
         yield Spec(f"export_{known.name}", text, tip, (), "export", _run_in_the_making, format=known.name)
