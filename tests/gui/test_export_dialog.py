@@ -97,7 +97,7 @@ def told(dialog, name):
 
 def test_one_tokenizer_goes_into_the_folder_itself_and_is_proved(qtbot, session, with_special, opened, out):
     dialog = opened("huggingface")
-    assert dialog.folder.note.text() == "The folder will be made."
+    assert dialog.folder.note.text() == "The folder will be made. It will hold tokenizer.json, tokenizer_config.json."
     press_export(qtbot, session, dialog)
     assert told(dialog, "huggingface")[-1].startswith("identical over ")
     theirs = HuggingFaceTokenizer.from_file(str(out / "tokenizer.json"))
@@ -168,7 +168,7 @@ def test_only_up_to_the_playhead_with_gaps_or_without(qtbot, session, with_speci
     settle(qtbot, session)
     assert dialog.moves.text() == 'The special token "<|end|>" moves from 269 to 266.'
     assert told(dialog, "huggingface") == [], "what is written now is not what was proved"
-    assert dialog.export_button.text() == "&Replace"
+    assert dialog.export_button.text() == "Rep&lace"
     press_export(qtbot, session, dialog)
     assert load(out).special_tokens == {"<|end|>": 266}
     assert len(load(out)) == 267
@@ -192,7 +192,7 @@ def test_files_that_are_there_are_counted_and_the_button_says_replace(qtbot, ses
         (out / name).write_text("mine")
     dialog = opened("classic")
     assert dialog.note.text() == "Replaces 2 files."
-    assert dialog.export_button.text() == "&Replace"
+    assert dialog.export_button.text() == "Rep&lace"
     press_export(qtbot, session, dialog)
     assert len(load(out)) == len(run.tokenizer)
     assert sorted(path.name for path in out.iterdir()) == ["merges.json", "vocabulary.json"]

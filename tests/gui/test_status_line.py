@@ -29,6 +29,11 @@ def for_ever() -> Work[None]:
         time.sleep(0.002)
 
 
+def at_once() -> Work[str]:
+    yield Progress("writing")
+    return "Wrote merges.csv."
+
+
 def test_it_says_how_the_run_ended_and_what_it_gave(qtbot, session, line):
     session.add_text("the cat sat on the mat " * 50)
     session.set_settings(Settings(vocabulary_size=266))
@@ -61,6 +66,15 @@ def test_what_is_said_hides_progress_only_briefly(qtbot, session, line, monkeypa
     line.say("Wrote merges.csv.")
     assert line.currentMessage() == "Wrote merges.csv."
     qtbot.waitUntil(lambda: not line.currentMessage(), timeout=3000)
+
+
+def test_what_a_job_says_at_its_end_stays(qtbot, session, line, monkeypatch):
+    monkeypatch.setattr("tokstudio.gui.status_line._SHOWN_BRIEFLY", 1)
+    job = session.start_job(at_once)
+    job.finished.connect(line.say)
+    qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+    qtbot.wait(50)
+    assert line.currentMessage() == "Wrote merges.csv."
 
 
 def test_a_long_job_shows_a_bar_and_can_be_cancelled(qtbot, session, line, monkeypatch):

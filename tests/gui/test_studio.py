@@ -17,6 +17,7 @@ from tokstudio import Corpus, TrainingConfig, load, train
 from tokstudio.cli import main
 from tokstudio.gui.actions import SPECS
 from tokstudio.gui.choices import Settings
+from tokstudio.gui.dialogs.export import ExportDialog
 from tokstudio.resources import sample_text
 
 TEXT = "".join(f"the cat number {n} sat on the mat of the rat, {n * n} times.\n" for n in range(300))
@@ -82,15 +83,16 @@ def test_open_train_look_and_take_the_files_home(qtbot, monkeypatch, tmp_path, b
         assert [bytes(token["bytes"]) for token in vocabulary.values()] == list(expected.tokens)
 
         export(qtbot, window, "huggingface", folder)
-        assert HuggingFaceTokenizer.from_file(str(folder / "tokenizer.json")).encode(SENTENCE).ids == expected.encode(
-            SENTENCE
-        )
+        theirs = HuggingFaceTokenizer.from_file(str(folder / "tokenizer.json"))
+        assert theirs.encode(SENTENCE).ids == expected.encode(SENTENCE)
+        assert "Read back: identical over " in window.status.currentMessage()
 
-        for name, action in (("merges.csv", "export_merges_csv"), ("vocabulary.csv", "export_vocabulary_csv")):
+        for name in ("merges.csv", "merges.jsonl", "vocabulary.csv"):
             answers.target = folder / name
-            window.actions_by_id[action].trigger()
+            window.actions_by_id[f"export_{name.replace('.', '_')}"].trigger()
             qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
         assert (folder / "merges.csv").read_text(encoding="utf-8").count("\n") == 145
+        assert (folder / "merges.jsonl").read_text(encoding="utf-8").count("\n") == 144
         assert (folder / "vocabulary.csv").read_text(encoding="utf-8").count("\n") == 401
 
         answers.target = folder / "plot.png"
@@ -219,6 +221,51 @@ def test_a_run_that_was_exported_is_not_asked_about(qtbot, monkeypatch, tmp_path
         answers.asked.clear()
         assert window.close()
         assert answers.asked == []
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_ids_of_the_text_are_written_as_they_are_shown(qtbot, monkeypatch, tmp_path, book):
+    def act(window, answers):
+        session, action = window._session, window.actions_by_id["export_ids"]
+        answers.files = [book]
+        window.actions_by_id["open_corpus"].trigger()
+        qtbot.waitUntil(lambda: len(session.sources) == 1)
+        session.set_settings(Settings(300, special_tokens=("<|end|>",)))
+        qtbot.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
+        qtbot.waitUntil(lambda: session.active is not None and session.training is None, timeout=PATIENCE)
+        assert not action.isEnabled()
+        assert action.toolTip() == "The Text pane holds no text."
+        qtbot.keyClicks(window.text.encode.input, "the cat<|end|>")
+        session.set_playhead(5)
+        answers.target = tmp_path / "ids.json"
+        action.trigger()
+        qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+        assert json.loads(answers.target.read_text()) == session.tokenizer.encode("the cat<|end|>")
+        window.actions_by_id["recognise_specials"].trigger()
+        answers.target = tmp_path / "ids.npy"
+        action.trigger()
+        qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+        ids = np.load(answers.target)
+        assert ids.dtype == np.uint16
+        assert ids.tolist() == session.tokenizer.encode("the cat<|end|>", "all")
+        assert window.status.currentMessage() == f"Wrote ids.npy to {tmp_path}."
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_an_entry_of_the_menu_opens_the_dialog_with_that_format_and_another_with_those_of_last_time(
+    qtbot, monkeypatch, tmp_path, book
+):
+    def act(window, answers):
+        trained(qtbot, window, answers, book)
+        export(qtbot, window, "minbpe", tmp_path / "out")
+        window.actions_by_id["export_tokenizer"].trigger()
+        dialog = next(dialog for dialog in window.findChildren(ExportDialog) if dialog.isVisible())
+        assert dialog.windowModality() == Qt.WindowModality.WindowModal
+        assert dialog.list.chosen == ("minbpe",)
+        assert dialog.folder.folder == tmp_path / "out"
+        dialog.reject()
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -78,6 +78,10 @@ def _no_other_run(session: Session) -> str | None:
     return None if len(session.runs) > 1 else "There is no other run."
 
 
+def _no_text(session: Session) -> str | None:
+    return _no_run(session) or (None if session.text else "The Text pane holds no text.")
+
+
 def _run_in_the_making(session: Session) -> str | None:
     if session.active is not None and session.active.ended is None:
         return "Stop the training first; the run is kept."
@@ -140,7 +144,7 @@ class Spec:
 
 def _format_specs() -> Iterator[Spec]:
     """An action for each format, with a letter for the keyboard that no other entry of the menu has."""
-    taken = set("fmvps")
+    taken = set("fmjvips")
     for known in TOKENIZERS:
         title, tip = known.title, f"Write {known.description}."
         free = (place for place, letter in enumerate(title.lower()) if letter.isalpha() and letter not in taken)
@@ -177,12 +181,28 @@ SPECS: tuple[Spec, ...] = (
     *_format_specs(),
     Spec("export_merges_csv", "&Merge Log as CSV…", "Write every merge with its counts.", (), "export", _no_counts),
     Spec(
+        "export_merges_jsonl",
+        "Merge Log as &JSON Lines…",
+        "Write every merge with its counts, as JSON.",
+        (),
+        "export",
+        _no_counts,
+    ),
+    Spec(
         "export_vocabulary_csv",
         "&Vocabulary as CSV…",
         "Write every token with its bytes and uses.",
         (),
         "export",
         _run_in_the_making,
+    ),
+    Spec(
+        "export_ids",
+        "Token &Ids of the Text…",
+        "Write the ids of the text in the Text pane, as a JSON list or as a NumPy array.",
+        (),
+        "export",
+        _no_text,
     ),
     Spec("export_plot_png", "Plot as &PNG…", "Save the plot as a picture.", (), "export", _no_counts),
     Spec("export_plot_svg", "Plot as &SVG…", "Save the plot as a drawing that scales.", (), "export", _no_counts),

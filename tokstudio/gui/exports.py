@@ -17,7 +17,9 @@ from PySide6.QtGui import QImage, QImageWriter
 from tokstudio.core.errors import FormatError
 from tokstudio.core.files import write_files
 from tokstudio.core.formats import ExportReport, save_work
+from tokstudio.core.formats.ids import write_ids_work
 from tokstudio.core.progress import Progress, Work
+from tokstudio.core.tokenizer import AllowedSpecial, Tokenizer
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.export_plan import wrote
 from tokstudio.gui.session import Session
@@ -81,9 +83,21 @@ class ExportCommands(QObject):
         """Writes the merge log."""
         self._export("merges-csv", self._ask_target("merges.csv", "Merge log (*.csv)"))
 
+    def export_merges_jsonl(self) -> None:
+        """Writes the merge log for programs."""
+        self._export("merges-jsonl", self._ask_target("merges.jsonl", "Merge log (*.jsonl)"))
+
     def export_vocabulary_csv(self) -> None:
         """Writes the vocabulary."""
         self._export("vocabulary-csv", self._ask_target("vocabulary.csv", "Vocabulary (*.csv)"))
+
+    def export_ids(self) -> None:
+        """Writes the ids of the text that is shown in tokens, as they are shown."""
+        tokenizer, text = self._session.tokenizer, self._session.text
+        path = self._ask_target("ids.json", "Token ids (*.json *.npy)")
+        if path is not None and tokenizer is not None:
+            allowed = "all" if self._preferences.get("recognise_specials", False) else ()
+            self._session.start_job(partial(_write_ids, path, tokenizer, text, allowed), self._written, writes=True)
 
     def export_plot_png(self) -> None:
         """Saves the plot as a picture."""
@@ -131,6 +145,12 @@ class ExportCommands(QObject):
 
     def _written(self, path: Path) -> None:
         self.done.emit(f"Wrote {path.name} to {path.parent}.")
+
+
+def _write_ids(path: Path, tokenizer: Tokenizer, text: str, allowed: AllowedSpecial) -> Work[Path]:
+    ids = yield from tokenizer.encode_work(text, allowed)
+    yield from write_ids_work(ids, path, len(tokenizer.tokens) - 1)
+    return path
 
 
 def _write_picture(path: Path, picture: QImage) -> Work[Path]:

@@ -242,6 +242,7 @@ class MainWindow(QMainWindow):
             session.training_changed,
             session.runs_changed,
             session.playhead_changed,
+            session.text_changed,
             session.settings_changed,
             session.sources_changed,
         ):

@@ -15,8 +15,8 @@ _FORMATS = " ".join(f"export_{known.name}" for known in TOKENIZERS)
 _MENUS: dict[str, str] = {
     "&File": "open_corpus open_folder open_counts paste_corpus >&Samples sample_article sample_scripts sample_python < "
     ">&Recent < - remove_source reload_source >Enc&oding < clear_corpus - open_tokenizer open_tokenizer_folder "
-    f">&Export export_tokenizer - {_FORMATS} - export_merges_csv export_vocabulary_csv - "
-    "export_plot_png export_plot_svg < - quit",
+    f">&Export export_tokenizer - {_FORMATS} - export_merges_csv export_merges_jsonl export_vocabulary_csv - "
+    "export_ids export_plot_png export_plot_svg < - quit",
     "&Edit": "copy copy_ids - filter",
     "&Train": "train train_on_sample continue_run pause resume step stop - >Train&_on_a_Sample sample_train_article "
     "sample_train_scripts sample_train_python < - first previous next last - "

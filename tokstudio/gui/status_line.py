@@ -107,7 +107,9 @@ class StatusLine(QStatusBar):
 
     def say(self, sentence: str) -> None:
         """Shows what was done, for a while."""
-        self.showMessage(sentence, _SHOWN_FOR if self._job is None else _SHOWN_BRIEFLY)
+        # A job that tells what it has done is over, and hides nothing.
+        hides_progress = self._job is not None and self._job.running
+        self.showMessage(sentence, _SHOWN_BRIEFLY if hides_progress else _SHOWN_FOR)
 
     def _set_fonts(self) -> None:
         for label in (self.figures, self.left_over):

@@ -266,7 +266,7 @@ class ExportDialog(QDialog):
                 self.accept_loss.setChecked(False)
         obstacle = self._obstacle
         replaced = sum(len(self._look.replaced.get(name, ())) for name in self._waiting) if self._look else 0
-        self.export_button.setText("&Replace" if replaced and obstacle is None else "&Export")
+        self.export_button.setText("Rep&lace" if replaced and obstacle is None else "&Export")
         self.export_button.setEnabled(obstacle is None and not running)
         self.export_button.setToolTip(obstacle or "")
         replaces = f"Replaces {replaced:,} {'file' if replaced == 1 else 'files'}." if replaced else ""
@@ -382,10 +382,13 @@ class ExportDialog(QDialog):
 
 def _what_will_be_there(look: Look) -> str:
     """What is said below the folder."""
-    several = [name for name, folder in look.places.folders.items() if folder != look.places.folder]
+    folders = look.places.folders
+    several = [name for name, folder in folders.items() if folder != look.places.folder]
+    files = [file for name, folder in folders.items() if folder == look.places.folder for file in FORMATS[name].files]
     remarks = [
         "The folder will be made." if look.is_new else "",
         f"Each tokenizer gets a folder of its own in it: {', '.join(several)}." if several else "",
+        f"It will hold {', '.join(files)}." if files else "",
     ]
     return " ".join(filter(None, remarks))
 
