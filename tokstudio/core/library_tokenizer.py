@@ -20,7 +20,8 @@ from tokstudio.core.errors import ConfigError
 from tokstudio.core.formats.owner_process import TITLES, Answers
 from tokstudio.core.formats.owners import OwnerProcess
 from tokstudio.core.progress import Work, finish
-from tokstudio.core.tokenizer import AllowedSpecial, Tokenizer
+from tokstudio.core.specials import AllowedSpecial
+from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.tokens import TokenKind
 
 
@@ -201,7 +202,7 @@ class LibraryTokenizer(Tokenizer):
         """Whether special tokens are to be recognised."""
         if allowed == "all":
             return True
-        chosen = self._allowed(allowed)
+        chosen = self._finders.allowed(allowed)
         if chosen and len(chosen) < len(self._specials):
             raise ConfigError(
                 f"{TITLES[self._file.library].capitalize()} recognises all special tokens of this tokenizer or none: "

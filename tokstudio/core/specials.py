@@ -1,21 +1,26 @@
-"""Cuts special tokens out of text: leftmost, then longest."""
+"""Special tokens: which are allowed, and how they are cut out of text: leftmost, then longest."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.arrays import read_only
+from tokstudio.core.errors import ConfigError
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.words import PADDING
 
 _MOST_PIECES = 1 << 12
 _BUDGET = 1 << 22
+_MOST_FINDERS = 16
+
+AllowedSpecial = Literal["all"] | Collection[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,3 +121,41 @@ class SpecialFinder:
             np.concatenate([np.empty(0, np.int64), *(part.stops for part in parts)]),
             np.concatenate([np.empty(0, np.int32), *(part.specials for part in parts)]),
         )
+
+
+class SpecialFinders:
+    """What finds any of a vocabulary's special tokens, made when it is first asked for.
+
+    Args:
+        specials: All special tokens, with their ids.
+    """
+
+    def __init__(self, specials: Mapping[str, int]) -> None:
+        self._specials = specials
+        self._made: dict[frozenset[str], SpecialFinder] = {}
+
+    def allowed(self, allowed: AllowedSpecial) -> frozenset[str]:
+        """The special tokens that are meant.
+
+        Raises:
+            ConfigError: One of them is not known.
+        """
+        if allowed == "all":
+            return frozenset(self._specials)
+        if isinstance(allowed, str):
+            raise ConfigError('Name the special tokens that are allowed in a list, or say "all".')
+        chosen = frozenset(allowed)
+        for token in sorted(chosen - self._specials.keys()):
+            raise ConfigError(f'Special token "{token}" is not known.')
+        return chosen
+
+    def of(self, allowed: AllowedSpecial) -> SpecialFinder:
+        """What finds those that are meant; it raises what `allowed` does."""
+        chosen = self.allowed(allowed)
+        finder = self._made.get(chosen)
+        if finder is None:
+            finder = SpecialFinder(token.encode() for token in chosen)
+            if len(self._made) >= _MOST_FINDERS:
+                self._made.clear()
+            self._made[chosen] = finder
+        return finder

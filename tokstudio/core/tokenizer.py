@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from operator import index
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,9 @@ from tokstudio.core.corpus import Text, to_utf8
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.progress import Progress, Work, finish
 from tokstudio.core.run import special_ids
-from tokstudio.core.specials import SpecialFinder
+from tokstudio.core.specials import AllowedSpecial, SpecialFinders
 from tokstudio.core.tokens import TokenKind, TokenParts, Tokens
-from tokstudio.core.vocabulary_check import check_vocabulary
+from tokstudio.core.vocabulary_check import check_sparseness, check_vocabulary
 from tokstudio.core.words import PADDING
 
 if TYPE_CHECKING:
@@ -32,11 +32,7 @@ if TYPE_CHECKING:
     from tokstudio.core.encoder import Encoder
     from tokstudio.core.run import Run
 
-_MOST_FINDERS = 16
 _IDS = 1 << 15  # decoded at once
-_SPARSEST = 16  # ids a token, beyond a million: tables are as long as the highest id
-
-AllowedSpecial = Literal["all"] | Collection[str]
 
 
 class Tokenizer:
@@ -89,11 +85,12 @@ class Tokenizer:
             raise ConfigError("A special token may not be empty.")
         self._run = run
         self._limit = len(self._merges)
-        self._refuse_sparse_ids()
+        check_sparseness(self._results, self._alphabet, self._specials, self._extra)
         if not checked:
             check_vocabulary(self._merges, self._results, self._alphabet, self._specials, self._extra)
         base = {number: token.encode() for token, number in self._specials.items()}
         self._parts = TokenParts({**base, **self._extra, **self._alphabet.tokens}, self._merges, self._results)
+        self._finders = SpecialFinders(self._specials)
         self._shared: dict[Any, Any] = {}
         self._own: dict[Any, Any] = {}
 
@@ -126,13 +123,7 @@ class Tokenizer:
             alphabet = replace(alphabet, unknown=specials[config.unknown_token])
         results = np.arange(base_size, end, dtype=np.int32)
         return cls(
-            merges,
-            results,
-            alphabet=alphabet,
-            special_tokens=specials,
-            pattern=config.pattern,
-            run=run,
-            checked=True,
+            merges, results, alphabet=alphabet, special_tokens=specials, pattern=config.pattern, run=run, checked=True
         )
 
     @property
@@ -295,7 +286,7 @@ class Tokenizer:
 
     def encode_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[NDArray[np.uint32]]:
         """Does what `encode_array` does, in bounded pieces."""
-        finder = self._finder(allowed_special)
+        finder = self._finders.of(allowed_special)
         raw = to_utf8(text)
         if self._alphabet.base == "characters" and isinstance(text, bytes):
             raw = raw.decode("utf-8", "replace").encode()
@@ -322,7 +313,7 @@ class Tokenizer:
         from tokstudio.core.token_ends import ends_work
 
         ids = yield from self.encode_work(text, allowed_special)
-        return ids, (yield from ends_work(self, to_utf8(text), ids, bool(self._allowed(allowed_special))))
+        return ids, (yield from ends_work(self, to_utf8(text), ids, bool(self._finders.allowed(allowed_special))))
 
     def encode_batch(
         self, texts: Iterable[Text], padding: bool | int = False, allowed_special: AllowedSpecial = ()
@@ -371,28 +362,17 @@ class Tokenizer:
         return numbers
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (
-            self.merges,
-            self.merge_results,
-            self._alphabet,
-            self._specials,
-            self._pattern,
-            self._extra,
-            self._whole_words,
-            self._remarks,
-            self._run,
-        )
-
-    def _refuse_sparse_ids(self) -> None:
-        """Raises ConfigError where tables by id would be out of all proportion, as a damaged file may want them."""
-        ids = (
-            *self._specials.values(),
-            *self._extra,
-            *(int(np.max(a, initial=0)) for a in (self._alphabet.ids, self._results)),
-        )
-        tokens = len(self._alphabet) + len(self._results) + len(self._specials) + len(self._extra)
-        if max(ids) > _SPARSEST * tokens + (1 << 20):
-            raise ConfigError(f"The id {max(ids):,} is far too high for {tokens:,} tokens.")
+        more = {
+            "alphabet": self._alphabet,
+            "special_tokens": self._specials,
+            "pattern": self._pattern,
+            "extra_tokens": self._extra,
+            "whole_words": self._whole_words,
+            "remarks": self._remarks,
+            "run": self._run,
+            "checked": True,
+        }
+        return partial(Tokenizer, **more), (self.merges, self.merge_results)
 
     @property
     def _encoder(self) -> Encoder:
@@ -408,59 +388,9 @@ class Tokenizer:
             )
         return self._own["encoder"]
 
-    def _allowed(self, allowed: AllowedSpecial) -> frozenset[str]:
-        """The special tokens that are allowed, after making sure that they are known."""
-        chosen = frozenset(self._specials if isinstance(allowed, str) and allowed == "all" else _several(allowed))
-        for token in sorted(chosen - self._specials.keys()):
-            raise ConfigError(f'Special token "{token}" is not known.')
-        return chosen
-
-    def _finder(self, allowed: AllowedSpecial) -> SpecialFinder:
-        """What finds the special tokens that are allowed."""
-        chosen = self._allowed(allowed)
-        finders: dict[frozenset[str], SpecialFinder] = self._shared.setdefault("finders", {})
-        finder = finders.get(chosen)
-        if finder is None:
-            finder = SpecialFinder(token.encode() for token in chosen)
-            if len(finders) >= _MOST_FINDERS:
-                finders.clear()
-            finders[chosen] = finder
-        return finder
-
 
 def _index(name: str, value: object) -> int:
     try:
         return index(value)  # pyright: ignore[reportArgumentType]
     except TypeError:
         raise ConfigError(f"{name} must be a whole number, not {value!r}.") from None
-
-
-def _several(allowed: AllowedSpecial) -> Collection[str]:
-    if isinstance(allowed, str):
-        raise ConfigError('Name the special tokens that are allowed in a list, or say "all".')
-    return allowed
-
-
-def _restore(
-    merges: NDArray[np.int32],
-    results: NDArray[np.int32],
-    alphabet: Alphabet,
-    specials: Mapping[str, int],
-    pattern: str,
-    extra_tokens: Mapping[int, bytes],
-    whole_words: Collection[int],
-    remarks: Collection[str],
-    run: Run | None,
-) -> Tokenizer:
-    return Tokenizer(
-        merges,
-        results,
-        alphabet=alphabet,
-        special_tokens=specials,
-        pattern=pattern,
-        extra_tokens=extra_tokens,
-        whole_words=whole_words,
-        remarks=remarks,
-        run=run,
-        checked=True,
-    )

@@ -11,6 +11,18 @@ from numpy.typing import NDArray
 from tokstudio.core.alphabet import LARGEST_ID, Alphabet
 from tokstudio.core.errors import ConfigError
 
+_SPARSEST = 16  # ids a token, beyond a million: tables are as long as the highest id
+
+
+def check_sparseness(
+    results: NDArray[np.int32], alphabet: Alphabet, specials: Mapping[str, int], extra_tokens: Mapping[int, bytes]
+) -> None:
+    """Raises ConfigError where tables by id would be out of all proportion, as a damaged file may want them."""
+    highest = max(*specials.values(), *extra_tokens, int(alphabet.ids.max(initial=0)), int(results.max(initial=0)))
+    tokens = len(alphabet) + len(results) + len(specials) + len(extra_tokens)
+    if highest > _SPARSEST * tokens + (1 << 20):
+        raise ConfigError(f"The id {highest:,} is far too high for {tokens:,} tokens.")
+
 
 def check_vocabulary(
     merges: NDArray[np.int32],

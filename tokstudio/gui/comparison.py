@@ -9,7 +9,8 @@ from tokstudio.core.errors import TokStudioError
 from tokstudio.core.kernels.prepare import prepare_work
 from tokstudio.core.progress import Work
 from tokstudio.core.simple import WORDS, WordTokenizer
-from tokstudio.core.tokenizer import AllowedSpecial, Tokenizer
+from tokstudio.core.specials import AllowedSpecial
+from tokstudio.core.tokenizer import Tokenizer
 
 #: Characters of a text that is compared; a longer one would take too long while somebody types.
 LONGEST = 2_000_000

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from tokstudio.core.corpus import to_utf8
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.progress import Progress, Work
-from tokstudio.core.tokenizer import AllowedSpecial, Tokenizer
+from tokstudio.core.specials import AllowedSpecial
+from tokstudio.core.tokenizer import Tokenizer
 
 #: Bytes of text that are put into tokens, or made of ids, at most: memory stays within some 2 GB.
 LONGEST = 50_000_000
