@@ -81,6 +81,23 @@ class Alphabet:
         ids.setflags(write=False)
         return ids
 
+    def ids_of(self, characters: str) -> NDArray[np.int32]:
+        """int32 [n], the id of each of some characters; the base tokens must be characters.
+
+        Raises:
+            ConfigError: One is not here, and there is no unknown token.
+        """
+        points = np.frombuffer(characters.encode("utf-32-le"), "<u4")
+        ids = self.id_of[points]
+        strange = np.flatnonzero(ids < 0)
+        if len(strange) and self.unknown is None:
+            point = int(points[strange[0]])
+            raise ConfigError(
+                f'The character "{chr(point)}" (U+{point:04X}) is not in the vocabulary, and there is no unknown token.'
+            )
+        ids[strange] = self.unknown or 0
+        return ids
+
     def renumbered(self, new_id: NDArray[np.int32]) -> Alphabet:
         """The same with the ids `new_id[id]`."""
         unknown = None if self.unknown is None else int(new_id[self.unknown])

@@ -168,7 +168,7 @@ class Encoder:
                 # Back to where a character begins.
                 while end < len(text) and text[end] & 0xC0 == 0x80:
                     end -= 1
-                here = self._characters(text[at:end].tobytes().decode())
+                here = alphabet.ids_of(text[at:end].tobytes().decode())
             symbols[found : found + len(here)] = here
             found += len(here)
             at = end
@@ -176,18 +176,6 @@ class Encoder:
                 # It takes next to no time in comparison with merging.
                 yield Progress("encoding", 0, len(text))
         return symbols[:found]
-
-    def _characters(self, text: str) -> NDArray[np.int32]:
-        alphabet, points = self._alphabet, np.frombuffer(text.encode("utf-32-le"), "<u4")
-        symbols = alphabet.id_of[points]
-        strange = np.flatnonzero(symbols < 0)
-        if len(strange) and alphabet.unknown is None:
-            point = int(points[strange[0]])
-            raise ConfigError(
-                f'The character "{chr(point)}" (U+{point:04X}) is not in the vocabulary, and there is no unknown token.'
-            )
-        symbols[strange] = alphabet.unknown or 0
-        return symbols
 
     def _merged_work(self, symbols: NDArray[np.int32]) -> Work[list[NDArray[np.uint32]]]:
         """Merges one sequence, however long; its tokens in parts, one at least."""

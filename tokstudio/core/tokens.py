@@ -127,3 +127,16 @@ class Tokens(Sequence[bytes | None]):
     def length(self, token: int) -> int:
         """Bytes of a token; -1 for an id that is not in use."""
         return int(self._parts.lengths[token]) if self._in_use[token] else -1
+
+    def spelling(self, raw: bytes) -> list[int]:
+        """The ids in use of the tokens that are these bytes; mostly one or none."""
+        parts = self._parts
+        tokens = np.flatnonzero(self._in_use & (parts.lengths[: len(self)] == len(raw)))
+        # Few have the right ends, and only those are spelled out.
+        for side, fits in ((parts.right, raw.endswith), (parts.left, raw.startswith)):
+            ends = tokens
+            while np.any(side[ends] >= 0):
+                ends = np.where(side[ends] >= 0, side[ends], ends)
+            distinct, which = np.unique(ends, return_inverse=True)
+            tokens = tokens[np.array([fits(parts[end]) for end in distinct.tolist()], np.bool_)[which]]
+        return [token for token in tokens.tolist() if parts[token] == raw]
