@@ -29,8 +29,10 @@ def for_ever() -> Work[None]:
         time.sleep(0.002)
 
 
-def at_once() -> Work[str]:
-    yield Progress("writing")
+def for_a_while() -> Work[str]:
+    for part in range(100):
+        yield Progress("writing", part, 100)
+        time.sleep(0.002)
     return "Wrote merges.csv."
 
 
@@ -70,11 +72,13 @@ def test_what_is_said_hides_progress_only_briefly(qtbot, session, line, monkeypa
 
 def test_what_a_job_says_at_its_end_stays(qtbot, session, line, monkeypatch):
     monkeypatch.setattr("tokstudio.gui.status_line._SHOWN_BRIEFLY", 1)
-    job = session.start_job(at_once)
+    monkeypatch.setattr("tokstudio.gui.status_line._BAR_AFTER", 0.01)
+    job = session.start_job(for_a_while)
     job.finished.connect(line.say)
     qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
     qtbot.wait(50)
     assert line.currentMessage() == "Wrote merges.csv."
+    assert not line.words.isVisible(), "one sentence stands there, not two"
 
 
 def test_a_long_job_shows_a_bar_and_can_be_cancelled(qtbot, session, line, monkeypatch):

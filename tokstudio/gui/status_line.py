@@ -20,6 +20,7 @@ from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
 
 _TICK = 100
+_MARGIN = 2
 _POINTER_AFTER = 0.5
 _BAR_AFTER = 2.0
 _TIME_LEFT_AFTER = 5.0
@@ -79,14 +80,14 @@ class StatusLine(QStatusBar):
         self.cancel.clicked.connect(self._cancel)
         self.left_over = QLabel()
         self.left_over.setProperty("role", "muted")
-        row = QWidget()
-        layout = QHBoxLayout(row)
-        layout.setContentsMargins(12, 0, 0, 2)
+        self._row = QWidget()
+        layout = QHBoxLayout(self._row)
+        layout.setContentsMargins(12, 0, 0, _MARGIN)
         layout.setSpacing(10)
         for widget in (self.words, self.bar, self.left_over, self.cancel):
             layout.addWidget(widget)
         layout.addStretch(1)
-        self.addWidget(row, 1)
+        self.addWidget(self._row, 1)
 
         self.figures = QLabel()
         self.figures.setContentsMargins(0, 0, 12, 2)
@@ -114,6 +115,9 @@ class StatusLine(QStatusBar):
     def _set_fonts(self) -> None:
         for label in (self.figures, self.left_over):
             label.setFont(self._theme.tabular_font())
+        # A line whose height changes while something is said would show these behind it.
+        highest = max(widget.sizeHint().height() for widget in (self.words, self.bar, self.left_over, self.cancel))
+        self._row.setMinimumHeight(highest + _MARGIN)
 
     def _current(self) -> Job | None:
         if self._session.training is not None:
