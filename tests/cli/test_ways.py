@@ -249,3 +249,19 @@ def test_the_help_names_what_the_core_knows(capsys):
     assert f"{{{','.join(BASES)}}}" in shown
     assert f"{{{','.join(PLACEMENTS)}}}" in shown
     assert ", ".join(NAMES) in shown
+
+
+def test_a_special_token_that_is_no_text_is_refused(text, capsys):
+    assert cli.main(["train", text, "--vocab-size", "300", "--special", "\udcff"]) == 1
+    assert capsys.readouterr().err == 'tokstudio: --special: "\\udcff" is not UTF-8.\n'
+
+
+def test_word_counts_come_from_files(capsys):
+    assert cli.main(["train", "--counts", "-", "--vocab-size", "300"]) == 1
+    assert "standard input is for text" in capsys.readouterr().err
+
+
+def test_special_tokens_in_word_counts_are_told(write, capsys):
+    counts = write("counts.tsv", "<|e|>\t10\nab<|e|>\t2\nabc\t5\n")
+    assert cli.main(["train", "--counts", str(counts), "--vocab-size", "260", "--special", "<|e|>"]) == 0
+    assert "12 special tokens were cut out" in capsys.readouterr().err

@@ -170,3 +170,11 @@ def test_the_largest_that_is_allowed_trains():
     config = TrainingConfig(vocabulary_size=2**31 - 1, min_frequency=2**62, max_token_bytes=2**62)
     assert len(train(corpus, config).run) == 0
     assert len(train(corpus, TrainingConfig(vocabulary_size=300, max_token_bytes=2**62)).run) == 2
+
+
+def test_messages_stay_on_one_line_whatever_stands_in_a_token():
+    for specials in (["\n"], ["a\nb", "a\nb"]):
+        with pytest.raises(ConfigError) as refused:
+            TrainingConfig(vocabulary_size=300, special_tokens=specials)
+        assert "\n" not in str(refused.value)
+        assert "\\n" in str(refused.value)

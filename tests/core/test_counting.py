@@ -116,6 +116,26 @@ def test_given_counts_train_as_the_text_they_were_counted_in():
         assert by_counts.bytes_per_token() == by_text.bytes_per_token()
 
 
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_special_tokens_are_cut_out_of_given_counts_as_out_of_text(pattern):
+    counts = {"ab<|e|>ba": 3, "<|e|>": 10, "<|e|><|e|>ab": 2, "abab": 4, "xyx": 6}
+    text = [part for word, count in counts.items() for part in [word] * count]
+    config = TrainingConfig(min_frequency=2, pattern=pattern, special_tokens=["<|e|>"])
+    by_counts, by_text = train(Corpus.from_counts(counts), config), train(Corpus.from_texts(text), config)
+    assert by_counts.merges.tolist() == by_text.merges.tolist()
+    assert [by_counts.tokens[token] for token in by_counts.merge_results.tolist()] == [
+        b"ab",
+        b"|e",
+        b"|e|",
+        b"abab",
+        b"ba",
+    ]
+    assert by_counts.run.tokens_after[-1] == by_text.run.tokens_after[-1]
+    assert by_counts.run.counts.tolist() == by_text.run.counts.tolist()
+    nothing = train(Corpus.from_counts({"<|e|>": 10}), config)
+    assert (len(nothing.merges), nothing.run.tokens_before) == (0, 0)
+
+
 def test_given_counts_stand_beside_files_in_the_order_of_the_corpus():
     sources = [
         Source.from_texts([b" b b"]),

@@ -13,7 +13,7 @@ import numpy as np
 
 from tokstudio.cli.terminal import Console, put
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work
-from tokstudio.core.formats.json_reader import shown
+from tokstudio.core.messages import shown
 from tokstudio.core.tokenizer import Tokenizer
 
 _SHOWN_SPECIALS = 12

@@ -33,6 +33,8 @@ def read_corpus_work(
         else:
             sources += (yield from Corpus.from_files_work([file], documents, encoding)).sources
     for path in counts:
+        if str(path) == "-":
+            raise CorpusError("--counts: word counts are read from a file; standard input is for text.")
         sources.append((yield from read_counts_work(path)))
     return Corpus(tuple(sources))
 

@@ -39,12 +39,17 @@ def tell_of_preparation(prepared: Prepared, config: TrainingConfig, console: Con
 
 
 def count_specials_work(sources: Iterable[Source], config: TrainingConfig) -> Work[int]:
-    """How many special tokens stand in a corpus; given word counts are taken as they are, and hold none."""
+    """How many special tokens stand in a corpus."""
     finder, found = _finder(config), 0
     for source in sources:
-        if source.counts is None and len(finder):
+        if len(finder):
             pieces = yield from finder.cut_work(source.data, source.ends)
-            found += int(np.count_nonzero(pieces.specials >= 0))
+            is_special = pieces.specials >= 0
+            if source.counts is None:
+                found += int(np.count_nonzero(is_special))
+            else:
+                word = np.cumsum(~is_special) - ~is_special
+                found += int(source.counts[word[is_special]].sum())
     return found
 
 

@@ -20,6 +20,7 @@ from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError, CorpusError
 from tokstudio.core.forecast import forecast_work
 from tokstudio.core.formats import ExportReport
+from tokstudio.core.messages import shown
 from tokstudio.core.readers import free_memory
 from tokstudio.core.run import MergeBatch, Run
 from tokstudio.core.tokenizer import Tokenizer
@@ -79,7 +80,7 @@ def _config(arguments: argparse.Namespace) -> TrainingConfig:
         base=arguments.base,
         base_vocabulary=base_vocabulary,
         unknown_token=arguments.unknown_token,
-        special_tokens=arguments.special,
+        special_tokens=[_utf8(token) for token in arguments.special],
         special_placement=arguments.special_placement,
         tie_break=arguments.tie_break,
         max_token_bytes=arguments.max_token_bytes,
@@ -96,6 +97,15 @@ def _check_unknown_token(arguments: argparse.Namespace, base_vocabulary: Collect
         f'The unknown token "{token}" must be one of the special tokens: add --special "{token}", '
         "or put it into the base vocabulary."
     )
+
+
+def _utf8(token: str) -> str:
+    """A special token as it was typed, if that is a text."""
+    try:
+        token.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(f"--special: {shown(token)} is not UTF-8.") from error
+    return token
 
 
 def _check_memory(corpus: Corpus, config: TrainingConfig, console: Console) -> None:

@@ -12,6 +12,7 @@ from typing import Literal, cast, get_args
 from tokstudio.core.alphabet import BYTES, Alphabet, Base
 from tokstudio.core.corpus import to_utf8
 from tokstudio.core.errors import ConfigError
+from tokstudio.core.messages import shown
 from tokstudio.core.patterns import check_pattern
 
 TieBreak = Literal["first", "lowest-id", "huggingface", "bytes"]
@@ -165,11 +166,11 @@ class TrainingConfig:
         _refuse_repeats("Special tokens", self.special_tokens)
         for token in self.special_tokens:
             if len(token.encode() if self.base == "bytes" else token) == 1:
-                raise ConfigError(f'Special token "{token}" is a base token already: give it another text.')
+                raise ConfigError(f"Special token {shown(token)} is a base token already: give it another text.")
             if token in self.base_specials:
-                raise ConfigError(f'Special token "{token}" stands in the base vocabulary already.')
+                raise ConfigError(f"Special token {shown(token)} stands in the base vocabulary already.")
         if self.unknown_token is not None and self.unknown_token not in self.all_specials:
-            raise ConfigError(f'The unknown token "{self.unknown_token}" must be one of the special tokens.')
+            raise ConfigError(f"The unknown token {shown(self.unknown_token)} must be one of the special tokens.")
 
 
 def _whole(name: str, value: object, largest: int = _LARGEST_NUMBER) -> int | None:
@@ -208,7 +209,7 @@ def _refuse_repeats(name: str, texts: Iterable[str]) -> None:
     seen: set[str] = set()
     for text in texts:
         if text in seen:
-            raise ConfigError(f'{name} may not hold "{text}" twice.')
+            raise ConfigError(f"{name} may not hold {shown(text)} twice.")
         seen.add(text)
 
 

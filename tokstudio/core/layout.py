@@ -16,6 +16,7 @@ from tokstudio.core.byte_level import BYTE_ORDER
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.counting import Sequences
 from tokstudio.core.errors import CorpusError
+from tokstudio.core.messages import shown
 from tokstudio.core.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -158,8 +159,8 @@ def _strange(part: Sequences, place: int) -> str:
     start, stop = int(part.starts[sequence]), int(part.stops[sequence])
     around = part.data[max(start, place - _CONTEXT) : min(stop, place + _CONTEXT)].tobytes().decode("utf-8", "ignore")
     return (
-        f'The character "{here}" (U+{ord(here):04X}) is not in the base vocabulary: it stands in "{around.strip()}". '
-        "Add it, or set an unknown token."
+        f"The character {shown(here)} (U+{ord(here):04X}) is not in the base vocabulary: it stands in "
+        f"{shown(around.strip())}. Add it, or set an unknown token."
     )
 
 

@@ -23,7 +23,7 @@ from tokstudio.core.layout import lay_out_work
 from tokstudio.core.patterns import splitter
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.run import special_ids
-from tokstudio.core.specials import SpecialFinder
+from tokstudio.core.specials import Pieces, SpecialFinder
 from tokstudio.core.word_counts import refuse_overflow
 
 if TYPE_CHECKING:
@@ -81,6 +81,11 @@ def prepare_corpus_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Pr
             replaced += places
         sources = tuple(valid)
     specials = SpecialFinder(token.encode() for token in config.all_specials)
+    if len(specials):
+        cut: list[Source] = []
+        for source in sources:
+            cut.append(source if source.counts is None else (yield from _cut_counts_work(source, specials)))
+        sources = tuple(cut)
     chosen = splitter(config.pattern)
     parts: list[Sequences] = []
     if config.pattern != "none":
@@ -114,6 +119,24 @@ def _whole_work(source: Source, specials: SpecialFinder) -> Work[Sequences]:
         return Sequences(source.data, starts, source.ends, source.counts)
     pieces = yield from specials.cut_work(source.data, source.ends)
     return Sequences(np.asarray(source.data), pieces.starts, pieces.stops)
+
+
+def _cut_counts_work(source: Source, specials: SpecialFinder) -> Work[Source]:
+    """The same counts without special tokens: what stands before and behind one in a word are words of their own."""
+    assert source.counts is not None
+    pieces = yield from specials.cut_work(source.data, source.ends)
+    if len(pieces.starts) == source.documents:
+        return source
+    ends_document = pieces.specials < 0
+    document = np.cumsum(ends_document) - ends_document
+    kept = np.flatnonzero(pieces.stops > pieces.starts)
+    words = Pieces(pieces.starts[kept], pieces.stops[kept], pieces.specials[kept])
+    if len(kept):
+        padded, ends = words.joined(source.data, 0, len(kept))
+        data = padded[: int(ends[-1])]
+    else:
+        data, ends = np.empty(0, np.uint8), np.empty(0, np.int64)
+    return replace(source, data=data, ends=ends, counts=source.counts[document[kept]])
 
 
 def _valid_work(source: Source) -> Work[tuple[Source, int]]:

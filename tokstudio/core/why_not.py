@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from tokstudio.core.errors import ConfigError
-from tokstudio.core.formats.json_reader import shown
+from tokstudio.core.messages import shown
 from tokstudio.core.steps import Steps
 
 #: What the answer is:

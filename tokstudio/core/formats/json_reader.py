@@ -16,7 +16,10 @@ from typing import cast
 
 from tokstudio.core.errors import FormatError
 from tokstudio.core.formats.lines import open_file, why_not
+from tokstudio.core.messages import shown
 from tokstudio.core.progress import Progress
+
+__all__ = ["JsonReader", "shown"]
 
 _CHUNK = 1 << 16
 # A value of so many characters takes some hundred megabytes at worst; a text takes a few times its own length.
@@ -232,9 +235,3 @@ class JsonReader:
             raise FormatError(f"{self.name}: this is not UTF-8, byte {self._read - kept + error.start:,}.") from error
         self._read += len(data)
         return text
-
-
-def shown(text: str, longest: int = 40) -> str:
-    """A text in quotes as an error can show it: on one line, and not too long."""
-    cut = text if len(text) <= longest else text[:longest] + "…"
-    return '"' + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut) + '"'
