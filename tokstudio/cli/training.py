@@ -20,8 +20,8 @@ from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError, CorpusError
 from tokstudio.core.forecast import forecast_work
 from tokstudio.core.formats import ExportReport
+from tokstudio.core.memory import free_memory
 from tokstudio.core.messages import shown
-from tokstudio.core.readers import free_memory
 from tokstudio.core.run import MergeBatch, Run
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.trainer import Trainer

@@ -15,9 +15,9 @@ from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.holdout import check_lines_work
+from tokstudio.core.memory import free_memory
 from tokstudio.core.patterns import NONE, OWN, splitter
 from tokstudio.core.progress import Progress, Work
-from tokstudio.core.readers import free_memory
 from tokstudio.core.word_counts import refuse_overflow
 
 _SAMPLE = 1 << 20

@@ -21,6 +21,7 @@ from tokstudio.core.decoding import ENCODINGS as ENCODINGS
 from tokstudio.core.decoding import SAMPLE, decode, detect, encoding_name, seems_text
 from tokstudio.core.errors import CorpusError
 from tokstudio.core.file_text import FileText
+from tokstudio.core.memory import free_memory
 from tokstudio.core.progress import Progress, Work, finish
 
 _PIECE = 1 << 20
@@ -166,21 +167,6 @@ def _said_plainly(path: Path) -> Generator[None]:
 def _name(path: Path) -> str:
     """Gives the name to show; a name that is no text on this system must not break the window that shows it."""
     return to_utf8(path.name or str(path)).decode()
-
-
-def free_memory() -> int | None:
-    """Gives the bytes of memory a program may still take; where only all of it is known, all; else None."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return None
 
 
 def _is_hidden(entry: os.DirEntry[str]) -> bool:

@@ -21,27 +21,31 @@ from tokstudio.core.progress import Progress, Work, finish
 
 _lock = threading.Lock()
 _ready = threading.Event()  # the loops are loaded in this process
+_compiling = threading.Event()  # whoever has the lock waits for the compiler
 
 
 def prepare_work() -> Work[None]:
     """Makes the loops ready to be called in this process; "compiling" at the first start, "loading" at later ones.
 
-    Safe to be driven in several threads at once: one does the work, the others wait.
+    Safe to be driven in several threads at once: one does the work, the others wait and say what for.
     """
     if _ready.is_set():
         return
     while not _lock.acquire(blocking=False):
-        yield Progress("loading")
+        yield Progress("compiling" if _compiling.is_set() else "loading")
         time.sleep(0.01)
     try:
         if not _ready.is_set():
             if not _marker().exists():
+                _compiling.set()
                 yield Progress("compiling")
                 yield from _compile()
+                _compiling.clear()
             yield Progress("loading")
             exercise()
             _ready.set()
     finally:
+        _compiling.clear()
         _lock.release()
 
 

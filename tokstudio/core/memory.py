@@ -1,0 +1,100 @@
+"""How much memory is free: what the system says, and what a container's limits leave of it."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+
+_UNKNOWN_SHARE = 0.5  # of all memory, where nobody says how much of it is free
+_NO_LIMIT = 1 << 60
+_MAC_STATISTICS, _MAC_WORDS = 4, 38  # HOST_VM_INFO64 and its length
+_MAC_FREE, _MAC_INACTIVE = 0, 2
+
+
+def free_memory() -> int | None:
+    """Gives the bytes of memory a program may still take; None where that cannot be known."""
+    said = [_free_on_windows() if sys.platform == "win32" else _free_on_unix(), *_left_in_groups(Path("/"))]
+    known = [free for free in said if free is not None]
+    return min(known, default=None)
+
+
+def _free_on_unix() -> int | None:
+    with suppress(OSError), open("/proc/meminfo", encoding="ascii") as lines:
+        for line in lines:
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    try:
+        page = os.sysconf("SC_PAGE_SIZE")
+        if sys.platform == "darwin" and (pages := _free_pages_on_mac(ctypes.CDLL(None))) is not None:
+            return pages * page
+        return int(os.sysconf("SC_PHYS_PAGES") * page * _UNKNOWN_SHARE)
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _free_pages_on_mac(system: ctypes.CDLL) -> int | None:
+    """Pages that are free, or hold what can be had from a file again."""
+    words, length = (ctypes.c_uint32 * _MAC_WORDS)(), ctypes.c_uint32(_MAC_WORDS)
+    failed = system.host_statistics64(system.mach_host_self(), _MAC_STATISTICS, words, ctypes.byref(length))
+    return None if failed else words[_MAC_FREE] + words[_MAC_INACTIVE]
+
+
+class _WindowsMemory(ctypes.Structure):
+    """What Windows calls MEMORYSTATUSEX."""
+
+    _fields_ = (
+        ("length", ctypes.c_uint32),
+        ("load", ctypes.c_uint32),
+        *((name, ctypes.c_uint64) for name in ("physical", "free_physical", "committable", "free_committable")),
+        *((name, ctypes.c_uint64) for name in ("virtual", "free_virtual", "free_extended")),
+    )
+
+
+def _free_on_windows() -> int | None:
+    memory = _WindowsMemory(length=ctypes.sizeof(_WindowsMemory))
+    system: ctypes.CDLL = getattr(ctypes, "windll").kernel32  # noqa: B009 - other systems' type stubs lack it
+    if not system.GlobalMemoryStatusEx(ctypes.byref(memory)):
+        return None
+    return min(memory.free_physical, memory.free_committable)
+
+
+def _left_in_groups(root: Path) -> Iterator[int]:
+    """What each control group that this process is in leaves; nothing on systems that have none.
+
+    A container often sees its own group as the topmost, so those above the one that is named are looked at as well.
+    """
+    try:
+        lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            top, names = root / "sys/fs/cgroup", ("memory.max", "memory.current", "inactive_file")
+        elif "memory" in controllers.split(","):
+            top = root / "sys/fs/cgroup/memory"
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+        else:
+            continue
+        inner = PurePosixPath(path.lstrip("/"))
+        for group in (inner, *inner.parents):
+            # One that has no limit says "max" or a very large number, and the topmost has no such files.
+            with suppress(OSError, ValueError):
+                limit = int((top / group / names[0]).read_text())
+                if limit < _NO_LIMIT:
+                    used = int((top / group / names[1]).read_text())
+                    yield max(0, limit - used + _reclaimable(top / group, names[2]))
+
+
+def _reclaimable(group: Path, name: str) -> int:
+    """Bytes that count as used, but are given up for whoever wants memory."""
+    for line in (group / "memory.stat").read_text().splitlines():
+        key, _, size = line.partition(" ")
+        if key == name:
+            return int(size)
+    return 0
