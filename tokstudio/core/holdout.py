@@ -37,6 +37,21 @@ def hold_out_work(sources: Sequence[Source], share: float) -> Work[tuple[tuple[S
         CorpusError: There are fewer than 20 lines.
         ConfigError: Counts are given instead of text.
     """
+    blocks = yield from blocks_work(sources, share)
+    trained_on: list[Source] = []
+    held: list[Source] = []
+    for source, (ends, is_held) in zip(sources, blocks, strict=True):
+        trained_on.append((yield from _chosen_work(source, ends, ~is_held)))
+        held.append((yield from _chosen_work(source, ends, is_held)))
+    return tuple(trained_on), tuple(held)
+
+
+def blocks_work(sources: Sequence[Source], share: float) -> Work[list[tuple[NDArray[np.int64], NDArray[np.bool_]]]]:
+    """Finds the blocks that `hold_out_work` splits sources into; it raises the same.
+
+    Returns:
+        For each source int64 [n], where each block ends in its data, and bool [n], whether it is held out.
+    """
     refuse_counts(sources)
     blocks: list[NDArray[np.int64]] = []
     for largest in (_LARGEST_BLOCK, sum(source.bytes for source in sources) // LEAST_BLOCKS, 1):
@@ -45,17 +60,9 @@ def hold_out_work(sources: Sequence[Source], share: float) -> Work[tuple[tuple[S
             break
     lines = sum(map(len, blocks))
     _refuse_few(lines)
-    numbers = np.arange(lines + 1)
-    is_held = np.diff(np.floor(numbers * share)) > 0
-    trained_on: list[Source] = []
-    held: list[Source] = []
-    first = 0
-    for source, ends in zip(sources, blocks, strict=True):
-        here = is_held[first : first + len(ends)]
-        first += len(ends)
-        trained_on.append((yield from _chosen_work(source, ends, ~here)))
-        held.append((yield from _chosen_work(source, ends, here)))
-    return tuple(trained_on), tuple(held)
+    is_held = np.diff(np.floor(np.arange(lines + 1) * share)) > 0
+    firsts = np.cumsum([len(ends) for ends in blocks])[:-1]
+    return list(zip(blocks, np.split(is_held, firsts), strict=True))
 
 
 def check_lines_work(sources: Sequence[Source]) -> Work[None]:
