@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tokstudio.core.byte_level import to_characters
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError
+from tokstudio.core.formats import load
 from tokstudio.core.metrics import compression_ratio
 from tokstudio.core.simple import ByteTokenizer, CharacterTokenizer, WordTokenizer
 from tokstudio.core.tokenizer import Tokenizer
@@ -124,3 +126,35 @@ def test_the_word_tokenizer_s_own_pattern_is_the_document_s():
 def test_a_text_in_characters():
     case, tokenizer = CASES["character split"], CharacterTokenizer()
     assert [tokenizer.decode([token]) for token in tokenizer.encode(case["text"])] == case["segments"]
+
+
+@pytest.mark.shared_data
+class TestGpt2:
+    @pytest.fixture
+    def gpt2(self, shared):
+        return load(shared / "tokenizers" / "gpt2")
+
+    def test_a_sentence_and_garbage(self, gpt2):
+        case = CASES["GPT-2"]
+        ids = gpt2.encode(case["encode"]["text"])
+        assert len(gpt2) == case["vocabulary_size"]
+        assert ids == case["encode"]["ids"]
+        tokens = [gpt2.tokens[token] for token in ids]
+        assert [token.decode() for token in tokens] == case["encode"]["tokens_as_text"]
+        assert [to_characters(token) for token in tokens] == case["encode"]["tokens_as_stored"]
+        assert gpt2.encode_batch([case["encode"]["text"]]).attention_mask == [case["encode"]["attention_mask"]]
+        garbage = gpt2.encode(case["garbage"]["text"])
+        assert [gpt2.decode([token]) for token in garbage] == case["garbage"]["tokens_as_text"]
+
+    def test_the_end_of_text_and_a_batch(self, gpt2):
+        case = CASES["GPT-2 special tokens"]
+        end = case["end_of_text"]
+        assert gpt2.special_tokens == {end["token"]: end["id"]}
+        assert gpt2.encode(end["token"], "all") == [end["id"]]
+        assert len(gpt2.encode(end["token"])) > 1
+        assert gpt2.encode_batch(case["batch"]["texts"]).ids == case["batch"]["ids"]
+
+    def test_padding_is_the_end_of_text_and_masked(self, gpt2):
+        batch = gpt2.encode_batch(["This is a sentence", "This"], padding=True)
+        assert batch.ids[1] == [1212, 50256, 50256, 50256]
+        assert batch.attention_mask == [[1, 1, 1, 1], [1, 0, 0, 0]]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import islice
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -347,10 +346,19 @@ class Tokenizer:
 
     def decode_bytes_work(self, ids: Iterable[int]) -> Work[bytes]:
         """Does what `decode_bytes` does, in bounded pieces."""
-        parts, waiting = list[bytes](), iter(ids)
-        while piece := list(islice(waiting, _IDS)):
-            parts.append(Tokenizer.decode_bytes(self, piece))
-            yield Progress("decoding")
+        given: Any = ids
+        numbers: NDArray[np.int64] = np.asarray(
+            given if isinstance(given, np.ndarray) else self._known_ids(ids), np.int64
+        )
+        spelled: dict[int, bytes] = {}
+        for token in self._known_ids(np.unique(numbers).tolist()):
+            spelled[token] = self.tokens[token] or b""
+            if len(spelled) % _IDS == 0:
+                yield Progress("decoding")
+        parts: list[bytes] = []
+        for begin in range(0, len(numbers), _IDS):
+            parts.append(b"".join(map(spelled.__getitem__, numbers[begin : begin + _IDS].tolist())))
+            yield Progress("decoding", begin, len(numbers))
         return b"".join(parts)
 
     def _known_ids(self, ids: Iterable[int]) -> list[int]:

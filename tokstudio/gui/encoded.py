@@ -89,10 +89,8 @@ def encode_work(tokenizer: Tokenizer, text: str, allowed_special: AllowedSpecial
     _refuse_longer(len(text))
     data = yield from _utf8_work(text)
     _refuse_longer(len(data))
-    ids = yield from tokenizer.encode_work(data, allowed_special)
-    back, ends = yield from _spell_work(tokenizer, ids)
-    if tokenizer.alphabet.unknown is not None:
-        ends = yield from _cover_work(tokenizer, data, ids, ends, allowed_special == "all")
+    ids, ends = yield from tokenizer.encode_with_ends_work(data, allowed_special)
+    back = yield from tokenizer.decode_bytes_work(ids)
     return Encoded(text, data, ids, ends, _special(tokenizer, ids), _first_difference(data, back))
 
 
@@ -119,8 +117,10 @@ def decode_work(tokenizer: Tokenizer, written: str) -> Work[Decoded]:
             yield Progress("reading ids", match.end(), len(written))
     ids = np.array(known, np.uint32)
     data, ends = yield from _spell_work(tokenizer, ids)
+    # A library may make another text of ids than their tokens next to each other.
+    decoded = data if tokenizer.library is None else (yield from tokenizer.decode_bytes_work(ids))
     problem = f"{_name_unknown(unknown)} {_name_wrong(wrong)}".strip()
-    return Decoded(ids, data, ends, _special(tokenizer, ids), data.decode("utf-8", "replace"), problem)
+    return Decoded(ids, data, ends, _special(tokenizer, ids), decoded.decode("utf-8", "replace"), problem)
 
 
 def text_work(data: NDArray[np.uint8]) -> Work[tuple[str, bool]]:
@@ -188,33 +188,6 @@ def _spell_work(tokenizer: Tokenizer, ids: NDArray[np.uint32]) -> Work[tuple[byt
         parts.append(b"".join(map(spelled.__getitem__, ids[begin : begin + _IDS].tolist())))
         yield Progress("decoding", begin, len(ids))
     return b"".join(parts), ends
-
-
-def _cover_work(
-    tokenizer: Tokenizer, data: bytes, ids: NDArray[np.uint32], ends: NDArray[np.int64], recognised: bool
-) -> Work[NDArray[np.int64]]:
-    """Where tokens end in the text itself: there, an unknown token is as long as the character it stands for."""
-    unknown = tokenizer.alphabet.unknown
-    written = tokenizer.tokens[unknown] if unknown is not None else None
-    places = np.flatnonzero(ids == unknown)
-    if written is None or not len(places):
-        return ends
-    shorter = np.zeros(len(ids), np.int64)
-    shift = 0
-    for number, (place, end) in enumerate(zip(places.tolist(), ends[places].tolist(), strict=True)):
-        begin = end - len(written) - shift
-        # Where special tokens are recognised, it may stand for itself.
-        if not recognised or data[begin : begin + len(written)] != written:
-            shorter[place] = len(written) - _length_of_character(data[begin])
-            shift += int(shorter[place])
-        if number % _IDS == _IDS - 1:
-            yield Progress("decoding", number, len(places))
-    return ends - np.cumsum(shorter)
-
-
-def _length_of_character(first: int) -> int:
-    """Bytes of a character in UTF-8, by its first one."""
-    return 1 + (first >= 0xC0) + (first >= 0xE0) + (first >= 0xF0)
 
 
 def _first_difference(one: bytes, other: bytes) -> int | None:

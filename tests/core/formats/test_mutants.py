@@ -1,0 +1,91 @@
+"""Two hundred damaged files of each readable format: each is read, or refused in one sentence.
+
+Thousands of them, and of real files, are for `benchmarks/soak_formats.py`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import random
+
+import pytest
+from file_mutants import mutant_of_bytes, mutant_of_lines, mutant_of_values, read_or_refused
+from test_sentencepiece_reading import small_model
+from trained import everything, gpt2_pair, ranks_of, settings_of, tiktoken_lines, trained, with_specials
+
+from tokstudio.core.formats import owners, save
+
+MUTANTS = 200
+
+
+def huggingface(folder):
+    save(with_specials("gpt2", merges=20), folder / "tokenizer.json")
+    return folder / "tokenizer.json"
+
+
+def gpt2(folder):
+    vocabulary, merges = gpt2_pair(trained("banana bandana", 8), ("<|endoftext|>", "<s>"))
+    (folder / "vocab.json").write_bytes(vocabulary)
+    (folder / "merges.txt").write_bytes(merges)
+    return folder / "merges.txt"
+
+
+def gpt2_vocabulary(folder):
+    return gpt2(folder).with_name("vocab.json")
+
+
+def tiktoken(folder):
+    content = tiktoken_lines(ranks_of(trained("banana bandana", 12)) | {b"xyz": 400, b"xyza": 401})
+    (folder / "ranks.tiktoken").write_bytes(content)
+    return folder / "ranks.tiktoken"
+
+
+def minbpe(folder):
+    save(trained("banana bandana", 9, pattern="gpt2", special_tokens=["<s>"]), folder / "tokenizer.model", "minbpe")
+    return folder / "tokenizer.model"
+
+
+def sentencepiece(folder):
+    (folder / "tokenizer.model").write_bytes(small_model().SerializeToString())
+    return folder / "tokenizer.model"
+
+
+def classic(folder):
+    save(everything(), folder, "classic")
+    return folder / "merges.json"
+
+
+FILES = [
+    (huggingface, mutant_of_values),
+    (huggingface, mutant_of_bytes),
+    (gpt2_vocabulary, mutant_of_values),
+    (gpt2, mutant_of_lines),
+    (gpt2, mutant_of_bytes),
+    (tiktoken, mutant_of_lines),
+    (tiktoken, mutant_of_bytes),
+    (minbpe, mutant_of_lines),
+    (minbpe, mutant_of_bytes),
+    (sentencepiece, mutant_of_bytes),
+    (classic, mutant_of_values),
+    (classic, mutant_of_bytes),
+]
+
+
+@pytest.mark.parametrize(("make", "mutate"), FILES)
+def test_a_mutant_is_read_or_refused_in_one_sentence(tmp_path, monkeypatch, make, mutate):
+    if make is huggingface:
+        # Here, this library cannot end the process, and need not be loaded again for each mutant.
+        monkeypatch.setattr(owners, "_started", lambda: None)
+    path = make(tmp_path)
+    whole, chance = path.read_bytes(), random.Random(f"{make.__name__} {mutate.__name__}")
+    assert read_or_refused(path) is not None
+    results = []
+    for _ in range(MUTANTS):
+        path.write_bytes(mutate(whole, chance))
+        results.append(read_or_refused(path) is None)
+    assert True in results
+
+
+def test_a_mutant_is_the_same_each_time():
+    whole = str(settings_of(everything())).encode()
+    assert mutant_of_bytes(whole, random.Random(1)) == mutant_of_bytes(whole, random.Random(1)) != whole
