@@ -143,8 +143,10 @@ class Concordance:
             if at < start or at + len(needle) > stop:
                 # It stands in a special token, or reaches into one or into the next document.
                 at = max(at + 1, start)
+                yield self._found_to(at)
             elif text.is_held(at):
                 at = stop
+                yield self._found_to(at)
             else:
                 core = min(2 * core, _MOST_CORE) if at - behind < core else _LEAST_CORE
                 at = behind = yield from self._around_work(text, start, stop, at, core)
