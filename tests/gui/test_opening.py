@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+import tokenizers
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtWidgets import QPushButton
@@ -339,5 +340,126 @@ def test_the_dialog_is_worked_by_the_keyboard_in_reading_order(qtbot, monkeypatc
             assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
         qtbot.keyClick(dialog.field.choice.combo, Qt.Key.Key_Escape)
         qtbot.waitUntil(lambda: not dialog.isVisible())
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def of_its_library(folder: Path) -> Path:
+    """A tokenizer that makes all letters small, which TokStudio leaves to the library."""
+    bpe = tokenizers.Tokenizer(tokenizers.models.BPE())
+    bpe.normalizer = tokenizers.normalizers.Lowercase()
+    bpe.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.decoder = tokenizers.decoders.ByteLevel()
+    alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=300, special_tokens=["<|end|>"], initial_alphabet=alphabet, show_progress=False
+    )
+    bpe.train_from_iterator([TEXT], trainer)
+    path = folder / "tokenizer.json"
+    bpe.save(str(path))
+    return path
+
+
+def test_a_tokenizer_of_its_library_says_why_it_has_no_playhead_and_encodes_all_the_same(qtbot, monkeypatch, tmp_path):
+    path = of_its_library(tmp_path)
+    theirs = tokenizers.Tokenizer.from_file(str(path))
+    text = "The CAT sat, Ça va? 😀"
+
+    def act(window, answers):
+        session = window._session
+        window.commands.open_any([path])
+        opened(qtbot, window)
+        session.set_text(text)
+        page = window.text.encode
+        expected = theirs.encode(text, add_special_tokens=False).ids
+        qtbot.waitUntil(lambda: page._encoded is not None and page._encoded.ids.tolist() == expected, timeout=PATIENCE)
+        # What is drawn is the text itself, though the tokens spell small letters.
+        assert page.view._table.data.decode() == text
+        assert page.state[1].startswith("differs at byte 0")
+        at_rest(qtbot, window)
+
+        reason = session.active.no_playhead
+        assert reason.startswith("its normalizer Lowercase changes the text")
+        bar = window.compression.bar
+        assert not bar._slider.isEnabled()
+        assert bar._slider.toolTip() == bar._previous.toolTip() == f"No playhead: {reason}."
+        assert f"No playhead either: {reason}." in window.compression.opened.label.text()
+        assert not window.actions_by_id["previous"].isEnabled()
+        qtbot.keyClick(window, Qt.Key.Key_BracketLeft)
+        session.set_playhead(1)
+        assert session.playhead == len(session.active)
+        assert window.status.currentMessage() == f"The playhead stays at the end: {reason}."
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_whoever_types_into_a_text_of_a_library_s_tokenizer_sees_the_last_of_it(qtbot, monkeypatch, tmp_path):
+    path = of_its_library(tmp_path)
+    theirs = tokenizers.Tokenizer.from_file(str(path))
+
+    def act(window, answers):
+        window.commands.open_any([path])
+        opened(qtbot, window)
+        page = window.text.encode
+        qtbot.keyClicks(page.input, SENTENCE.strip())
+        expected = theirs.encode(page.input.text(), add_special_tokens=False).ids
+        qtbot.waitUntil(lambda: page._encoded is not None and page._encoded.ids.tolist() == expected, timeout=PATIENCE)
+        at_rest(qtbot, window)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_tokens_are_shown_in_gpt2_s_characters_on_request(qtbot, monkeypatch, tmp_path, tokenizer):
+    save(tokenizer, tmp_path)
+    the = tokenizer.encode(" the")[0]
+
+    def act(window, answers):
+        session = window._session
+        window.commands.open_any([tmp_path])
+        opened(qtbot, window)
+        session.set_text("on the mat\né")
+        session.look_at(the)
+        at_rest(qtbot, window)
+        assert window.token.headline.text() == "·the"
+        window.actions_by_id["byte_level_characters"].trigger()
+        assert window.token.headline.text() == "Ġthe"
+        qtbot.waitUntil(lambda: window.text.encode.view._table.data.decode() == "onĠtheĠmatĊÃ©", timeout=PATIENCE)
+        merges = window.merges.model
+        row = merges.row_of_token(the)
+        assert merges.cell(row, 1).text == "Ġthe"
+        assert merges.index(row, 1).data(Qt.ItemDataRole.ToolTipRole).startswith("Ġthe\n")
+        window.vocabulary.raise_()
+        qtbot.waitUntil(lambda: window.vocabulary.seen)
+        vocabulary = window.vocabulary.model
+        assert vocabulary.cell(vocabulary.row_of_token(the), 1).text == "Ġthe"
+        # They can be looked for as they are written.
+        window.vocabulary.filter.insert("Ġthe")
+        qtbot.waitUntil(lambda: vocabulary.rowCount() == 1, timeout=PATIENCE)
+        window.actions_by_id["byte_level_characters"].trigger()
+        assert vocabulary.cell(0, 1).text == "·the"
+        qtbot.waitUntil(lambda: window.text.encode.view._table.data.decode() == "on the mat\né", timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_tokens_that_no_merge_makes_are_listed_and_said_to_be_such(qtbot, monkeypatch, tmp_path):
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"cab": 258, b"xyz": 259}
+    path = tmp_path / "odd.tiktoken"
+    path.write_bytes(b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items()))
+
+    def act(window, answers):
+        session = window._session
+        window.commands.open_any([path])
+        question(qtbot, window).accept_button.click()
+        opened(qtbot, window)
+        assert window.merges.derived.text() == "Merges derived from the file's ranks."
+        assert window.merges.derived.isVisible()
+        window.vocabulary.raise_()
+        kinds = window.vocabulary.kinds
+        qtbot.keyClicks(kinds, "Whole")
+        model = window.vocabulary.model
+        qtbot.waitUntil(lambda: [model.token_at(row) for row in range(model.rowCount())] == [259], timeout=PATIENCE)
+        session.look_at(259)
+        assert window.token.meaning.text() == "No merge makes this token: only a whole pre-token becomes it."
 
     assert at_the_window(monkeypatch, act) == 0

@@ -20,8 +20,8 @@ CORPUS = "the cat sat on the mat and the cat ate the rat; that is that.\n" * 40 
 
 
 @pytest.fixture
-def pane(qtbot, session: Session, theme: Theme) -> TokenPane:
-    pane = TokenPane(session, theme, {})
+def pane(qtbot, session: Session, theme: Theme, actions) -> TokenPane:
+    pane = TokenPane(session, theme, actions)
     qtbot.addWidget(pane)
     pane.resize(400, 340)
     pane.show()

@@ -82,6 +82,12 @@ def _no_text(session: Session) -> str | None:
     return _no_run(session) or (None if session.text else "The Text pane holds no text.")
 
 
+def _no_bytes(session: Session) -> str | None:
+    if session.active is not None and session.active.ready and not session.active.byte_level:
+        return "The tokens of this tokenizer are made of characters."
+    return None
+
+
 def _run_in_the_making(session: Session) -> str | None:
     if session.active is not None and session.active.ended is None:
         return "Stop the training first; the run is kept."
@@ -264,6 +270,13 @@ SPECS: tuple[Spec, ...] = (
         "Special &Tokens in Text",
         "Make special tokens in the text their ids instead of plain text.",
         obstacle=_no_specials,
+        checkable=True,
+    ),
+    Spec(
+        "byte_level_characters",
+        "&Byte-Level Characters",
+        "Write tokens of bytes as GPT-2's files do: Ġ for a space, Ċ for a line end.",
+        obstacle=_no_bytes,
         checkable=True,
     ),
     Spec("more_settings", "&More Settings", "Show every setting of the training.", checkable=True),

@@ -237,6 +237,10 @@ class Commands(OpenCommands):
         """Remembers the switch for the marks of white space; the Text pane listens to it itself."""
         self._preferences.set("show_white_space", shown)
 
+    def byte_level_characters(self, shown: bool) -> None:
+        """Remembers whether tokens are shown in the byte-level alphabet; panes listen to the switch themselves."""
+        self._preferences.set("byte_level_characters", shown)
+
     def show_ids(self, shown: bool) -> None:
         """Remembers the switch for the ids beneath tokens."""
         self._preferences.set("show_ids", shown)

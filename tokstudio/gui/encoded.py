@@ -18,6 +18,7 @@ from tokstudio.core.errors import ConfigError
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.specials import AllowedSpecial
 from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.gui.byte_level_text import Written, byte_level_work
 
 #: Bytes of text that are put into tokens, or made of ids, at most: memory stays within some 2 GB.
 LONGEST = 50_000_000
@@ -39,6 +40,7 @@ class Encoded:
         ends: int64 [tokens], the byte after each token's last one.
         special: bool [tokens], which are special tokens.
         differs: The first byte at which decoding the ids does not give the text back; None where it does.
+        written: What is drawn instead of the text, and the byte of that after each token; None for the text itself.
     """
 
     text: str
@@ -47,6 +49,14 @@ class Encoded:
     ends: NDArray[np.int64]
     special: NDArray[np.bool_]
     differs: int | None
+    written: Written | None = None
+
+    @property
+    def drawn(self) -> Written:
+        """What is drawn, and the byte of that after each token; nothing where there are no tokens."""
+        if not len(self.ids):
+            return b"", self.ends
+        return (self.data, self.ends) if self.written is None else self.written
 
     @property
     def bytes_per_token(self) -> float:
@@ -65,6 +75,7 @@ class Decoded:
         special: bool [tokens], which are special tokens.
         text: The bytes as text; what is not UTF-8 is U+FFFD.
         problem: What could not be decoded, in one or two sentences; or "".
+        written: What is drawn instead of the bytes, and the byte of that after each token; None for the bytes.
     """
 
     ids: NDArray[np.uint32]
@@ -73,15 +84,24 @@ class Decoded:
     special: NDArray[np.bool_]
     text: str
     problem: str
+    written: Written | None = None
+
+    @property
+    def drawn(self) -> Written:
+        """What is drawn, and the byte of that after each token."""
+        return (self.data, self.ends) if self.written is None else self.written
 
 
-def encode_work(tokenizer: Tokenizer, text: str, allowed_special: AllowedSpecial = ()) -> Work[Encoded]:
+def encode_work(
+    tokenizer: Tokenizer, text: str, allowed_special: AllowedSpecial = (), *, byte_level: bool = False
+) -> Work[Encoded]:
     """Puts a text into tokens and decodes them again.
 
     Args:
         tokenizer: What encodes it.
         text: The text.
         allowed_special: Which special tokens become their id; see `Tokenizer.encode`.
+        byte_level: Whether it is drawn in the byte-level alphabet.
 
     Raises:
         ConfigError: The text is longer than `LONGEST`.
@@ -90,12 +110,25 @@ def encode_work(tokenizer: Tokenizer, text: str, allowed_special: AllowedSpecial
     data = yield from _utf8_work(text)
     _refuse_longer(len(data))
     ids, ends = yield from tokenizer.encode_with_ends_work(data, allowed_special)
+    if len(ends):
+        # What a library drops at the end of a text belongs to no token of its own.
+        ends[-1] = len(data)
     back = yield from tokenizer.decode_bytes_work(ids)
-    return Encoded(text, data, ids, ends, _special(tokenizer, ids), _first_difference(data, back))
+    special = _special(tokenizer, ids)
+    differs = _first_difference(data, back)
+    if not byte_level:
+        return Encoded(text, data, ids, ends, special, differs)
+    written = yield from byte_level_work(data, ends, special)
+    return Encoded(text, data, ids, ends, special, differs, written)
 
 
-def decode_work(tokenizer: Tokenizer, written: str) -> Work[Decoded]:
+def decode_work(tokenizer: Tokenizer, written: str, *, byte_level: bool = False) -> Work[Decoded]:
     """Reads ids (a JSON list, or numbers between white space or commas) and decodes those that exist.
+
+    Args:
+        tokenizer: What decodes them.
+        written: The ids.
+        byte_level: Whether tokens are drawn in the byte-level alphabet.
 
     Raises:
         ConfigError: They make a text longer than `LONGEST`.
@@ -120,7 +153,9 @@ def decode_work(tokenizer: Tokenizer, written: str) -> Work[Decoded]:
     # A library may make another text of ids than their tokens next to each other.
     decoded = data if tokenizer.library is None else (yield from tokenizer.decode_bytes_work(ids))
     problem = f"{_name_unknown(unknown)} {_name_wrong(wrong)}".strip()
-    return Decoded(ids, data, ends, _special(tokenizer, ids), decoded.decode("utf-8", "replace"), problem)
+    special = _special(tokenizer, ids)
+    drawn = (yield from byte_level_work(data, ends, special)) if byte_level else None
+    return Decoded(ids, data, ends, special, decoded.decode("utf-8", "replace"), problem, drawn)
 
 
 def text_work(data: NDArray[np.uint8]) -> Work[tuple[str, bool]]:

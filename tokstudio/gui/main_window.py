@@ -307,7 +307,7 @@ class MainWindow(QMainWindow):
         self.restoreGeometry(preferences.bytes("geometry"))
         if not self._arrange(preferences.bytes("layout")):
             self._share_room()
-        for name in ("show_white_space", "show_ids", "recognise_specials", "more_settings"):
+        for name in ("show_white_space", "byte_level_characters", "show_ids", "recognise_specials", "more_settings"):
             self.actions_by_id[name].setChecked(preferences.get(name, name == "show_white_space"))
         self.runs.table.set_choices(preferences.get("run_columns", ""))
         self._session.set_settings(Settings.from_text(preferences.get("training", "")))

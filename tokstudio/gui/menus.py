@@ -22,7 +22,8 @@ _MENUS: dict[str, str] = {
     "sample_train_scripts sample_train_python < - first previous next last - "
     "previous_run next_run rename_run change_pattern delete_run",
     "&View": ">&Panes < reset_layout - >&Theme theme_system theme_light theme_dark < "
-    ">Text_&Size text_larger text_smaller text_reset < - show_white_space show_ids recognise_specials more_settings "
+    ">Text_&Size text_larger text_smaller text_reset < - show_white_space byte_level_characters show_ids "
+    "recognise_specials more_settings "
     ">Columns_of_&Runs <",
     "&Help": "shortcuts about",
 }

@@ -218,7 +218,7 @@ class OpenCommands(ExportCommands):
             words.append("It is listed in Runs.")
         if loaded.format == _WITHOUT_PATTERN and opened.pattern is None:
             words.append("Text is not split: these files do not say how. Change Pattern in the Train menu does.")
-        self.done.emit(" ".join(words))
+        self.done.emit(" ".join([*words, *loaded.tokenizer.remarks]))
 
     def _ask(self, question: Question, path: Path, run: StudioRun | None) -> None:
         self._unanswered.append((question, path, run))

@@ -114,6 +114,20 @@ class StudioRun:
         return self._tokenizer.no_playhead if self.config is None and self._tokenizer is not None else None
 
     @property
+    def byte_level(self) -> bool:
+        """Whether its tokens are made of bytes, so that they have forms in the byte-level alphabet."""
+        return self.alphabet is not None and self.alphabet.base == "bytes"
+
+    @property
+    def merges_derived_from(self) -> str:
+        """What of its file its merges are derived from: "scores" or "ranks"; "" where they are its own."""
+        library = self._tokenizer.library if self._tokenizer is not None and self.config is None else None
+        if library == "sentencepiece":
+            return "scores"
+        ranks = library == "tiktoken" or (self.origin is not None and self.origin.files[0].suffix == ".tiktoken")
+        return "ranks" if ranks else ""
+
+    @property
     def hue(self) -> int:
         """Which colour its curve has beside that of the active run."""
         return self.key - 1

@@ -19,6 +19,7 @@ KindFilter = Literal[
     "Special",
     "Whole words",
     "Unreachable",
+    "Other",
     "White space",
     "Not UTF-8",
     "Only in longer tokens",
@@ -32,6 +33,7 @@ _OF_KIND: dict[str, tuple[TokenKind, ...]] = {
     "Special": ("special",),
     "Whole words": ("whole word",),
     "Unreachable": ("unreachable",),
+    "Other": ("other",),
 }
 _FLAGS = {"White space": WHITE_SPACE, "Not UTF-8": NOT_UTF8}
 _STATES = {"Only in longer tokens": NO_LONGER, "Not in the corpus": NEVER}

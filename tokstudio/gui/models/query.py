@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 
+from tokstudio.core.byte_level import BYTE_OF, to_bytes
+
 _BYTES = re.compile(r"\s*(?:0x[0-9a-f]{2}|[0-9a-f]{2}(?:\s+[0-9a-f]{2})+)\s*", re.IGNORECASE)
 _NUMBER = re.compile(r"\s*#?\s*([0-9][0-9,]{0,14})\s*")
 _WRITTEN = {"\\n": "\n", "\\t": "\t", "\\r": "\r", "⏎": "\n", "⇥": "\t", "␍": "\r"}
@@ -15,7 +17,7 @@ HINT = "Text, bytes such as E2 80 or 0xE2, or a number. \\n and \\t are a line e
 class Query:
     """A filter: a token passes that has the text in it, or the bytes, or is the one of that number.
 
-    Upper and lower case are one. Spaces count, as they do in tokens.
+    Upper and lower case are one. Spaces count, as they do in tokens; `Ġthe` finds them as well.
 
     Attributes:
         number: The number of a merge or the id of a token, where the text is one.
@@ -31,6 +33,11 @@ class Query:
             written = written.replace(sign, character)
         wanted = [one.lower() for one in dict.fromkeys((text, written))] if text else []
         self._ascii = [one.encode("ascii") for one in wanted if one.isascii()]
+        # Written as in GPT-2's files, where signs stand for bytes that none of its own would.
+        if any(character in BYTE_OF and ord(character) > 0xFF for character in text) and all(
+            c in BYTE_OF for c in text
+        ):
+            self._ascii.append(to_bytes(text).lower())
         self._other = [one for one in wanted if not one.isascii()]
 
     def __bool__(self) -> bool:

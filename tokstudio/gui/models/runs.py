@@ -227,7 +227,8 @@ def _origin_lines(run: StudioRun) -> list[str]:
     if run.origin is None:
         return []
     files = [f"File: {file}" for file in run.origin.files]
-    return [*files, f"Tokens: {run.vocabulary_size:,}", f"Encoded by: {run.tokenizer.library or 'TokStudio'}"]
+    encoder = f"Encoded by: {run.tokenizer.library or 'TokStudio'}"
+    return [*files, f"Tokens: {run.vocabulary_size:,}", encoder, *run.tokenizer.remarks]
 
 
 def _corpus_name(run: StudioRun) -> str:

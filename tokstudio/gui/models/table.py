@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from tokstudio.gui.models.text import SHOWN_BYTES, Shown, marked, shown
+from tokstudio.gui.models.text import SHOWN_BYTES, Shown, in_characters, marked, shown
 from tokstudio.gui.models.tokens import RunTokens
 from tokstudio.gui.studio_run import StudioRun
 
@@ -74,6 +74,7 @@ class TokenTable(QAbstractTableModel):
         #: Whether rows are being added, moved or removed: what Qt selects then, no person has chosen.
         self.changing = False
         self._shown: dict[int, Shown] = {}
+        self._in_characters = False
 
     # ---- for those who look at it
 
@@ -127,8 +128,21 @@ class TokenTable(QAbstractTableModel):
             if len(self._shown) >= _REMEMBERED:
                 self._shown.clear()
             # One more than is shown, and the rest of a character: so it is seen where to cut.
-            known = self._shown[slot] = shown(self.tokens.head(slot, SHOWN_BYTES + 4))
+            known = self._shown[slot] = self._read(slot, SHOWN_BYTES)
         return known
+
+    def set_in_characters(self, wanted: bool) -> None:
+        """Shows tokens made of bytes in the byte-level alphabet, or as the text they are."""
+        self._in_characters = wanted
+        self._shown.clear()
+        if rows := self.rowCount():
+            self.dataChanged.emit(self.index(0, 0), self.index(rows - 1, len(self.columns) - 1))
+
+    def _read(self, slot: int, limit: int) -> Shown:
+        assert self.tokens is not None
+        head = self.tokens.head(slot, limit + 4)
+        wanted = self._in_characters and self.tokens.run.byte_level
+        return in_characters(head, limit) if wanted and self.tokens.kind_of(slot) != "special" else shown(head, limit)
 
     @contextmanager
     def changes(self) -> Iterator[None]:
@@ -163,7 +177,7 @@ class TokenTable(QAbstractTableModel):
             return self.cell(index.row(), index.column()).text
         if role == Qt.ItemDataRole.ToolTipRole and self.columns[index.column()].kind in ("token", "bytes"):
             slot = self.slot_at(index.row())
-            return f"{marked(shown(self.tokens.head(slot, 404), 400))}\nid {self.tokens.id_of(slot):,}"
+            return f"{marked(self._read(slot, 400))}\nid {self.tokens.id_of(slot):,}"
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tokstudio.core.byte_level import to_characters
 from tokstudio.gui.widgets.pieces import Kind, describe, hexadecimal
 
 #: Bytes of a token that a table shows.
@@ -37,6 +38,12 @@ def shown(head: bytes, limit: int = SHOWN_BYTES) -> Shown:
         return Shown(*describe(head))
     text, kind = describe(_whole_characters(head, limit))
     return Shown(f"{text} {CUT}" if kind == "bytes" else text + CUT, "bytes" if kind == "bytes" else "text")
+
+
+def in_characters(head: bytes, limit: int = SHOWN_BYTES) -> Shown:
+    """Gives a token in the byte-level alphabet, cut like `shown`: `b" a"` -> `"Ġa"`."""
+    text = to_characters(head[:limit])
+    return Shown(text if len(head) <= limit else text + CUT, "text")
 
 
 def marked(token: Shown) -> str:

@@ -232,7 +232,10 @@ class RunTokens:
         self._parts = self._slots[run.merges].reshape(-1, 2)
         self._base = [alphabet.tokens[number] for number in alphabet.ids.tolist()]
         self._base += [*(text.encode() for text in specials), *extra.values()]
-        self._base_kinds = [tokenizer.kind(number) for number in ids]
+        self._base_kinds = [tokenizer.kind(number) for number in alphabet.ids.tolist()]
+        # One by one only what can differ: there may be very many of them.
+        self._base_kinds.extend("special" for _ in specials)
+        self._base_kinds.extend(tokenizer.kind(number) for number in extra)
 
     def _describe(self, slot: int, head: bytes) -> int:
         if len(head) == HEAD and self.length(slot) > HEAD:

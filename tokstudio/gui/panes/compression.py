@@ -30,7 +30,7 @@ _SELDOM = 250  # milliseconds
 
 _READY = "Each merge joins the two tokens that stand side by side most often. Press Train and watch."
 _WAITING = "The curve begins with the first merge."
-_OPENED = "Opened from a file: it has merges, but no counts. The playhead works all the same."
+_OPENED = "There is no curve: the tokenizer was opened from a file, which has no counts of a corpus."
 
 
 @dataclass(frozen=True)
@@ -190,6 +190,10 @@ class CompressionPane(Pane):
         else:
             # Earlier curves are not taken away while the text is read for another.
             page = self.plot if any(len(one) and one.has_counts for one in session.runs) else self.waiting
+        reason = run.no_playhead if run is not None else None
+        self.bar.set_obstacle(f"No playhead: {reason}." if reason is not None else "")
+        more = f"No playhead either: {reason}." if reason is not None else "The playhead works all the same."
+        self.opened.label.setText(f"{_OPENED} {more}")
         if page is self.ready:
             self.ready.headline.setText("Ready to train" if session.obstacle is None else "Not ready to train")
             self.ready.sentence.setText(session.obstacle or _READY)

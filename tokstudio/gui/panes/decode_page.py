@@ -60,13 +60,13 @@ class DecodePage(TextPage):
 
     def make(self, tokenizer: Tokenizer, text: str) -> Work[Decoded]:
         """Decodes what was written."""
-        return decode_work(tokenizer, text)
+        return decode_work(tokenizer, text, byte_level=self.byte_level)
 
     def display(self, result: object) -> None:
         """Shows the text of the ids that exist, and names those that do not."""
         assert isinstance(result, Decoded)
         self._decoded = result
-        self.view.set_tokens(result.data, result.ends, result.ids, result.special)
+        self.view.set_tokens(*result.drawn, result.ids, result.special)
         self._set_output(result.text)
         self._set_problem(result.problem)
         self.set_state("", "")

@@ -78,7 +78,7 @@ class EncodePage(TextPage):
 
     def make(self, tokenizer: Tokenizer, text: str) -> Work[Encoded]:
         """Puts the text into tokens."""
-        return encode_work(tokenizer, text, "all" if self._recognised else ())
+        return encode_work(tokenizer, text, "all" if self._recognised else (), byte_level=self.byte_level)
 
     def variant(self) -> int:
         """Tells whether special tokens are recognised; the ids of those behind the merges move while a run grows."""
@@ -91,7 +91,7 @@ class EncodePage(TextPage):
         place = self._selected_bytes()
         self._show_empty(False)
         self._encoded = result
-        self.view.set_tokens(result.data, result.ends, result.ids, result.special)
+        self.view.set_tokens(*result.drawn, result.ids, result.special)
         self.ids.set_ids(result.ids, result.special)
         self._fit()
         counts = (len(result.text), len(result.data), len(result.ids))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QLabel
 
 from tokstudio.gui.models.merges import MergesModel
 from tokstudio.gui.models.query import Query
@@ -14,6 +15,7 @@ from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
 
 _EMPTY = "Merges appear here as they are made: which two tokens were joined, and how often they stood side by side."
+_DERIVED = "Merges derived from the file's {}."
 
 
 class MergesPane(TablePane):
@@ -22,13 +24,18 @@ class MergesPane(TablePane):
     Args:
         session: The studio's state.
         theme: Its looks.
-        actions: The window's actions by id; none is needed here.
+        actions: The window's actions by id: `byte_level_characters`.
     """
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         self._merges = MergesModel()
         super().__init__("merges", "Merges", session, theme, self._merges, _EMPTY)
         self._merges.setParent(self)
+        self.derived = QLabel()
+        self.derived.setProperty("role", "muted")
+        self.derived.setContentsMargins(8, 0, 8, 0)
+        self.body.insertWidget(0, self.derived)
+        self.follow(actions["byte_level_characters"])
         self._merges.matches_changed.connect(self.show_matches)
         self.table.rowActivated.connect(self._go_to)
         session.runs_changed.connect(self._runs_changed)
@@ -43,6 +50,9 @@ class MergesPane(TablePane):
             self._merges.set_run(session.active, session.playhead)
             self.table.verticalScrollBar().setValue(0)
             self.table.refit()
+            source = session.active.merges_derived_from if session.active is not None else ""
+            self.derived.setText(_DERIVED.format(source))
+            self.derived.setVisible(bool(source))
         else:
             self._merges.grow()
             self._merges.set_playhead(session.playhead)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QTimer
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLabel, QStackedWidget
 
 from tokstudio.gui.models.query import HINT, Query
@@ -61,6 +62,11 @@ class TablePane(Pane):
         self.table.copied.connect(self._say_copied)
         self.visibilityChanged.connect(self._set_seen)
         session.token_changed.connect(self._token_changed)
+
+    def follow(self, characters: QAction) -> None:
+        """Shows tokens in the byte-level alphabet while an action is checked."""
+        self.model.set_in_characters(characters.isChecked())
+        characters.toggled.connect(self.model.set_in_characters)
 
     def focus_filter(self) -> None:
         """Puts the keyboard into the filter."""

@@ -35,8 +35,8 @@ _SHARE = 0.2  # of the height, that the field gets: some lines of it
 _MOST_LINES = 4
 _SMALLEST = (220, 190)  # pixels, whatever is shown
 
-#: The tokenizer, by run and playhead, the text, and how it is done: what a result was made from.
-_Key = tuple[int, int, str, int]
+#: The tokenizer, by run and playhead, the text, and how it is done and drawn: what a result was made from.
+_Key = tuple[int, int, str, int, bool]
 
 
 class TextPage(QWidget):
@@ -64,6 +64,7 @@ class TextPage(QWidget):
         super().__init__()
         self.session = session
         self.state = ("", "")
+        self.byte_level = False  # whether what is made is drawn in the byte-level alphabet
         self._asked: _Key | None = None
         self._shown: _Key | None = None
         self._stale = True
@@ -83,6 +84,9 @@ class TextPage(QWidget):
         if show is not None:
             self.view.set_show_white_space(show.isChecked())
             show.toggled.connect(self.view.set_show_white_space)
+        self._characters = actions.get("byte_level_characters")
+        if self._characters is not None:
+            self._characters.toggled.connect(self.refresh)
         session.runs_changed.connect(self._forget_other_run)
         session.playhead_changed.connect(self.refresh)
         session.merges_added.connect(self.refresh)
@@ -112,6 +116,11 @@ class TextPage(QWidget):
     def token_at(self, index: int) -> int:
         """Gives the id of the token with this number."""
         raise NotImplementedError
+
+    def _in_characters(self) -> bool:
+        """Tells whether the text is to be drawn in the byte-level alphabet."""
+        run, switch = self.session.active, self._characters
+        return switch is not None and switch.isChecked() and run is not None and run.byte_level
 
     # What is the same for both
 
@@ -148,7 +157,7 @@ class TextPage(QWidget):
             self.display_nothing(text)
             self.set_state("", "")
             return
-        key = (run.key, min(self.session.playhead, len(run)), text, self.variant())
+        key = (run.key, min(self.session.playhead, len(run)), text, self.variant(), self._in_characters())
         if _same(key, self._asked if self.latest.busy else self._shown):
             return
         self._begin(key)
@@ -190,22 +199,29 @@ class TextPage(QWidget):
         tokenizer = self.session.tokenizer
         assert tokenizer is not None
         text = key[2]
-        if self._prepared and len(text) <= _DIRECT:
+        if self._prepared and len(text) <= _DIRECT and tokenizer.library is None:
             self.latest.cancel()
-            self._asked = key
+            self._asked, self.byte_level = key, key[4]
             try:
                 self._finished(finish(self.make(tokenizer, text)))
             except TokStudioError as error:
                 self._failed(error)
             return
-        if self._asked is not None and text == self._asked[2] and (self.latest.busy or self._pause.isActive()):
-            # The same text at another playhead: what is under way is worth seeing, and the next comes after it.
+        if self._may_wait(key, tokenizer):
             self._stale = True
             return
-        self._asked = key
+        self._asked, self.byte_level = key, key[4]
         self._patience.start()
         prepared = self._prepared
         self.latest.run(lambda: _prepared_work(self, tokenizer, text, prepared))
+
+    def _may_wait(self, key: _Key, tokenizer: Tokenizer) -> bool:
+        """Whether what is under way is worth seeing, and this comes after it."""
+        asked = self._asked
+        if asked is None or not (self.latest.busy or self._pause.isActive()):
+            return False
+        # The same text at another playhead; or whatever is typed meanwhile, where a library would begin anew.
+        return key[2] == asked[2] or (tokenizer.library is not None and key[0] == asked[0] and self.latest.busy)
 
     def _finished(self, result: object) -> None:
         self._prepared = True
@@ -224,6 +240,8 @@ class TextPage(QWidget):
         self.tell(str(error), "error")
         if not isinstance(error, TokStudioError):
             self.session.report(error)
+        if self._stale:
+            self.refresh()
 
     def tell_shortened(self) -> None:
         """Says that the field shows the beginning only, where it does."""

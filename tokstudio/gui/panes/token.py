@@ -22,14 +22,14 @@ from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.merge_tree import MergeTree, TreeNode
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.token_chips import Chip, TokenChips
-from tokstudio.gui.widgets.token_label import TokenLabel, meaning, token_label
+from tokstudio.gui.widgets.token_label import TokenLabel, in_characters, meaning, token_label
 
 _EMPTY = "Point at a token anywhere to see where it came from."
 _EXPLAINED: dict[TokenKind, str] = {
     "special": "Text becomes it only where special tokens are recognised.",
-    "whole word": "No merge makes it: only a whole pre-token becomes it.",
-    "unreachable": "No merge makes it, so no text becomes it.",
-    "other": "Its library makes it by rules of its own.",
+    "whole word": "No merge makes this token: only a whole pre-token becomes it.",
+    "unreachable": "No merge makes this token, so no text becomes it.",
+    "other": "No merge makes this token: its library does, by rules of its own.",
 }
 _LONGEST_HEX = 24  # bytes
 _LONGEST_LABEL = 48  # characters of a token in the tree and in boxes
@@ -48,7 +48,7 @@ class TokenPane(Pane):
     Args:
         session: The state of the studio.
         theme: Colours and fonts.
-        actions: The window's actions, by id; none is needed here.
+        actions: The window's actions, by id: `byte_level_characters`.
     """
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
@@ -57,7 +57,9 @@ class TokenPane(Pane):
         self._theme = theme
         self._shown: tuple[int, int] | None = None  # run and token that headline and tree show
         self._stale = True
+        self._characters = actions["byte_level_characters"]
         self._build()
+        self._characters.toggled.connect(self._show_anew)
         session.token_changed.connect(self.refresh)
         session.playhead_changed.connect(self.refresh)
         session.merges_added.connect(self.refresh)
@@ -93,6 +95,11 @@ class TokenPane(Pane):
             self._shown = (run.key, token)
             self._show_token(tokenizer, token)
         self._show_at_playhead(run, tokenizer, token)
+
+    def _show_anew(self) -> None:
+        self._shown = None
+        self.chips.set_chips([])
+        self.refresh()
 
     def copy(self) -> None:
         """Copies the token's text."""
@@ -164,10 +171,10 @@ class TokenPane(Pane):
         length = tokenizer.tokens.length(token)
         raw = tokenizer.tokens.prefix(token, _LONGEST_TITLE)
         parts, kind = tokenizer.parts(token), tokenizer.kind(token)
-        self.headline.set_token(raw, kind == "special")
+        self.headline.set_token(raw, kind == "special", self._in_characters(tokenizer, token))
         self.origin.setText(f"id {token:,} · {_origin(tokenizer, token, kind)}")
         self.meaning.setText(_EXPLAINED.get(kind) or (meaning(raw) if 1 < length <= _LONGEST_TITLE else ""))
-        self.tree.set_tree(_tree(tokenizer, token) if parts is not None else None)
+        self.tree.set_tree(self._tree(tokenizer, token) if parts is not None else None)
         self.tree.setVisible(parts is not None)
         self.chips.show_rows(_ROWS_BESIDE_TREE if parts is not None else _ROWS_ALONE)
         self._filler.setVisible(parts is None)
@@ -193,13 +200,57 @@ class TokenPane(Pane):
         rows = np.flatnonzero((tokenizer.merges[:playhead] == token).any(axis=1))
         results = tokenizer.merge_results[rows[:_MOST_CHIPS]].tolist()
         if results != [chip.id for chip in self.chips.chips()]:
-            self.chips.set_chips([Chip(made, _label(tokenizer, made)) for made in results])
+            self.chips.set_chips([Chip(made, self._label(tokenizer, made)) for made in results])
         count = len(rows)
         first = f", the first {_MOST_CHIPS} of them here" if count > _MOST_CHIPS else ""
         text = f"Built from it: {count:,} token{'' if count == 1 else 's'}{first}" if count else ""
         if text != self.built.text():
             self.built.setText(text)
         self._fit()
+
+    def _in_characters(self, tokenizer: Tokenizer, token: int) -> bool:
+        """Whether a token is shown in the byte-level alphabet."""
+        made_of_bytes = tokenizer.alphabet.base == "bytes"
+        return self._characters.isChecked() and made_of_bytes and tokenizer.kind(token) != "special"
+
+    def _label(self, tokenizer: Tokenizer, token: int) -> str:
+        # A character has four bytes at most: more than enough for the label, even where the last one is cut.
+        length, limit = tokenizer.tokens.length(token), 4 * _LONGEST_LABEL
+        raw = tokenizer.tokens.prefix(token, limit)
+        if self._in_characters(tokenizer, token):
+            return in_characters(raw, _LONGEST_LABEL)
+        if length > limit:
+            raw = raw.decode("utf-8", "ignore").encode() or raw
+        return token_label(raw, _LONGEST_LABEL)
+
+    def _tree(self, tokenizer: Tokenizer, token: int) -> TreeNode:
+        """How a token was made, level by level; without recursion, as a long one is a chain of thousands of merges."""
+        ids = [token]
+        parts: list[tuple[int, int] | None] = []  # the places of both parts; None for a byte, and where it is cut short
+        labels: dict[int, str] = {}
+        for place in range(_MOST_NODES):
+            if place == len(ids):
+                break
+            made = tokenizer.parts(ids[place])
+            if made is None or len(ids) + 2 > _MOST_NODES:
+                parts.append(None)
+            else:
+                parts.append((len(ids), len(ids) + 1))
+                ids += made
+        nodes: list[TreeNode | None] = [None] * len(ids)
+        for place in reversed(range(len(ids))):
+            one = ids[place]
+            if one not in labels:
+                labels[one] = self._label(tokenizer, one)
+            label = labels[one]
+            left_right = parts[place]
+            if left_right is None:
+                nodes[place] = TreeNode(one, label, truncated=tokenizer.parts(one) is not None)
+            else:
+                nodes[place] = TreeNode(one, label, nodes[left_right[0]], nodes[left_right[1]])
+        root = nodes[0]
+        assert root is not None
+        return root
 
     def _fit(self) -> None:
         self.pages.setMinimumHeight(self._theme.scaled(_SMALLEST))
@@ -263,42 +314,3 @@ def _uses(count: int, at_first: int) -> str:
     if count == 0:
         return "now only inside longer tokens" if at_first else "not in the corpus"
     return f"{count:,} use{'' if count == 1 else 's'} in the corpus"
-
-
-def _label(tokenizer: Tokenizer, token: int) -> str:
-    # A character has four bytes at most: more than enough for the label, even where the last one is cut.
-    length, limit = tokenizer.tokens.length(token), 4 * _LONGEST_LABEL
-    raw = tokenizer.tokens.prefix(token, limit)
-    if length > limit:
-        raw = raw.decode("utf-8", "ignore").encode() or raw
-    return token_label(raw, _LONGEST_LABEL)
-
-
-def _tree(tokenizer: Tokenizer, token: int) -> TreeNode:
-    """How a token was made, level by level and without recursion: a long token is a chain of thousands of merges."""
-    ids = [token]
-    parts: list[tuple[int, int] | None] = []  # the places of both parts; None for a byte, and where it is cut short
-    labels: dict[int, str] = {}
-    for place in range(_MOST_NODES):
-        if place == len(ids):
-            break
-        made = tokenizer.parts(ids[place])
-        if made is None or len(ids) + 2 > _MOST_NODES:
-            parts.append(None)
-        else:
-            parts.append((len(ids), len(ids) + 1))
-            ids += made
-    nodes: list[TreeNode | None] = [None] * len(ids)
-    for place in reversed(range(len(ids))):
-        one = ids[place]
-        if one not in labels:
-            labels[one] = _label(tokenizer, one)
-        label = labels[one]
-        left_right = parts[place]
-        if left_right is None:
-            nodes[place] = TreeNode(one, label, truncated=tokenizer.parts(one) is not None)
-        else:
-            nodes[place] = TreeNode(one, label, nodes[left_right[0]], nodes[left_right[1]])
-    root = nodes[0]
-    assert root is not None
-    return root

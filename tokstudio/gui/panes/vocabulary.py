@@ -28,13 +28,14 @@ class VocabularyPane(TablePane):
     Args:
         session: The studio's state.
         theme: Its looks.
-        actions: The window's actions by id: `export_vocabulary_csv`.
+        actions: The window's actions by id: `export_vocabulary_csv` and `byte_level_characters`.
     """
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         self._tokens = VocabularyModel()
         super().__init__("vocabulary", "Vocabulary", session, theme, self._tokens, _EMPTY)
         self._tokens.setParent(self)
+        self.follow(actions["byte_level_characters"])
         self.kinds = QComboBox()
         self.kinds.addItems(KIND_FILTERS)
         self.kinds.setAccessibleName("Kind of tokens")

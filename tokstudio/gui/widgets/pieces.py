@@ -109,9 +109,15 @@ class PieceTable:
         edges = self.edges[begin : end + 1] - self.edges[begin]
         opens = np.ones(end - begin, dtype=bool)
         whole = _grapheme_edges(chunk)
-        if whole is not None:
+        empty = edges[1:] == edges[:-1]
+        if whole is not None or empty.any():
             special = self.special[begin:end]
-            opens[1:] = whole[edges[1:-1]] | special[1:] | special[:-1]
+            if whole is not None:
+                opens[1:] = whole[edges[1:-1]] | special[1:] | special[:-1]
+            # A token without text of its own belongs to what it was made of, before it; at the very beginning, behind.
+            opens[1:] &= ~empty[1:]
+            if begin == 0 and empty[0]:
+                opens[1 : int(np.argmin(empty)) + 1] = False
             # The last group may go on beyond this stretch: it waits for the next one.
             last = int(np.flatnonzero(opens)[-1])
             if end < self.tokens and last > 0:

@@ -56,6 +56,7 @@ class PlayheadBar(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._obstacle = ""
         self._slider = _Slider(Qt.Orientation.Horizontal)
         self._slider.setRange(0, 0)
         self._slider.setAccessibleName("Playhead")
@@ -74,6 +75,9 @@ class PlayheadBar(QWidget):
         self._last.clicked.connect(self._go_to_last)
         for button in (self._previous, self._next):
             button.setAutoRepeat(True)
+
+        controls = (self._slider, self._first, self._previous, self._next, self._last)
+        self._tips = {control: control.toolTip() for control in controls}
 
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -100,6 +104,16 @@ class PlayheadBar(QWidget):
             blocker = QSignalBlocker(self._slider)
             self._slider.setValue(value)
             blocker.unblock()
+            self._show_state()
+
+    def set_obstacle(self, reason: str) -> None:
+        """Takes the controls away and says why in their tips; "" gives them back."""
+        if reason != self._obstacle:
+            self._obstacle = reason
+            self.setToolTip(reason)
+            self.setAccessibleDescription(reason)
+            for widget, tip in self._tips.items():
+                widget.setToolTip(reason or tip)
             self._show_state()
 
     def maximum(self) -> int:
@@ -138,11 +152,12 @@ class PlayheadBar(QWidget):
     def _show_state(self) -> None:
         value, maximum = self._slider.value(), self._slider.maximum()
         self._label.setText(f"{value:,} of {maximum:,}" if maximum else _NOTHING)
-        self._slider.setEnabled(maximum > 0)
+        free = not self._obstacle
+        self._slider.setEnabled(free and maximum > 0)
         for button in (self._first, self._previous):
-            button.setEnabled(value > 0)
+            button.setEnabled(free and value > 0)
         for button in (self._next, self._last):
-            button.setEnabled(value < maximum)
+            button.setEnabled(free and value < maximum)
 
     def _fit_label(self) -> None:
         # As wide as the widest state of this run, so that nothing moves while the playhead does.

@@ -13,6 +13,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QTextCharFormat, QTextLayout
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from tokstudio.core.byte_level import to_characters
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.pieces import describe, hexadecimal
 from tokstudio.gui.widgets.special_frame import paint_special
@@ -61,6 +62,12 @@ def segments(raw: bytes) -> list[tuple[str, bool]]:
 def token_label(raw: bytes, longest: int | None = None) -> str:
     r"""Gives a token as one plain line: `b" a\n"` -> `"·a⏎"`. Longer ones than `longest` end in "…"."""
     text = "".join(part for part, _ in segments(raw))
+    return text if longest is None or len(text) <= longest else text[: longest - 1] + _ELLIPSIS
+
+
+def in_characters(raw: bytes, longest: int | None = None) -> str:
+    """Gives a token in the byte-level alphabet, cut like `token_label`: `b" a"` -> `"Ġa"`."""
+    text = to_characters(raw)
     return text if longest is None or len(text) <= longest else text[: longest - 1] + _ELLIPSIS
 
 
@@ -120,9 +127,9 @@ class TokenLabel(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         theme.changed.connect(self._follow_theme)
 
-    def set_token(self, raw: bytes, special: bool = False) -> None:
-        """Shows a token, a special one in its frame."""
-        self._segments = segments(raw)
+    def set_token(self, raw: bytes, special: bool = False, characters: bool = False) -> None:
+        """Shows a token, a special one in its frame, and with `characters` any in the byte-level alphabet."""
+        self._segments = [(in_characters(raw), False)] if characters else segments(raw)
         self._special = special
         self.setAccessibleName(self.text())
         self.setToolTip("")
