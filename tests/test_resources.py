@@ -44,6 +44,7 @@ NAMES = [
     "reload",
     "remove",
     "rename",
+    "save",
     "step",
     "stop",
     "text",

@@ -27,6 +27,7 @@ class Answers:
         self.target: Path | None = None
         self.line: str | None = None
         self.yes = True
+        self.save = False
         self.asked: list[str] = []
         self.shown: list[Path] = []
 
@@ -48,6 +49,10 @@ class Answers:
 
     def show_file(self, path: Path) -> None:
         self.shown.append(path)
+
+    def save_or_not(self, title: str, text: str) -> str | None:
+        self.asked.append(text)
+        return "save" if self.save else "discard" if self.yes else None
 
     def confirm(self, title: str, text: str, verb: str) -> bool:
         self.asked.append(text)
@@ -84,7 +89,7 @@ def at_the_window(
         except BaseException as failure:  # carried to the test, which is not on this stack
             failures.append(failure)
         finally:
-            answers.yes = True
+            answers.yes, answers.save = True, False
             window.close()
 
     QTimer.singleShot(0, go)

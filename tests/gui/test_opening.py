@@ -312,7 +312,7 @@ def test_a_tokenizer_opened_while_a_run_trains_is_listed_and_leaves_it_alone(qtb
     assert at_the_window(monkeypatch, act, [str(tmp_path / "book.txt")]) == 0
 
 
-def test_a_file_that_has_gone_changes_nothing_but_says_so(qtbot, monkeypatch, ranks):
+def test_a_pattern_is_changed_even_where_the_file_has_gone(qtbot, monkeypatch, ranks):
     def act(window, answers):
         session = window._session
         window.commands.open_any([ranks])
@@ -324,9 +324,9 @@ def test_a_file_that_has_gone_changes_nothing_but_says_so(qtbot, monkeypatch, ra
         dialog = question(qtbot, window)
         qtbot.keyClick(dialog.field.choice.combo, Qt.Key.Key_Up)
         dialog.accept_button.click()
-        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
-        assert window.messages.text.text() == "my ranks.tiktoken: there is no such file or folder."
-        assert session.runs == [run]
+        qtbot.waitUntil(lambda: session.active is not run, timeout=PATIENCE)
+        assert session.active.pattern != run.pattern
+        assert len(session.runs) == 1
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -26,7 +26,7 @@ Opens the window, with the given texts in it. Other commands do without one:
   tokstudio encode   turn text into token ids
   tokstudio decode   turn token ids into text
   tokstudio convert  write a tokenizer's files in another format, and prove that they mean the same
-  tokstudio inspect  say what a tokenizer's files hold
+  tokstudio inspect  say what a tokenizer's files or a project hold
 
 Each has its own --help. To open a file that is called like a command, write ./train.
 """
@@ -56,7 +56,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 def _window(words: Sequence[str]) -> argparse.Namespace:
     parser = _parser("tokstudio", _WINDOW_TEXT)
-    parser.add_argument("files", nargs="*", metavar="FILE", type=Path, help="a text or a folder to open")
+    parser.add_argument("files", nargs="*", metavar="FILE", type=Path, help="a text, a folder, or a project to open")
     parser.add_argument("--demo", action="store_true", help="open on a sample corpus and train on it")
     parser.add_argument(
         "--screenshot", metavar="PNG", type=Path, help="with --demo: save a picture of the window, and quit"
@@ -212,10 +212,11 @@ def _convert(words: Sequence[str]) -> argparse.Namespace:
         "give the same ids; what the format cannot hold is said before anything is written.",
     )
     add = parser.add_argument
-    add("source", metavar="IN", type=Path, help="the tokenizer's file, or the folder it is in")
+    add("source", metavar="IN", type=Path, help="the tokenizer's file, its folder, or a project")
     add("target", metavar="OUT", type=Path, help="a file, or a folder where the format has several files")
     add("--format", choices=_EXPORTS, required=True, help="what to write")
     _add_pattern(parser)
+    add("--run", metavar="NAME", help="of a project: which of its runs")
     add("--merges", type=_whole, metavar="N", help="only the first N merges")
     add("--close-gaps", action="store_true", help="number the tokens anew where ids are not in use")
     add("--accept-loss", action="store_true", help="write what the format can hold, where that is not all")
@@ -227,8 +228,8 @@ def _convert(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _inspect(words: Sequence[str]) -> argparse.Namespace:
-    parser = _parser("tokstudio inspect", "Says what a tokenizer's files hold.")
-    parser.add_argument("path", metavar="PATH", type=Path, help="the tokenizer's file, or the folder it is in")
+    parser = _parser("tokstudio inspect", "Says what a tokenizer's files hold, or a project.")
+    parser.add_argument("path", metavar="PATH", type=Path, help="the tokenizer's file, its folder, or a project")
     _add_pattern(parser)
     parser.add_argument("--json", action="store_true", help="print it as one JSON object")
     _add_quiet(parser)

@@ -11,8 +11,10 @@ from pathlib import Path
 
 from tokstudio.cli.exporting import check_folders, check_losses, export
 from tokstudio.cli.loading import load_tokenizer
+from tokstudio.cli.projects import is_project, load_run
 from tokstudio.cli.reading import read_file
 from tokstudio.cli.terminal import DONE, FAILED, Console, put
+from tokstudio.core.errors import ConfigError
 from tokstudio.core.files import write_files
 from tokstudio.core.formats import ExportReport
 from tokstudio.core.formats.gaps import closed_gaps
@@ -23,8 +25,7 @@ def convert(arguments: argparse.Namespace, console: Console) -> int:
     """Reads, writes and proves; gives the exit code."""
     exports: list[tuple[str, Path]] = [(arguments.format, arguments.target)]
     check_folders(exports)
-    loaded = load_tokenizer(arguments.source, arguments.pattern, console)
-    tokenizer, moved = _chosen(loaded.tokenizer, arguments)
+    tokenizer, moved = _chosen(_read(arguments, console), arguments)
     check_losses(tokenizer, exports, arguments.accept_loss)
     for sentence in moved:
         console.say(sentence)
@@ -38,6 +39,14 @@ def convert(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.json:
         put(sys.stdout, json.dumps(_as_json(report)) + "\n")
     return DONE
+
+
+def _read(arguments: argparse.Namespace, console: Console) -> Tokenizer:
+    if is_project(arguments.source):
+        return load_run(arguments.source, arguments.run, console)
+    if arguments.run is not None:
+        raise ConfigError(f"{arguments.source.name}: --run chooses a run of a project, and this is none.")
+    return load_tokenizer(arguments.source, arguments.pattern, console).tokenizer
 
 
 def _chosen(tokenizer: Tokenizer, arguments: argparse.Namespace) -> tuple[Tokenizer, tuple[str, ...]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tokstudio.cli.projects import is_project, project_lines, project_rows
 from tokstudio.cli.terminal import Console, put
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work
 from tokstudio.core.messages import shown
@@ -23,6 +24,10 @@ _SHOWN_LONGEST = 5
 def inspect(arguments: argparse.Namespace, console: Console) -> None:
     """Prints what the files hold; how text is split need not be known for that."""
     path: Path = arguments.path
+    if is_project(path):
+        rows = project_rows(path, console)
+        put(sys.stdout, (json.dumps(rows) if arguments.json else "\n".join(project_lines(rows))) + "\n")
+        return
     says_pattern = True
     try:
         loaded = console.finish(load_work(path, arguments.pattern))

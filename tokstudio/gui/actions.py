@@ -59,6 +59,8 @@ def _no_sample(session: Session) -> str | None:
 def _cannot_continue(session: Session) -> str | None:
     if session.can_continue(session.active):
         return None
+    if session.active is not None and session.active.corpus_problem is not None:
+        return f"{session.active.corpus_problem}."
     return "Choose a run of this corpus, and set a larger vocabulary or a lower frequency."
 
 
@@ -161,6 +163,15 @@ def _format_specs() -> Iterator[Spec]:
 
 
 SPECS: tuple[Spec, ...] = (
+    Spec("open_project", "Open Pro&ject…", "Open a project with all its runs.", ("Ctrl+Alt+P",), "open"),
+    Spec("save_project", "&Save Project", "Save corpus, settings, runs and text.", (_Key.Save, "Ctrl+S"), "save"),
+    Spec(
+        "save_project_as",
+        "Save Project &As…",
+        "Save the project as another file.",
+        (_Key.SaveAs, "Ctrl+Shift+S"),
+        "save",
+    ),
     Spec("open_corpus", "&Open Corpus…", "Add text files to the corpus.", (_Key.Open,), "open"),
     Spec("open_folder", "Open &Folder…", "Add all text files of a folder to the corpus.", ("Ctrl+Alt+O",), "folder"),
     Spec("open_counts", "Open Word Co&unts…", "Add a file of words and how often each occurs.", (), "open"),

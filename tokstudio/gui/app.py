@@ -14,12 +14,14 @@ import threading
 from pathlib import Path
 from types import TracebackType
 
+import platformdirs
 from PySide6.QtCore import QCoreApplication, QEvent, QLoggingCategory, QObject, Qt, QTemporaryDir, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
 from tokstudio import __version__
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.kernels.prepare import prepare_work
+from tokstudio.core.project import Recorder
 from tokstudio.gui.commands import Commands
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.main_window import MainWindow
@@ -71,10 +73,15 @@ class Studio(QObject):
         application: The application it dresses.
         preferences: What it remembers.
         choosers: Who asks the person; None for real dialogs.
+        recovery: Where what a crash would lose is kept; None for nowhere.
     """
 
     def __init__(
-        self, application: QApplication, preferences: Preferences | None = None, choosers: Choosers | None = None
+        self,
+        application: QApplication,
+        preferences: Preferences | None = None,
+        choosers: Choosers | None = None,
+        recovery: Path | None = None,
     ) -> None:
         super().__init__()
         self.preferences = preferences or Preferences()
@@ -83,7 +90,8 @@ class Studio(QObject):
         self.theme.apply(application)
         self.theme.set_mode(_mode(mode))
         self.theme.set_text_size(self.preferences.get("text_size", self.theme.text_size))
-        self.session = Session(self)
+        self._recovery = recovery
+        self.session = Session(self, Recorder(recovery) if recovery is not None else None)
         self.window = MainWindow(self.session, self.theme, self.preferences, choosers)
 
     def show(self) -> None:
@@ -105,6 +113,8 @@ class Studio(QObject):
         if self.window.isVisible():
             _log.info("The window answers.")
             self.session.start_job(prepare_work)
+            if self._recovery is not None:
+                self.window.recovery.look(self._recovery)
 
 
 class Demo(QObject):
@@ -175,7 +185,11 @@ def run(files: list[Path], *, demo: bool = False, screenshot: Path | None = None
     hook.install()
     # A picture is to look the same everywhere: it neither reads nor changes what the person has set.
     passing = QTemporaryDir() if screenshot is not None else None
-    studio = Studio(application, Preferences(Path(passing.path()) / "settings.ini") if passing is not None else None)
+    if passing is None:
+        folder = Path(platformdirs.user_data_dir("tokstudio", appauthor=False)) / "recovery"
+        studio = Studio(application, recovery=folder)
+    else:
+        studio = Studio(application, Preferences(Path(passing.path()) / "settings.ini"))
     hook.caught.connect(studio.session.report, Qt.ConnectionType.QueuedConnection)
     studio.show()
     shown = Demo(studio, sample, screenshot) if demo else None

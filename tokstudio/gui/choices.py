@@ -20,6 +20,7 @@ from tokstudio.core.patterns import check_pattern
 
 Documents = Literal["file", "line"]
 
+_LARGEST_NUMBER = 1 << 31  # what a field can show
 _ONE_LIMIT = 2  # a limit that always works, for looking at one of the other settings alone
 
 
@@ -135,7 +136,7 @@ class Settings:
 
 
 def _whole_or_none(value: object) -> bool:
-    return isinstance(value, (int, NoneType)) and not isinstance(value, bool)
+    return value is None or (type(value) is int and abs(value) < _LARGEST_NUMBER)
 
 
 def _text(value: object) -> bool:

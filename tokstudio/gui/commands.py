@@ -16,6 +16,7 @@ from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.exports import Exports
 from tokstudio.gui.opening import OpenCommands, Questions
 from tokstudio.gui.problems import Problem
+from tokstudio.gui.project_keeper import ProjectKeeper
 from tokstudio.gui.session import Session
 from tokstudio.gui.settings import Preferences
 from tokstudio.gui.studio_run import StudioRun
@@ -69,11 +70,27 @@ class Commands(OpenCommands):
         preferences: Preferences,
         choosers: Choosers,
         views: Views,
+        projects: ProjectKeeper,
         parent: QObject,
     ) -> None:
-        super().__init__(session, preferences, choosers, views, parent)
+        super().__init__(session, preferences, choosers, views, projects, parent)
         self._theme = theme
         self._views = views
+        projects.done.connect(self.done)
+
+    # ---- project
+
+    def open_project(self) -> None:
+        """Asks for a project and opens it."""
+        self._projects.ask_and_open()
+
+    def save_project(self) -> None:
+        """Saves the project."""
+        self._projects.save()
+
+    def save_project_as(self) -> None:
+        """Saves the project as another file."""
+        self._projects.save_as()
 
     # ---- corpus
 
@@ -206,7 +223,7 @@ class Commands(OpenCommands):
 
     def delete(self, run: StudioRun) -> None:
         """Forgets a run; one that was never exported is asked about."""
-        question = f"{run.name} was not exported. Its {len(run):,} merges will be gone."
+        question = f"{run.name} was neither saved nor exported. Its {len(run):,} merges will be gone."
         if not run.unsaved or self._choosers.confirm("Delete Run", question, "Delete Run"):
             self._session.delete(run)
 

@@ -16,8 +16,9 @@ from tokstudio.core.statistics import Statistics, statistics_work
 from tokstudio.gui.choices import Documents
 from tokstudio.gui.job_keeper import JobKeeper
 from tokstudio.gui.jobs import Job
-from tokstudio.gui.problems import problem_of
-from tokstudio.gui.reading import Changed, Read, Unread, read_all, read_counts, read_text, reread, split_all
+from tokstudio.gui.kept_sources import KeptSources, is_missing
+from tokstudio.gui.problems import Problem, problem_of
+from tokstudio.gui.reading import Changed, Read, Unread, find_again, read_all, read_counts, read_text, reread, split_all
 
 _LONG_TEXT = 1 << 20  # characters; longer texts are turned into bytes by a job
 
@@ -29,15 +30,21 @@ class CorpusKeeper(JobKeeper):
         sources_changed: The list of sources, or what one of them holds.
         statistics_changed: `statistics`: counted anew, or None while that goes on.
         corpus_failed: A source could not be read (Problem).
+        source_found: A source that was missing is there again, as it was: what stood for it, and the source.
+
+    Attributes:
+        kept: What projects keep of the sources.
     """
 
     sources_changed = Signal()
     statistics_changed = Signal()
     corpus_failed = Signal(object)
+    source_found = Signal(object, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.sources: tuple[Source, ...] = ()
+        self.kept = KeptSources()
         self.statistics: Statistics | None = None
         self._documents: Documents = "file"
         self._counting: Job | None = None
@@ -93,7 +100,10 @@ class CorpusKeeper(JobKeeper):
     def reread(self, index: int, encoding: str | None) -> None:
         """Reads a source's file again, in another encoding or because it has changed; the others stay."""
         old, documents = self.sources[index], self._documents
-        if old.path is not None:
+        kept = self.kept.of(old)
+        if is_missing(old) and kept is not None:
+            self.start_job(lambda: find_again(old, kept, documents), self._take_reread, self._reading_failed)
+        elif old.path is not None:
             self.start_job(lambda: reread(old, encoding, documents), self._take_reread, self._reading_failed)
 
     def set_documents(self, documents: Documents) -> None:
@@ -134,6 +144,10 @@ class CorpusKeeper(JobKeeper):
         known = old if old in self.sources else next((one for one in self.sources if one.path == old.path), None)
         if known is not None:
             self.set_sources(tuple(made if source is known else source for source in self.sources))
+            if changed.problem:
+                self.corpus_failed.emit(Problem(changed.problem, path=made.path))
+            elif is_missing(old):
+                self.source_found.emit(old, made)
             if changed.documents != self._documents:
                 self._split()
 

@@ -29,16 +29,25 @@ from tokstudio.gui.panes.runs import RunsPane
 from tokstudio.gui.panes.text import TextPane
 from tokstudio.gui.panes.token import TokenPane
 from tokstudio.gui.panes.vocabulary import VocabularyPane
+from tokstudio.gui.project_keeper import ProjectKeeper
+from tokstudio.gui.recovery import Recovery
 from tokstudio.gui.session import Session
 from tokstudio.gui.settings import Preferences
 from tokstudio.gui.status_line import StatusLine
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.message_bar import MessageBar
+from tokstudio.gui.widgets.recovery_card import RecoveryCard
 
 _LAYOUT_VERSION = 1
 _SIZE = QSize(1440, 900)
 _TOOLBAR = "open_corpus | train pause step stop"
+# The icon and the tip of what was opened lately.
+_RECENT = {
+    "text": ("text", "Add this to the corpus."),
+    "tokenizer": ("tokenizer", "Open this tokenizer."),
+    "project": ("open", "Open this project."),
+}
 _GUTTER = 8
 _FRAME = 48  # what the system's title bar and borders take of the screen's height
 _COLUMNS = (0.21, 0.47, 0.32)
@@ -75,11 +84,14 @@ class MainWindow(QMainWindow):
         room = self.screen().availableSize() - QSize(2 * _GUTTER, _FRAME)
         self.resize(_SIZE.boundedTo(room))
 
-        self.commands = Commands(session, theme, preferences, self._choosers, self, self)
+        self.projects = ProjectKeeper(session, preferences, self._choosers, self, self)
+        self.recovery = Recovery(session, self.projects, self, self)
+        self.commands = Commands(session, theme, preferences, self._choosers, self, self.projects, self)
         self.actions_by_id = build_actions(self.commands, theme, self)
         self._make_panes()
         self.status = StatusLine(session, theme)
         self.setStatusBar(self.status)
+        self.unsaved_work = RecoveryCard(theme, self)
         self.messages = MessageBar(theme, self)
         self._make_toolbar()
         self._make_menus()
@@ -122,6 +134,15 @@ class MainWindow(QMainWindow):
         dialog = PatternDialog(question, self._session, self._theme, self)
         dialog.answered.connect(answered)
         dialog.open()
+
+    def arrangement(self) -> str:
+        """How the panes are arranged."""
+        return bytes(self.saveState(_LAYOUT_VERSION).toBase64().data()).decode("ascii")
+
+    def arrange(self, layout: str) -> None:
+        """Puts the panes as `arrangement` said."""
+        self._arrange(QByteArray.fromBase64(layout.encode("ascii", "replace")))
+        self._show_titles()
 
     def reset_layout(self) -> None:
         """Puts every pane back where it belongs."""
@@ -253,6 +274,11 @@ class MainWindow(QMainWindow):
         self.runs.table.columnsChosen.connect(self._keep_columns)
         session.refused.connect(self.status.say)
         self.commands.done.connect(self.status.say)
+        self.projects.changed.connect(self._refresh)
+        self.recovery.offered.connect(self._offer)
+        self.unsaved_work.restore_button.clicked.connect(self.recovery.restore)
+        self.unsaved_work.discard_button.clicked.connect(self.recovery.discard)
+        self.unsaved_work.close_button.clicked.connect(self.recovery.put_off)
         # What was tried next, or went well, takes the place of what went wrong before it.
         for signal in (self.commands.done, session.begun):
             signal.connect(self.messages.clear)
@@ -263,8 +289,9 @@ class MainWindow(QMainWindow):
         self._recent_menu.clear()
         for path, kind in self._preferences.recent:
             action = self._recent_menu.addAction(str(path))
-            action.setIcon(icon("tokenizer" if kind == "tokenizer" else "text", self._theme))
-            action.setStatusTip("Open this tokenizer." if kind == "tokenizer" else "Add this to the corpus.")
+            drawn, tip = _RECENT.get(kind, _RECENT["text"])
+            action.setIcon(icon(drawn, self._theme))
+            action.setStatusTip(tip)
             action.triggered.connect(partial(self.commands.open_recent, path, kind))
         self._recent_menu.addSeparator()
         self._recent_menu.addAction(self.actions_by_id["clear_recent"])
@@ -282,7 +309,12 @@ class MainWindow(QMainWindow):
         # A button with two actions would offer them in a menu.
         self._pause_button.removeAction(self.actions_by_id["pause" if held else "resume"])
         run = self._session.active
-        self.setWindowTitle(f"{run.name} – TokStudio" if run is not None else "TokStudio")
+        project = f"{self.projects.name}[*]" if self.projects.path is not None else ""
+        self.setWindowTitle(" – ".join(filter(None, (project, run.name if run is not None else "", "TokStudio"))))
+        self.setWindowModified(self.projects.modified)
+
+    def _offer(self) -> None:
+        self.unsaved_work.offer(self.recovery.sentence)
 
     def _keep_settings(self) -> None:
         self._preferences.set("training", self._session.settings.to_text())
@@ -321,27 +353,12 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Asks once where something would be lost, remembers the layout, and ends every job."""
-        if not self._may_close():
+        if not self.projects.may_leave("Quit TokStudio", self.close):
             event.ignore()
             return
         self._remember()
         self._session.close()
         event.accept()
-
-    def _may_close(self) -> bool:
-        unsaved = [run.name for run in self._session.runs if run.unsaved]
-        if self._session.training is not None:
-            others = [name for name in unsaved if name != self._session.training.run.name]
-            also = f" So will be: {', '.join(others[:3])}." if others else ""
-            question = f"A training is under way. What it has made so far was not exported and will be gone.{also}"
-        elif any(job.writes for job in self._session.jobs):
-            question = "A file is being written. It would not be there, and the old one would stay as it is."
-        elif unsaved:
-            listed = ", ".join(unsaved[:3]) + (f" and {len(unsaved) - 3} more" if len(unsaved) > 3 else "")
-            question = f"Not exported, and gone when TokStudio closes: {listed}."
-        else:
-            return True
-        return self._choosers.confirm("Quit TokStudio", question, "Quit")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Closes the message by Escape, where nothing nearer to the keyboard has a use for it."""
@@ -356,7 +373,7 @@ class MainWindow(QMainWindow):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Opens tokenizers that are dropped, and adds all else to the corpus."""
+        """Opens tokenizers or a project that are dropped, and adds all else to the corpus."""
         data = event.mimeData()
         if data.hasUrls():
             self.commands.open_any([Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()])

@@ -13,7 +13,8 @@ from tokstudio.gui.export_plan import TOKENIZERS
 _FORMATS = " ".join(f"export_{known.name}" for known in TOKENIZERS)
 # "-" is a line, "> Title" opens a submenu that "<" ends.
 _MENUS: dict[str, str] = {
-    "&File": "open_corpus open_folder open_counts paste_corpus >&Samples sample_article sample_scripts sample_python < "
+    "&File": "open_project save_project save_project_as - open_corpus open_folder open_counts paste_corpus "
+    ">&Samples sample_article sample_scripts sample_python < "
     ">&Recent < - remove_source reload_source >Enc&oding < clear_corpus - open_tokenizer open_tokenizer_folder "
     f">&Export export_tokenizer - {_FORMATS} - export_merges_csv export_merges_jsonl export_vocabulary_csv - "
     "export_ids export_plot_png export_plot_svg < - quit",

@@ -7,7 +7,7 @@ Reading is the core's, done in jobs; a file that does not say how it splits text
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -16,8 +16,11 @@ from PySide6.QtCore import QObject
 
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work, tokenizer_files
 from tokstudio.core.progress import Progress, Work
+from tokstudio.core.project import SUFFIX, ProjectTokenizer, keep_tokenizer_work, reopen_tokenizer_work
+from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.exports import ExportCommands, Exports
+from tokstudio.gui.project_keeper import ProjectKeeper
 from tokstudio.gui.session import Session
 from tokstudio.gui.settings import Preferences
 from tokstudio.gui.studio_run import Origin, StudioRun
@@ -75,15 +78,24 @@ class Opened:
         path: The file or the folder.
         pattern: What the person said of how it splits text.
         loaded: The tokenizer; None where it has to be asked how it splits text.
+        kept: Its files as a project keeps them.
         name: Of the file that does not say it.
-        run: The run that is to be replaced, if any.
     """
 
     path: Path
     pattern: str | None
     loaded: Loaded | None
+    kept: ProjectTokenizer | None = None
     name: str = ""
-    run: StudioRun | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Reread:
+    """A tokenizer that splits text in another way, in the place of that of a run."""
+
+    run: StudioRun
+    tokenizer: Tokenizer
+    origin: Origin
 
 
 def sort_work(paths: Iterable[Path], *, all_tokenizers: bool = False) -> Work[Sorted]:
@@ -102,28 +114,44 @@ def sort_work(paths: Iterable[Path], *, all_tokenizers: bool = False) -> Work[So
     return Sorted((*tokenizers, *rest), ()) if all_tokenizers else Sorted(tokenizers, rest)
 
 
-def open_work(path: Path, pattern: str | None = None, run: StudioRun | None = None) -> Work[Opened]:
-    """Reads a tokenizer, in place of that of a run if there is one."""
+def open_work(path: Path, pattern: str | None = None) -> Work[Opened]:
+    """Reads a tokenizer, and takes its files as they are now."""
     try:
-        return Opened(path, pattern, (yield from load_work(path, pattern)), run=run)
+        loaded = yield from load_work(path, pattern)
     except PatternNeeded as needed:
-        return Opened(path, pattern, None, needed.name)
+        return Opened(path, pattern, None, name=needed.name)
+    return Opened(path, pattern, loaded, (yield from keep_tokenizer_work(_name(loaded), loaded.files, pattern)))
+
+
+def reread_work(run: StudioRun, pattern: str) -> Work[Reread]:
+    """Reads a run's own files once more, wherever they were opened from."""
+    assert run.origin is not None
+    assert run.origin.kept is not None
+    kept = replace(run.origin.kept, pattern=pattern)
+    return Reread(run, (yield from reopen_tokenizer_work(kept)), replace(run.origin, kept=kept))
 
 
 class OpenCommands(ExportCommands):
     """Does what the actions say that open, and those that export."""
 
     def __init__(
-        self, session: Session, preferences: Preferences, choosers: Choosers, views: Asker, parent: QObject
+        self,
+        session: Session,
+        preferences: Preferences,
+        choosers: Choosers,
+        views: Asker,
+        projects: ProjectKeeper,
+        parent: QObject,
     ) -> None:
         super().__init__(session, preferences, choosers, views, parent)
         self._asker = views
+        self._projects = projects
         self._unanswered: list[tuple[Question, Path, StudioRun | None]] = []
 
     # ---- anything
 
     def open_any(self, paths: Iterable[Path]) -> None:
-        """Opens what was dropped or named on the command line: tokenizers as such, all else as texts."""
+        """Opens what was dropped or named on the command line: tokenizers and projects as such, all else as texts."""
         paths = list(paths)
         if paths:
             self._session.start_job(partial(sort_work, paths), self._sorted, quiet=True)
@@ -132,6 +160,8 @@ class OpenCommands(ExportCommands):
         """Opens again what was opened before, as what it was opened then."""
         if kind == "tokenizer":
             self.load_tokenizer(path)
+        elif kind == "project":
+            self._projects.open(path)
         else:
             self.open_paths([path])
 
@@ -152,9 +182,14 @@ class OpenCommands(ExportCommands):
             self.open_paths([folder])
 
     def open_paths(self, paths: Iterable[Path]) -> None:
-        """Adds files and folders to the corpus and remembers them."""
+        """Opens a project, or adds files and folders to the corpus and remembers them."""
         paths = list(paths)
         if not paths:
+            return
+        if (project := next((path for path in paths if path.suffix == SUFFIX), None)) is not None:
+            self._projects.open(project)
+            if len(paths) > 1:
+                self._session.refused.emit(f"Only {project.name} is opened: a project comes alone.")
             return
         self._preferences.set("folder", str(paths[0].parent))
         self._preferences.add_recent(paths, "text")
@@ -189,7 +224,7 @@ class OpenCommands(ExportCommands):
     def change_pattern(self) -> None:
         """Asks how the active tokenizer splits text, and reads its files again."""
         run = self._session.active
-        if run is not None and run.origin is not None:
+        if run is not None and run.origin is not None and run.origin.kept is not None:
             self._ask(Question(run.name, run.pattern, "Change Pattern"), run.origin.path, run)
 
     # ---- private
@@ -202,12 +237,14 @@ class OpenCommands(ExportCommands):
     def _opened(self, opened: Opened) -> None:
         if opened.loaded is None:
             pattern = self._preferences.get("opened_pattern", _FIRST_PATTERN)
-            self._ask(Question(opened.name, pattern, "Open Tokenizer"), opened.path, opened.run)
-        elif opened.run is None:
+            self._ask(Question(opened.name, pattern, "Open Tokenizer"), opened.path, None)
+        else:
             self._add(opened, opened.loaded)
-        elif opened.run in self._session.runs:
-            self._session.replace_tokenizer(opened.run, opened.loaded.tokenizer, _origin(opened, opened.loaded))
-            self.done.emit(f"{opened.run.name} splits text {_how(opened.loaded.tokenizer.pattern)} now.")
+
+    def _reread(self, made: Reread) -> None:
+        if made.run in self._session.runs:
+            self._session.replace_tokenizer(made.run, made.tokenizer, made.origin)
+            self.done.emit(f"{made.run.name} splits text {_how(made.tokenizer.pattern)} now.")
 
     def _add(self, opened: Opened, loaded: Loaded) -> None:
         self._preferences.add_recent([opened.path], "tokenizer")
@@ -230,8 +267,9 @@ class OpenCommands(ExportCommands):
         if pattern is not None:
             if run is None:
                 self._preferences.set("opened_pattern", pattern)
-            if run is None or pattern != question.pattern:
-                self._session.start_job(partial(open_work, path, pattern, run), self._opened)
+                self._session.start_job(partial(open_work, path, pattern), self._opened)
+            elif pattern != question.pattern:
+                self._session.start_job(partial(reread_work, run, pattern), self._reread)
         if self._unanswered:
             self._asker.ask_pattern(self._unanswered[0][0], self._answered)
 
@@ -244,7 +282,7 @@ def _name(loaded: Loaded) -> str:
 
 def _origin(opened: Opened, loaded: Loaded) -> Origin:
     says = opened.pattern is None and loaded.format != _WITHOUT_PATTERN
-    return Origin(opened.path, loaded.files, FORMATS[loaded.format].title, says)
+    return Origin(opened.path, loaded.files, FORMATS[loaded.format].title, says, opened.kept)
 
 
 def _how(pattern: str) -> str:

@@ -12,8 +12,10 @@ import numpy as np
 from tokstudio.core.corpus import Corpus, Source, to_utf8
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.progress import Progress, Work
+from tokstudio.core.project import ProjectSource, reopen_source_work
 from tokstudio.core.readers import expand_work, read_source
 from tokstudio.core.word_counts import read_counts_work
+from tokstudio.gui.kept_sources import changed_since
 
 _PIECE = 1 << 18  # characters
 _LONGEST_LINE = 1 << 16  # bytes before the end of a sample in which the end of a line is looked for
@@ -41,10 +43,12 @@ class Changed:
     Attributes:
         pairs: The earlier and the new one.
         documents: What of the new ones is one document.
+        problem: What is to be said of a source that was missing, and is back as another.
     """
 
     pairs: tuple[tuple[Source, Source], ...]
     documents: str
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,16 @@ def reread(old: Source, encoding: str | None, documents: str = "file") -> Work[C
         return Changed(((old, (yield from reading)),), documents)
     except TokStudioError as error:
         return Unread(old, error)
+
+
+def find_again(missing: Source, kept: ProjectSource, documents: str = "file") -> Work[Changed | Unread]:
+    """Looks again for a source of a project whose file was not there."""
+    try:
+        found = yield from reopen_source_work(kept)
+    except TokStudioError as error:
+        return Unread(missing, error)
+    problem = changed_since(kept) if found.changed else ""
+    return Changed(((missing, found.source),), documents, problem)
 
 
 def split_all(sources: Iterable[Source], documents: str) -> Work[Changed]:

@@ -10,16 +10,19 @@ from dataclasses import replace
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from tokstudio.core.corpus import Corpus
+from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.forecast import Forecast
+from tokstudio.core.project import Recorder
 from tokstudio.core.run import Run
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.corpus_keeper import CorpusKeeper
 from tokstudio.gui.held_out import Measured, measure_run_work
+from tokstudio.gui.kept_sources import is_missing
 from tokstudio.gui.models.sources import size_text
 from tokstudio.gui.problems import problem_of
 from tokstudio.gui.reading import sample
+from tokstudio.gui.recording import Recording
 from tokstudio.gui.studio_run import Origin, StudioRun
 from tokstudio.gui.training import Training
 
@@ -40,6 +43,13 @@ class Session(CorpusKeeper):
         token_changed: `token`, the one that is looked at.
         text_changed: `text`.
         refused: What was asked for cannot be done now: why, in a sentence for the status line.
+
+    Args:
+        parent: The owner.
+        recorder: Keeps what a crash would lose; None where nothing is kept.
+
+    Attributes:
+        opening: Whether a project is being opened.
     """
 
     settings_changed = Signal()
@@ -52,8 +62,10 @@ class Session(CorpusKeeper):
     text_changed = Signal()
     refused = Signal(str)
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject | None = None, recorder: Recorder | None = None) -> None:
         super().__init__(parent)
+        self.recorder = recorder
+        self.opening = False
         self.settings = Settings()
         self.forecast: Forecast | None = None
         self.runs: list[StudioRun] = []
@@ -70,6 +82,7 @@ class Session(CorpusKeeper):
         self._timer.timeout.connect(self._tick)
         self.sources_changed.connect(self._forget_forecast)
         self.sources_changed.connect(self.training_changed)
+        self.source_found.connect(self._give_back)
 
     # ---- settings and training
 
@@ -87,8 +100,12 @@ class Session(CorpusKeeper):
         """Why training cannot begin, in one sentence; None if it can."""
         if self.training is not None:
             return "A training is under way."
+        if self.opening:
+            return "A project is being opened."
         if not self.sources:
             return "Open a text first."
+        if (gone := next(filter(is_missing, self.sources), None)) is not None:
+            return f"{gone.name} is missing: reload it when it is there again, or remove it from the corpus."
         if self.corpus.bytes == 0:
             return "The corpus holds no text."
         if self.splitting:
@@ -131,7 +148,7 @@ class Session(CorpusKeeper):
         name = _UNTITLED_RUN.format(self._made_runs) + remark
         run = StudioRun(self._made_runs, name, self.settings.config(), corpus)
         self.runs.append(run)
-        self._begin(Training(run, None, single, self))
+        self._begin(run, None, single=single)
 
     def can_continue(self, run: StudioRun | None) -> bool:
         """Whether training would go on where `run` ended: same corpus and settings, but a larger limit."""
@@ -146,7 +163,7 @@ class Session(CorpusKeeper):
         assert run.run is not None
         longer.begin_with(run.run)
         self.runs.append(longer)
-        self._begin(Training(longer, run.run, False, self))
+        self._begin(longer, run.run)
 
     def pause(self) -> None:
         """Waits between two pieces of work."""
@@ -209,10 +226,20 @@ class Session(CorpusKeeper):
             self.activate(self.runs[min(at, len(self.runs) - 1)] if self.runs else None)
         self.runs_changed.emit()
 
+    def replace_runs(self, runs: list[StudioRun]) -> None:
+        """Puts others in the place of all runs; none may be in training, and none is active then."""
+        self.runs = runs
+        self._made_runs = max((run.key for run in runs), default=0)
+        self.activate(None)
+        self.runs_changed.emit()
+
     def add_tokenizer(self, tokenizer: Tokenizer, name: str, origin: Origin | None = None) -> None:
-        """Lists a tokenizer that was opened from a file beside the runs, and shows it unless a training goes on."""
-        self._made_runs += 1
-        run = StudioRun.opened(self._made_runs, name, tokenizer, origin)
+        """Lists a tokenizer that was opened from a file beside the runs."""
+        self.add_run(StudioRun.opened(0, name, tokenizer, origin))
+
+    def add_run(self, run: StudioRun) -> None:
+        """Lists a run from elsewhere beside the others, and shows it unless a training goes on."""
+        self._made_runs = run.key = max(self._made_runs + 1, run.key)
         self.runs.append(run)
         if self.training is None:
             self.activate(run)
@@ -272,11 +299,18 @@ class Session(CorpusKeeper):
             self.text_changed.emit()
 
     def close(self) -> None:
-        """Ends every job and waits for its thread."""
+        """Ends every job and waits for its thread; what was kept for a crash is not needed any more."""
         self._timer.stop()
         self.end_jobs(*([self.training.job] if self.training else []))
+        if self.recorder is not None:
+            self.recorder.close()
 
     # ---- private
+
+    def _give_back(self, missing: Source, found: Source) -> None:
+        for run in self.runs:
+            run.give_back(missing, found)
+        self.runs_changed.emit()
 
     @property
     def _foreseen(self) -> str | None:
@@ -288,8 +322,9 @@ class Session(CorpusKeeper):
             self.forecast = None
             self.forecast_changed.emit()
 
-    def _begin(self, training: Training) -> None:
-        self.training = training
+    def _begin(self, run: StudioRun, earlier: Run | None, *, single: bool = False) -> None:
+        recording = None if self.recorder is None else Recording(self.recorder, self.kept)
+        self.training = training = Training(run, earlier, single, recording, self)
         self._paused_before = False
         training.job.finished.connect(self._training_finished)
         training.job.failed.connect(self._training_failed)

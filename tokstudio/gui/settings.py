@@ -64,7 +64,7 @@ class Preferences:
         return [Recent(Path(path), kind or "text") for kind, _, path in lines]
 
     def add_recent(self, paths: list[Path], kind: str) -> None:
-        """Puts paths first among the recent ones, as what they were opened: "text" or "tokenizer"."""
+        """Puts paths first among the recent ones, as what they were opened: "text", "tokenizer" or "project"."""
         known = [Recent(path.absolute(), kind) for path in paths]
         lines = [f"{entry.kind}\t{entry.path}" for entry in dict.fromkeys([*known, *self.recent])]
         self.set("recent", "\n".join(lines[:_MOST_RECENT]))

@@ -7,7 +7,7 @@ Lives in the GUI thread. Its arrays are read by every pane; only `append` and `c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +17,10 @@ from tokstudio.core.alphabet import Alphabet
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.preparation import Prepared
+from tokstudio.core.project import ProjectTokenizer
 from tokstudio.core.run import NOTHING_LEFT, STOPPED, MergeBatch, Run, merged, special_ids, uses
 from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.gui.kept_sources import is_missing
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,14 @@ class Origin:
         files: What was read.
         format: What people call their format.
         says_pattern: Whether they say how text is split, so that there is nothing to choose.
+        kept: The files as a project keeps them.
     """
 
     path: Path
     files: tuple[Path, ...]
     format: str
     says_pattern: bool
+    kept: ProjectTokenizer | None = None
 
 
 class StudioRun:
@@ -59,6 +63,10 @@ class StudioRun:
         held_out: The text that was kept out, until it is measured.
         held_out_ratio: Bytes per token of that text after all merges; None where there is none, or it is not measured.
         exported: Whether it was written to a file since it ended.
+        saved: How many of its merges a project file holds.
+        begun: The run before its first merge, while it trains; None before that is known.
+        seconds: What its training has taken so far, while it trains.
+        corpus_problem: Why it cannot go on: what it was trained on is not there any more.
     """
 
     def __init__(self, key: int, name: str, config: TrainingConfig | None = None, corpus: Corpus | None = None) -> None:
@@ -77,6 +85,10 @@ class StudioRun:
         self.alphabet: Alphabet | None = None
         self.base_counts: NDArray[np.int64] | None = None
         self.exported = False
+        self.saved = 0
+        self.seconds = 0.0
+        self.corpus_problem: str | None = None
+        self.begun: Run | None = None
         if config is not None and config.base == "bytes":
             self.alphabet = Alphabet.of_bytes(first=len(config.leading_specials))
         self._length = 0
@@ -97,6 +109,13 @@ class StudioRun:
         made.alphabet = tokenizer.alphabet
         made.ended = "opened from a file"
         made.exported = True
+        return made
+
+    @classmethod
+    def reopened(cls, key: int, name: str, run: Run, corpus: Corpus) -> StudioRun:
+        """A run from a project."""
+        made = cls(key, name, run.config, corpus)
+        made.complete(run)
         return made
 
     def __len__(self) -> int:
@@ -214,7 +233,7 @@ class StudioRun:
     def may_continue(self, config: TrainingConfig, sources: tuple[Source, ...]) -> bool:
         """Whether training would go on where it ended: the same sources and settings, but a larger limit."""
         made = self.run
-        if made is None or self.corpus is None or sources != self.corpus.sources:
+        if made is None or self.corpus is None or self.corpus_problem or sources != self.corpus.sources:
             return False
         if _without_limits(made.config) != _without_limits(config):
             return False
@@ -225,6 +244,13 @@ class StudioRun:
         held = config != made.config or made.ended == STOPPED
         return more and rarer and held and made.ended != NOTHING_LEFT
 
+    def give_back(self, missing: Source, found: Source) -> None:
+        """Takes over a source that was missing, so that what was trained on it can go on."""
+        if self.corpus is not None and missing in self.corpus.sources:
+            self.corpus = Corpus(tuple(found if source is missing else source for source in self.corpus.sources))
+            if not any(map(is_missing, self.corpus.sources)):
+                self.corpus_problem = None
+
     def complete(self, run: Run) -> None:
         """Takes over the run as it ended."""
         self._merges, self._count, self._tokens_after = run.merges, run.counts, run.tokens_after
@@ -233,6 +259,19 @@ class StudioRun:
         self.ended = run.ended
         self._take_over(run)
         self._tokenizer = None
+
+    def so_far(self) -> Run | None:
+        """The run as it is now, as if it were stopped here; None before merging can begin."""
+        if self.run is not None or self.begun is None:
+            return self.run
+        return replace(
+            self.begun,
+            merges=self.merges,
+            counts=self.count,
+            tokens_after=self.tokens_after,
+            seconds=self.seconds,
+            ended=STOPPED,
+        )
 
     def tokens_at(self, merges: int) -> int:
         """Tokens in the corpus after so many merges."""
@@ -280,8 +319,8 @@ class StudioRun:
 
     @property
     def unsaved(self) -> bool:
-        """Whether it would be lost: it has merges, and was not exported."""
-        return self.has_counts and len(self) > 0 and not self.exported
+        """Whether it would be lost: it has merges that are in no project file, and was not exported."""
+        return self.has_counts and len(self) > self.saved and not self.exported
 
     @property
     def vocabulary_size(self) -> int:

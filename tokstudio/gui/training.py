@@ -23,6 +23,7 @@ from tokstudio.core.run import STOPPED, MergeBatch, Run
 from tokstudio.core.trainer import Trainer
 from tokstudio.gui.choices import Settings as Settings
 from tokstudio.gui.jobs import Job
+from tokstudio.gui.recording import Recording
 from tokstudio.gui.studio_run import StudioRun
 
 _MOST_UNREAD = 40
@@ -37,13 +38,24 @@ class Training(QObject):
         run: Where the merges go, and what is trained on what.
         earlier: The run to go on from, if any.
         single: Whether to make one merge and pause.
+        recording: Keeps what a crash would lose; None where nothing is kept.
         parent: The owner.
     """
 
-    def __init__(self, run: StudioRun, earlier: Run | None, single: bool, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        run: StudioRun,
+        earlier: Run | None,
+        single: bool,
+        recording: Recording | None = None,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
         self.run = run
         self._earlier = earlier
+        self._recording = recording
+        self._begun: Run | None = None
+        self._seconds = 0.0
         self._single = threading.Event()
         if single:
             self._single.set()
@@ -79,6 +91,8 @@ class Training(QObject):
         if self._prepared is not None and not self._told:
             self._told = True
             self.run.prepare(self._prepared)
+            self.run.begun = self._begun
+        self.run.seconds = self._seconds
         while self._unread:
             batch = self._unread.popleft()
             self.run.append(batch)
@@ -101,10 +115,11 @@ class Training(QObject):
                 break
             single = self._single.is_set()
             batch = trainer.advance(1 if single else _LONGEST_BATCH)
-            if self._prepared is None:
+            if self._prepared is None and trainer.prepared is not None:
                 # Before the first merge is told: a run must know its base to take merges.
-                self._prepared = trainer.prepared
+                yield from self._begin_work(trainer)
             if len(batch):
+                self._keep(batch, trainer.seconds)
                 self._unread.append(batch)
                 if single and trainer.ended is None:
                     self._hold()
@@ -116,8 +131,24 @@ class Training(QObject):
         made = trainer.run
         if earlier is not None and len(made) < len(earlier):
             # Stopped while the earlier run's merges were being made again: they are there all the same.
-            return replace(earlier, config=config, ended=STOPPED)
+            made = replace(earlier, config=config, ended=STOPPED)
+        if self._recording is not None:
+            self._recording.recorder.finish(made)
         return made
+
+    def _begin_work(self, trainer: Trainer) -> Work[None]:
+        """Tells how the run begins, and begins to record it."""
+        begun = trainer.run
+        if self._recording is not None:
+            earlier = begun if self._earlier is None else replace(self._earlier, config=trainer.config)
+            yield from self._recording.begin_work(self.run.key, self.run.name, earlier, trainer.corpus)
+        self._begun, self._prepared = begun, trainer.prepared
+
+    def _keep(self, batch: MergeBatch, seconds: float) -> None:
+        """Before anyone sees the merges, they are safe."""
+        self._seconds = seconds
+        if self._recording is not None:
+            self._recording.recorder.append(batch, seconds)
 
     def _until_stopped(self, work: Work[Any]) -> Work[None]:
         """Drives work that may be left undone."""

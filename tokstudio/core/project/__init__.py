@@ -1,6 +1,6 @@
 """The project file `.tokstudio`: everything a person has in the window, saved, opened, and recovered after a kill.
 
-What the window makes of it is left to the window. Nothing here is imported before a project is saved or opened.
+What the window makes of it is left to the window.
 """
 
 # SPDX-License-Identifier: MIT

@@ -7,6 +7,7 @@ Tests put an answer in their place.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QMessageBox, QWidget
 
@@ -50,6 +51,17 @@ class Choosers:
     def show_file(self, path: Path) -> None:
         """Shows a file where it lies."""
         show_in_file_manager(path)
+
+    def save_or_not(self, title: str, text: str) -> Literal["save", "discard"] | None:
+        """Asks what becomes of what is not saved; None where the person would rather stay."""
+        box = QMessageBox(QMessageBox.Icon.NoIcon, title, text, parent=self._parent)
+        save = box.addButton(QMessageBox.StandardButton.Save)
+        discard = box.addButton("Don't Save", QMessageBox.ButtonRole.DestructiveRole)
+        stay = box.addButton(QMessageBox.StandardButton.Cancel)
+        box.setDefaultButton(save)
+        box.setEscapeButton(stay)
+        box.exec()
+        return "save" if box.clickedButton() is save else "discard" if box.clickedButton() is discard else None
 
     def confirm(self, title: str, text: str, verb: str) -> bool:
         """Asks whether to do something that cannot be taken back; Escape and Enter say no."""

@@ -14,6 +14,7 @@ from PySide6.QtGui import QColor, QIcon
 
 from tokstudio.core.corpus import Source
 from tokstudio.gui.icons import icon
+from tokstudio.gui.kept_sources import is_missing
 from tokstudio.gui.theme import Theme
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -22,6 +23,7 @@ _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 NAME, SIZE, RELOAD = range(3)
 CHANGED = "changed"
+MISSING = "missing"
 
 
 class SourcesModel(QAbstractTableModel):
@@ -101,7 +103,8 @@ class SourcesModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole and column == SIZE:
             return _RIGHT
         if role == Qt.ItemDataRole.ForegroundRole and column == SIZE:
-            return QColor(self._theme.palette.warning if changed else self._theme.palette.muted)
+            wrong = changed or is_missing(source)
+            return QColor(self._theme.palette.warning if wrong else self._theme.palette.muted)
         if role == Qt.ItemDataRole.FontRole and column == SIZE:
             return self._theme.tabular_font(12)
         if role == Qt.ItemDataRole.DecorationRole and column == RELOAD and changed:
@@ -142,11 +145,13 @@ def _text(source: Source, column: int, changed: bool) -> str | None:
     if column == NAME:
         return source.name if source.counts is None else f"{source.name} · {counted_text(source)}"
     if column == SIZE:
-        return CHANGED if changed else size_text(source.bytes)
+        return MISSING if is_missing(source) else CHANGED if changed else size_text(source.bytes)
     return None
 
 
 def _tip(source: Source, changed: bool) -> str:
+    if is_missing(source):
+        return f"{source.path}\nNot found when the project was opened."
     read_as = encoding_text(source.encoding) if source.counts is None else counted_text(source)
     lines = [str(source.path or source.name), f"{read_as} · {source.bytes:,} bytes"]
     if source.documents != 1 and source.counts is None:

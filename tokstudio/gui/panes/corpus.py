@@ -18,6 +18,7 @@ from tokstudio.core.progress import Progress, Work
 from tokstudio.core.readers import ENCODINGS
 from tokstudio.gui.icons import icon
 from tokstudio.gui.jobs import Job
+from tokstudio.gui.kept_sources import is_missing
 from tokstudio.gui.models.sources import RELOAD, counted_text, encoding_text
 from tokstudio.gui.problems import Problem
 from tokstudio.gui.session import Session
@@ -192,7 +193,9 @@ class CorpusPane(Pane):
             remarks = [counted_text(source)]
         elif source is not None:
             remarks = [encoding_text(source.encoding), source.note]
-        if self.source_list.sources_model.is_changed(row):
+        if source is not None and is_missing(source):
+            remarks = ["not found when the project was opened"]
+        elif self.source_list.sources_model.is_changed(row):
             remarks.append("changed on disk since it was read")
         self.caption.say(source.name if source is not None else "", remarks)
 

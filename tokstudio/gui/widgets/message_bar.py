@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import traceback
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
-    QFrame,
     QHBoxLayout,
     QLabel,
     QPlainTextEdit,
@@ -24,22 +23,18 @@ from PySide6.QtWidgets import (
 from tokstudio.gui.icons import icon
 from tokstudio.gui.problems import Problem
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.bottom_card import BottomCard
 
 _DETAILS_HEIGHT = 180
-_WIDEST = 820
-_MARGIN = 16
-_ABOVE_STATUS = 40
 _MOST_KEPT = 20
 
 
-class MessageBar(QFrame):
+class MessageBar(BottomCard):
     """Shows one error at a time: its sentence, and on request the traceback, which can be copied."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._problems: list[Problem] = []
-        parent.installEventFilter(self)
-        self.setProperty("card", "true")
         self.setAccessibleName("Message")
         self.text = QLabel()
         self.text.setWordWrap(True)
@@ -88,7 +83,7 @@ class MessageBar(QFrame):
         self.details_button.setChecked(False)
         self.details.hide()
         self.details_button.setVisible(bool(trace or before))
-        self._place()
+        self.place()
         self.show()
         self.raise_()
 
@@ -102,26 +97,9 @@ class MessageBar(QFrame):
         if self._problems and self._problems[0].of_training:
             self.clear()
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stays in its place when the window's size changes."""
-        if event.type() == QEvent.Type.Resize:
-            self._place()
-        return False
-
     def _show_details(self, shown: bool) -> None:
         self.details.setVisible(shown)
-        self._place()
-
-    def _place(self) -> None:
-        """Stands in the middle above the bottom of its parent, as wide as is good to read."""
-        around = self.parentWidget()
-        layout = self.layout()
-        if around is None or layout is None:
-            return
-        width = min(_WIDEST, around.width() - 2 * _MARGIN)
-        layout.activate()
-        height = max(layout.heightForWidth(width), layout.minimumSize().height())
-        self.setGeometry((around.width() - width) // 2, around.height() - height - _ABOVE_STATUS, width, height)
+        self.place()
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(f"{self.text.text()}\n\n{self.details.toPlainText()}".strip())

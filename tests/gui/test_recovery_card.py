@@ -1,0 +1,222 @@
+"""What a crash would lose is kept while the window is open, and offered at the next start."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import platformdirs
+import pytest
+
+from tests.gui.person import PATIENCE, at_the_window
+from tokstudio import Corpus, TrainingConfig, train
+from tokstudio.core.progress import finish
+from tokstudio.core.project import open_work
+from tokstudio.gui.choices import Settings
+
+TEXT = "".join(f"the cat number {n} sat on the mat of the rat, {n * n} times.\n" for n in range(300))
+
+
+@pytest.fixture
+def book(tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text(TEXT)
+    return path
+
+
+@pytest.fixture
+def folder():
+    return Path(platformdirs.user_data_dir("tokstudio", appauthor=False)) / "recovery"
+
+
+@pytest.fixture
+def crash(folder, tmp_path):
+    """What is on the disk if the program is killed now; put back when the window is closed."""
+    image = tmp_path / "image"
+
+    class Crash:
+        def now(self):
+            shutil.copytree(folder, image)
+
+        def happened(self):
+            assert list(folder.iterdir()) == [], "whoever closes the window has nothing to recover"
+            shutil.copytree(image, folder, dirs_exist_ok=True)
+
+    return Crash()
+
+
+def quiet(qtbot, window):
+    qtbot.waitUntil(lambda: window._session.training is None and not window._session.jobs, timeout=PATIENCE)
+
+
+def trained(qtbot, window, size=300):
+    session = window._session
+    qtbot.waitUntil(lambda: session.obstacle is None, timeout=PATIENCE)
+    session.set_settings(Settings(size))
+    window.actions_by_id["train"].trigger()
+    quiet(qtbot, window)
+    return session.active
+
+
+def steps(qtbot, window, merges):
+    session = window._session
+    qtbot.waitUntil(lambda: session.obstacle is None, timeout=PATIENCE)
+    for made in range(1, merges + 1):
+        window.actions_by_id["step"].trigger()
+        qtbot.waitUntil(lambda made=made: session.state == "paused" and len(session.active) == made, timeout=PATIENCE)
+
+
+def offered(qtbot, window):
+    qtbot.waitUntil(window.unsaved_work.isVisible, timeout=PATIENCE)
+    return window.unsaved_work.text.text()
+
+
+def test_an_interrupted_training_is_offered_restored_and_goes_on(qtbot, monkeypatch, book, crash, folder):
+    def begin(window, answers):
+        window._session.set_settings(Settings(320))
+        steps(qtbot, window, 5)
+        crash.now()
+
+    def restore(window, answers):
+        session = window._session
+        assert offered(qtbot, window) == "A training was interrupted: Run 1, 5 merges."
+        assert session.runs == []
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: len(session.runs) == 1, timeout=PATIENCE)
+        quiet(qtbot, window)
+        assert not window.unsaved_work.isVisible()
+        assert (session.active.name, session.active.ended) == ("Run 1", "stopped")
+        assert session.settings.vocabulary_size == 320
+        assert [source.name for source in session.sources] == ["book.txt"]
+        window.actions_by_id["continue_run"].trigger()
+        quiet(qtbot, window)
+        expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=320)).run
+        assert np.array_equal(session.active.merges, expected.merges)
+        answers.yes = False
+        assert not window.close()
+        assert answers.asked == ["Neither saved nor exported: Run 1, Run 2."]
+
+    def look(window, answers):
+        quiet(qtbot, window)
+        assert not window.unsaved_work.isVisible()
+
+    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    crash.happened()
+    assert at_the_window(monkeypatch, restore) == 0
+    assert list(folder.iterdir()) == []
+    assert at_the_window(monkeypatch, look) == 0
+
+
+def test_what_is_discarded_is_gone_and_what_is_put_off_comes_again(qtbot, monkeypatch, book, crash, folder):
+    def begin(window, answers):
+        steps(qtbot, window, 3)
+        crash.now()
+
+    def put_off(window, answers):
+        offered(qtbot, window)
+        window.unsaved_work.close_button.click()
+        assert not window.unsaved_work.isVisible()
+
+    def discard(window, answers):
+        offered(qtbot, window)
+        window.unsaved_work.discard_button.click()
+        assert not window.unsaved_work.isVisible()
+        quiet(qtbot, window)
+
+    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    crash.happened()
+    assert at_the_window(monkeypatch, put_off) == 0
+    assert at_the_window(monkeypatch, discard) == 0
+    assert list(folder.iterdir()) == []
+
+
+def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_project(
+    qtbot, monkeypatch, tmp_path, book, crash
+):
+    project = tmp_path / "mine.tokstudio"
+
+    def begin(window, answers):
+        answers.target = project
+        trained(qtbot, window, 270)
+        window.actions_by_id["save_project"].trigger()
+        quiet(qtbot, window)
+        trained(qtbot, window, 280)
+        window._session.set_text("typed since")
+        window.recovery.copy()
+        qtbot.waitUntil(lambda: not window._session.jobs, timeout=PATIENCE)
+        steps(qtbot, window, 4)
+        crash.now()
+
+    def restore(window, answers):
+        session = window._session
+        assert offered(qtbot, window) == ("A training was interrupted: Run 3, 4 merges. Also not saved: mine (2 runs).")
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: len(session.runs) == 3, timeout=PATIENCE)
+        quiet(qtbot, window)
+        assert [(run.name, len(run)) for run in session.runs] == [("Run 1", 14), ("Run 2", 24), ("Run 3", 4)]
+        assert session.text == "typed since"
+        assert window.projects.path == project
+        assert window.isWindowModified()
+        assert len(finish(open_work(project)).runs) == 1, "the person's file is changed by the person only"
+        window.actions_by_id["save_project"].trigger()
+        quiet(qtbot, window)
+        assert len(finish(open_work(project)).runs) == 3
+
+    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    crash.happened()
+    assert at_the_window(monkeypatch, restore) == 0
+
+
+def test_what_is_saved_is_not_offered(qtbot, monkeypatch, tmp_path, book, folder):
+    def act(window, answers):
+        answers.target = tmp_path / "mine.tokstudio"
+        trained(qtbot, window)
+        assert any(file.name.endswith(".tokstudio") for file in folder.iterdir())
+        window.actions_by_id["save_project"].trigger()
+        quiet(qtbot, window)
+        assert list(folder.iterdir()) == []
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_restoring_asks_where_something_else_would_be_lost(qtbot, monkeypatch, book, crash):
+    def begin(window, answers):
+        trained(qtbot, window)
+        crash.now()
+
+    def restore(window, answers):
+        session = window._session
+        said = offered(qtbot, window)
+        assert said == "TokStudio did not end as it should. Not saved: Run 1."
+        session.add_text(TEXT[:5000])
+        mine = trained(qtbot, window, 262)
+        answers.yes = False
+        window.unsaved_work.restore_button.click()
+        assert answers.asked == ["Neither saved nor exported: Run 1."]
+        quiet(qtbot, window)
+        assert session.runs == [mine]
+        answers.yes = True
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: mine not in session.runs, timeout=PATIENCE)
+        assert len(session.active) == 44
+
+    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    crash.happened()
+    assert at_the_window(monkeypatch, restore) == 0
+
+
+def test_a_data_folder_that_cannot_be_written_is_said_once_and_training_goes_on(qtbot, monkeypatch, book, folder):
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.write_text("in the way")
+
+    def act(window, answers):
+        run = trained(qtbot, window)
+        assert len(run) == 44
+        assert window.messages.text.text().startswith("A crash would now lose unsaved work: ")
+        window.messages.clear()
+        trained(qtbot, window, 310)
+        assert not window.messages.isVisible()
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0

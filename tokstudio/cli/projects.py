@@ -1,0 +1,105 @@
+"""Projects on the command line: what one holds, and a run taken out of it."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tokstudio.cli.terminal import Console
+from tokstudio.core.errors import ConfigError
+from tokstudio.core.files import file_name
+from tokstudio.core.project import SUFFIX, Project, ProjectRun, ProjectTokenizer, open_work, reopen_tokenizer_work
+from tokstudio.core.tokenizer import Tokenizer
+
+Rows = dict[str, list[dict[str, object]]]
+
+
+def is_project(path: Path) -> bool:
+    """Whether a path is that of a project."""
+    return path.suffix == SUFFIX and not path.is_dir()
+
+
+def load_run(path: Path, name: str | None, console: Console) -> Tokenizer:
+    """The tokenizer of one run of a project.
+
+    Args:
+        path: The project.
+        name: The run's name; None where there is only one.
+        console: Shows how far it is.
+
+    Raises:
+        FormatError: The project cannot be read.
+        ConfigError: It holds no such run, or several.
+    """
+    runs = console.finish(open_work(path)).runs
+    found = [entry for entry in runs if name in (None, entry.name)]
+    if len(found) == 1:
+        entry = found[0]
+        if isinstance(entry, ProjectRun):
+            return Tokenizer.from_run(entry.run)
+        return console.finish(reopen_tokenizer_work(entry))
+    names = ", ".join(f'"{entry.name}"' for entry in runs) or "none"
+    if name is None:
+        raise ConfigError(f"{file_name(path)}: choose a run by --run; there are: {names}.")
+    said = f"{len(found)} runs are" if found else "no run is"
+    raise ConfigError(f'{file_name(path)}: {said} called "{name}"; there are: {names}.')
+
+
+def project_rows(path: Path, console: Console) -> Rows:
+    """What a project holds, as values for JSON."""
+    project = console.finish(open_work(path))
+    return {"sources": list(_sources(project)), "runs": list(_runs(project))}
+
+
+def project_lines(rows: Rows) -> Iterator[str]:
+    """The same in words, a line each."""
+    yield "Format   TokStudio project"
+    for source in rows["sources"]:
+        where = source["path"] or "kept in the project"
+        apart = "" if source["in_corpus"] else ", not in the corpus"
+        yield f"Source   {source['name']}, {source['bytes']:,} bytes, {where}{apart}"
+    for run in rows["runs"]:
+        chosen = ", active" if run["active"] else ""
+        if "merges" in run:
+            size = f"{run['merges']:,} merges, {run['vocabulary_size']:,} tokens"
+            how = f"{size}, pattern {run['pattern']}, {run['ended']}"
+        else:
+            how = f"opened from a file ({', '.join(_names(run['files']))})"
+        yield f"Run      {run['name']}: {how}{chosen}"
+
+
+def _sources(project: Project) -> Iterator[dict[str, object]]:
+    for source in project.sources:
+        yield {
+            "name": source.name,
+            "path": None if source.path is None else str(source.path),
+            "bytes": source.bytes,
+            "encoding": source.encoding,
+            "sha256": source.sha256,
+            "in_corpus": source.in_corpus,
+        }
+
+
+def _runs(project: Project) -> Iterator[dict[str, object]]:
+    for number, entry in enumerate(project.runs):
+        common: dict[str, object] = {"name": entry.name, "active": number == project.active}
+        if isinstance(entry, ProjectTokenizer):
+            yield {**common, "files": [file.name for file in entry.files]}
+            continue
+        run = entry.run
+        yield {
+            **common,
+            "merges": len(run),
+            "vocabulary_size": run.vocabulary_size,
+            "base": run.config.base,
+            "pattern": run.config.pattern,
+            "special_tokens": dict(run.special_tokens),
+            "ended": run.ended,
+            "bytes_per_token": run.bytes_per_token(),
+            "sources": list(entry.sources),
+        }
+
+
+def _names(files: object) -> list[str]:
+    return [str(name) for name in files] if isinstance(files, list) else []
