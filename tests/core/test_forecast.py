@@ -3,15 +3,19 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from tokstudio.core import forecast
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.errors import ConfigError
 from tokstudio.core.forecast import forecast_work
 from tokstudio.core.progress import finish
-from tokstudio.core.trainer import Trainer
+from tokstudio.core.sample import sample_in_one
+from tokstudio.core.trainer import Trainer, train
 
 WORDS = [f"word{n * n % 997}" for n in range(3_000)]
 LARGE = "".join(f"{WORDS[n % 2_999]} and {WORDS[n * 7 % 3_000]}, {n % 9973}\n" for n in range(150_000))
@@ -86,16 +90,52 @@ def test_what_goes_wrong_is_told_before_training():
 
 def test_a_sample_keeps_documents_and_given_counts():
     counts = {f"word{n}": n + 1 for n in range(200_000)}
-    sample = forecast._sample(Corpus.from_counts(counts), 100_000)
+    sample = sample_in_one(Corpus.from_counts(counts), 100_000)
     assert 50_000 < sum(len(source.data) for source in sample.sources) <= 100_000
     for source in sample.sources:
         starts = np.concatenate([[0], source.ends[:-1]])
         for start, end, count in zip(starts[:5], source.ends[:5], source.counts[:5], strict=True):
             assert counts[source.data[start:end].tobytes().decode()] == count
     lines = Corpus.from_texts([f"line {n}\n" for n in range(100_000)])
-    for source in forecast._sample(lines, 50_000).sources:
+    for source in sample_in_one(lines, 50_000).sources:
         assert source.data[: source.ends[0]].tobytes().startswith(b"line ")
         assert source.data[source.ends[-2] : source.ends[-1]].tobytes().endswith(b"\n")
+
+
+def test_a_place_in_a_sample_is_not_told_as_one_in_the_corpus():
+    corpus = Corpus.from_text(LARGE)
+    dropped = forecast_of(corpus, pattern="[^5]+").problem
+    assert dropped == 'The pattern drops text, such as "5": it must cover all text.'
+    with pytest.raises(ConfigError, match=f"at character {LARGE.index('5') + 1:,}"):
+        train(corpus, TrainingConfig(vocabulary_size=400, pattern="[^5]+"))
+    missing = forecast_of(corpus, base="characters", base_vocabulary=sorted(set(LARGE) - {"7"})).problem
+    assert missing.startswith('The character "7" (U+0037) is not in the base vocabulary, and others may be')
+    few = forecast_of(corpus, base="characters", vocabulary_size=5).problem
+    assert few.endswith(", and likely more: each distinct character takes one.")
+
+
+@pytest.mark.parametrize("rare", ["", "é", "日", "😀"])
+def test_what_an_own_expression_takes_to_be_matched_with_a_long_document_is_counted(rare):
+    corpus = Corpus.from_text(LARGE + rare)
+    config = TrainingConfig(vocabulary_size=400, pattern=r"\S+|\s+")
+    made = finish(forecast_work(corpus, config))
+    train(Corpus.from_text("some words" + rare), config)
+    tracemalloc.start()
+    trainer = Trainer(corpus, config)
+    while trainer.prepared is None:
+        trainer.advance()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.9 * peak < made.memory < 2 * peak
+
+
+def test_documents_that_are_short_take_little_to_be_matched():
+    pattern, rare = r"\S+|\s+", "😀"
+    whole = forecast_of(Corpus.from_text(LARGE + rare), pattern=pattern)
+    lines = forecast_of(Corpus.from_texts([*LARGE.splitlines(keepends=True), rare]), pattern=pattern)
+    held_out = forecast_of(Corpus.from_text(LARGE + rare), pattern=pattern, held_out=0.01)
+    assert lines.memory < whole.memory / 2
+    assert held_out.memory - len(LARGE) < whole.memory / 2
 
 
 def test_an_empty_corpus_has_a_forecast_too():
@@ -135,10 +175,10 @@ def test_of_given_counts_no_sample_is_offered(monkeypatch):
 
 def test_many_small_files_are_tried_as_one():
     corpus = Corpus(tuple(Source.from_texts([f"file {n}\n", "two\n"]) for n in range(5_000)))
-    whole = forecast._sample(corpus, 1 << 20)
+    whole = sample_in_one(corpus, 1 << 20)
     assert len(whole.sources) == 1
     assert list(whole.iter_documents()) == list(corpus.iter_documents())
-    part = forecast._sample(corpus, 20_000)
+    part = sample_in_one(corpus, 20_000)
     assert len(part.sources) == 1
     assert 15_000 < part.bytes < 25_000
     assert {bytes(document) for document in part.iter_documents()} < {
@@ -150,7 +190,7 @@ def test_a_sample_of_many_sources_keeps_text_and_counts_apart():
     texts = tuple(Source.from_texts([f"file {n}\n" * 9]) for n in range(200))
     counted = tuple(Corpus.from_counts({f"word{n}": 7, f"other{n}": 9}).sources[0] for n in range(200))
     mixed = Corpus(tuple(part for pair in zip(texts, counted, strict=True) for part in pair))
-    text, counts = forecast._sample(mixed, 1 << 20).sources
+    text, counts = sample_in_one(mixed, 1 << 20).sources
     assert text.counts is None
     assert text.data.tobytes() == b"".join(source.data.tobytes() for source in texts)
     assert counts.counts.tolist() == [7, 9] * 200

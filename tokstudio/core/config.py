@@ -139,7 +139,9 @@ class TrainingConfig:
         """Raises ConfigError where the vocabulary size leaves no room for a merge after `base_size` ids."""
         least = base_size + len(self.trailing_specials)
         if self.vocabulary_size is not None and self.vocabulary_size <= least:
-            raise ConfigError(f"Vocabulary size must be greater than {least:,}{self._why(base_size)}.")
+            message = f"Vocabulary size must be greater than {least:,}{self._why(base_size)}."
+            met = f"Vocabulary size must be greater than {least:,}, and likely more: each distinct character takes one."
+            raise ConfigError(message, None if self.base_size is not None else met)
 
     def _why(self, base_size: int) -> str:
         specials = len(self.special_tokens)

@@ -12,20 +12,18 @@ from math import log
 import numpy as np
 
 from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import TokStudioError
-from tokstudio.core.holdout import check_lines_work
+from tokstudio.core.holdout import LARGEST_BLOCK, check_lines_work
 from tokstudio.core.memory import free_memory
 from tokstudio.core.patterns import NONE, OWN, splitter
 from tokstudio.core.progress import Progress, Work
+from tokstudio.core.sample import sample_in_one
 from tokstudio.core.word_counts import refuse_overflow
 
 _SAMPLE = 1 << 20
 _SAMPLES = (1 << 10, 1 << 14, 1 << 18, _SAMPLE)
 _SECONDS = 0.7  # for all trials together
-_SLICES = 32
-_LEAST_SLICE = 1 << 12
-_MOST_SOURCES = 64
 _MOST_OF_FREE = 0.9
 _PER_THREAD = 1 << 22  # bytes that a thread is worth while for, when words are counted
 
@@ -35,6 +33,7 @@ _A_WEIGHT = 8
 _A_PAIR = 60
 _A_WORD = 60  # while it is counted, in each thread
 _A_HELD_BYTE = 1
+_FIRST_BEYOND_LATIN, _FIRST_OF_FOUR = 0xC4, 0xF0  # UTF-8 of U+0100 and U+10000
 _SLOWER_BEYOND_CACHE = 1.6
 _CACHE = 1 << 24  # positions that the processor's cache helps with
 
@@ -84,8 +83,8 @@ class _Trial:
 def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
     """Judges a training before it starts; takes less than a second, unless a single match of a pattern takes longer.
 
-    What goes wrong on a sample (a pattern that drops text, say) is told as the forecast's problem. Where trainings on
-    samples take too long, what was done until then is judged by.
+    What goes wrong on a sample (a pattern that drops text, say) is told as the forecast's problem, but not where: the
+    training itself knows. Where trainings on samples take too long, what was done until then is judged by.
     """
     free = free_memory()
     size = sum(len(source.data) for source in corpus.sources)
@@ -97,7 +96,7 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
             yield from _for_a_while(check_lines_work(corpus.sources))
         small, large = yield from _trials_work(corpus, config, size)
     except TokStudioError as error:
-        return Forecast(0.0, 0, free, sample, str(error))
+        return Forecast(0.0, 0, free, sample, error.of_a_part if size > _SAMPLE else str(error))
     trained_on = size * (1 - config.held_out)
     scale = trained_on / max(1, large.bytes)
     step = large.bytes / max(1, small.bytes)
@@ -112,7 +111,10 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
     weighted = config.pattern != "none" or any(counted)
     memory = positions * (_A_POSITION + weighted * _A_WEIGHT) + merges * _A_PAIR
     if config.pattern != "none":
-        memory = max(memory, sequences * _A_WORD * threads) + sequences * _A_WORD
+        counting = sequences * _A_WORD * threads
+        if splitter(config.pattern).kind == OWN:
+            counting += yield from _decoded_work(corpus, config)
+        memory = max(memory, counting) + sequences * _A_WORD
     if config.held_out:
         memory += size * _A_HELD_BYTE
     made = Forecast(preparing + merging, int(memory), free, sample, "")
@@ -136,7 +138,7 @@ def _trials_work(corpus: Corpus, config: TrainingConfig, size: int) -> Work[tupl
         # All of a small corpus is tried, so that what is said of it is certain.
         chosen = config if aim == size else replace(config, held_out=0.0)
         try:
-            trial = yield from _try_work(_sample(corpus, aim), chosen, deadline, is_first=not trials)
+            trial = yield from _try_work(sample_in_one(corpus, aim), chosen, deadline, is_first=not trials)
         except TokStudioError as error:
             if size > _SAMPLE:
                 raise
@@ -187,6 +189,28 @@ def _warm_up_work(config: TrainingConfig) -> Work[None]:
             yield Progress("forecasting")
 
 
+def _decoded_work(corpus: Corpus, config: TrainingConfig) -> Work[int]:
+    """Bytes of memory that splitting by an expression takes: it is matched with a whole document as characters."""
+    deadline = time.perf_counter() + _SECONDS
+    most = 0
+    for source in corpus.sources:
+        longest = 0 if source.counts is not None else int(np.diff(source.ends, prepend=0).max(initial=0))
+        if config.held_out:
+            longest = min(longest, LARGEST_BLOCK)
+        highest = at = 0
+        while at < len(source.data) and highest < _FIRST_OF_FOUR and time.perf_counter() <= deadline:
+            highest = max(highest, int(np.max(source.data[at : at + _SAMPLE])))
+            at += _SAMPLE
+            yield Progress("forecasting")
+        if at < len(source.data):
+            highest = _FIRST_OF_FOUR
+        # Python takes as many bytes for each character as the widest needs, twice while it joins them; besides them the
+        # document's bytes and the characters' widths are held.
+        width = 4 if highest >= _FIRST_OF_FOUR else 2 if highest >= _FIRST_BEYOND_LATIN else 1
+        most = max(most, longest * (2 * width + 2))
+    return most
+
+
 def _for_a_while(work: Work[None]) -> Work[None]:
     """Leaves work off when it takes too long for a forecast."""
     deadline = time.perf_counter() + _SECONDS
@@ -200,77 +224,6 @@ def _threads(config: TrainingConfig, size: float) -> int:
     if splitter(config.pattern).kind <= NONE:
         return 1
     return max(1, min(os.cpu_count() or 1, 8, int(size / _PER_THREAD)))
-
-
-def _sample(corpus: Corpus, size: int) -> Corpus:
-    """About `size` bytes in slices from all over the corpus, each cut at lines where there are some.
-
-    Many sources become one, as each of them takes time of its own.
-    """
-    sources = corpus.sources
-    lengths = np.array([len(source.data) for source in sources], np.int64)
-    ends = np.cumsum(lengths, dtype=np.int64)
-    total = int(lengths.sum())
-    if total <= size and len(sources) <= _MOST_SOURCES:
-        return corpus
-    slices = 1 if total <= size else max(1, min(_SLICES, size // _LEAST_SLICE))
-    parts: list[Source] = []
-    for number in range(slices):
-        start = total * number // slices
-        stop = start + min(size, total) // slices
-        first, last = int(np.searchsorted(ends, start, side="right")), int(np.searchsorted(ends, stop)) + 1
-        for source, end, length in zip(
-            sources[first:last], ends[first:last].tolist(), lengths[first:last], strict=True
-        ):
-            begin = end - int(length)
-            parts.append(_slice(source, max(0, start - begin), min(int(length), stop - begin)))
-    texts = [part for part in parts if part.counts is None and len(part.data)]
-    counts = [part for part in parts if part.counts is not None and len(part.data)]
-    return Corpus(tuple(_joined(alike) for alike in (texts, counts) if alike))
-
-
-def _joined(parts: list[Source]) -> Source:
-    """One source of several, which have counts all of them or none."""
-    offsets = np.cumsum([0, *(len(part.data) for part in parts[:-1])], dtype=np.int64)
-    ends = np.concatenate([part.ends for part in parts]) + np.repeat(offsets, [len(part.ends) for part in parts])
-    counts = [part.counts for part in parts if part.counts is not None]
-    return Source(
-        name="",
-        path=None,
-        encoding="",
-        note="",
-        data=np.concatenate([np.asarray(part.data) for part in parts]),
-        ends=ends,
-        counts=np.concatenate(counts) if counts else None,
-    )
-
-
-def _slice(source: Source, start: int, stop: int) -> Source:
-    if start == 0 and stop == len(source.data):
-        return source
-    if source.counts is not None:
-        first, last = np.searchsorted(source.ends, [start, stop]).tolist()
-        begin = int(source.ends[first - 1]) if first else 0
-        end = int(source.ends[last - 1]) if last else 0
-        ends, counts = source.ends[first:last] - begin, source.counts[first:last]
-        return Source(source.name, None, "", "", source.data[begin : max(begin, end)], ends, counts=counts)
-    start, stop = _line_after(source, start), _line_after(source, stop)
-    first = int(np.searchsorted(source.ends, start, side="right"))
-    last = max(first, int(np.searchsorted(source.ends, stop)))
-    inner = source.ends[first:last] - start
-    return Source(source.name, None, "", "", source.data[start:stop], np.append(inner, stop - start))
-
-
-def _line_after(source: Source, at: int) -> int:
-    """The next beginning of a line, or of a character where lines are very long."""
-    if at == 0:
-        return 0
-    window = source.data[at : at + _LEAST_SLICE]
-    feeds = np.flatnonzero(window == ord("\n"))
-    if len(feeds):
-        return at + int(feeds[0]) + 1
-    starts = np.flatnonzero((window & 0xC0) != 0x80)
-    return at + (int(starts[0]) if len(starts) else 0)
 
 
 def _exponent(small: int, large: int, step: float) -> float:

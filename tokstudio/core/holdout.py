@@ -14,8 +14,8 @@ from tokstudio.core.errors import ConfigError, CorpusError
 from tokstudio.core.progress import Progress, Work
 
 LEAST_BLOCKS = 20
+LARGEST_BLOCK = 1 << 16
 
-_LARGEST_BLOCK = 1 << 16
 _PIECE = 1 << 20
 _BORDERS = 1 << 12
 
@@ -54,8 +54,8 @@ def blocks_work(sources: Sequence[Source], share: float) -> Work[list[tuple[NDAr
     """
     refuse_counts(sources)
     blocks: list[NDArray[np.int64]] = []
-    for largest in (_LARGEST_BLOCK, sum(source.bytes for source in sources) // LEAST_BLOCKS, 1):
-        blocks = yield from _blocks_work(sources, max(1, min(_LARGEST_BLOCK, largest)))
+    for largest in (LARGEST_BLOCK, sum(source.bytes for source in sources) // LEAST_BLOCKS, 1):
+        blocks = yield from _blocks_work(sources, max(1, min(LARGEST_BLOCK, largest)))
         if sum(map(len, blocks)) >= LEAST_BLOCKS:
             break
     lines = sum(map(len, blocks))

@@ -106,7 +106,7 @@ class _Symbols:
             if self._in_characters:
                 kernel.lay_out_characters(data, starts, stops, counts, state, self._ids, self._growing, *into)
                 if state[kernel.UNKNOWN] and self._config.unknown_token is None:
-                    raise CorpusError(_strange(part, int(state[kernel.STRANGE]) - 1))
+                    raise _strange(part, int(state[kernel.STRANGE]) - 1)
             else:
                 kernel.lay_out_bytes(data, starts, stops, counts, state, self._first, *into)
             yield Progress("laying out", int(state[kernel.SYMBOL]), len(self._symbols))
@@ -153,14 +153,15 @@ def huggingface_order(alphabet: Alphabet, base: int) -> NDArray[np.int32]:
     return order
 
 
-def _strange(part: Sequences, place: int) -> str:
+def _strange(part: Sequences, place: int) -> CorpusError:
     here = part.data[place : place + 4].tobytes().decode("utf-8", "ignore")[:1]
     sequence = int(np.searchsorted(part.starts, place, side="right")) - 1
     start, stop = int(part.starts[sequence]), int(part.stops[sequence])
     around = part.data[max(start, place - _CONTEXT) : min(stop, place + _CONTEXT)].tobytes().decode("utf-8", "ignore")
-    return (
-        f"The character {shown(here)} (U+{ord(here):04X}) is not in the base vocabulary: it stands in "
-        f"{shown(around.strip())}. Add it, or set an unknown token."
+    missing = f"The character {shown(here)} (U+{ord(here):04X}) is not in the base vocabulary"
+    return CorpusError(
+        f"{missing}: it stands in {shown(around.strip())}. Add it, or set an unknown token.",
+        of_a_part=f"{missing}, and others may be missing too. Add them, or set an unknown token.",
     )
 
 

@@ -1,7 +1,8 @@
 """How text is split before merging: the named patterns, a person's own regular expression, and `Splitter` for both.
 
-The named ones have compiled scanners in `kernels.scan`; a person's own goes through the `regex` library, a whole
-document at a time and never without a time limit. What is a letter, a number or white space, `unicode_classes` knows.
+The named ones have compiled scanners in `kernels.scan`. A person's own goes through the `regex` library, never without
+a time limit: a whole document at a time, which takes several times its memory, and in one thread, as the library keeps
+the interpreter's lock. What is a letter, a number or white space, `unicode_classes` knows.
 """
 
 # SPDX-License-Identifier: MIT
@@ -86,6 +87,8 @@ _SECONDS_OF_A_TRIAL = 0.02
 _LONGEST_PATTERN = 10_000
 _LONGEST_REPEATS = 5_000_000  # the length of a pattern, times all the numbers in braces
 _SHOWN = 40
+_MUST_TAKE = "each match must take at least one character."
+_MATCHES_EMPTY = f"The pattern matches empty text: {_MUST_TAKE}"
 _TRIAL = "It's 2 o'clock,\r\n  naïve 日本\t(?)  "
 
 # What stands for characters that only a newer Unicode than ours knows, and for the one letter that it puts elsewhere.
@@ -217,24 +220,27 @@ class _OwnPattern:
         self, data: NDArray[np.uint8], start: int, stop: int
     ) -> Generator[NDArray[np.int64], None, _Document]:
         texts: list[str] = []
-        widths: list[NDArray[np.uint8]] = []
+        # There are no more characters than bytes; what is not written to takes no memory.
+        widths = np.empty(stop - start, np.uint8)
+        characters = 0
         decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         ascii_only = True
         for first in range(start, stop, _BYTES_IN_A_PIECE):
             last = min(first + _BYTES_IN_A_PIECE, stop)
             text = decoder.decode(data[first:last].tobytes(), last == stop)
+            here = widths[characters : characters + len(text)]
+            characters += len(text)
             if text.isascii():
-                widths.append(np.ones(len(text), np.uint8))
+                here[:] = 1
             else:
                 ascii_only = False
                 codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-                widths.append(_widths(codes))
+                here[:] = _widths(codes)
                 text = self._translated(text, codes)
             texts.append(text)
             if last < stop:
                 yield np.empty(0, np.int64)
-        joined = np.concatenate(widths) if widths and not ascii_only else None
-        return _Document(data, start, "".join(texts), joined)
+        return _Document(data, start, "".join(texts), None if ascii_only else widths[:characters])
 
     def _translated(self, text: str, codes: NDArray[np.uint32]) -> str:
         if self._translation is None:
@@ -311,8 +317,7 @@ def _find(pattern: Pattern[str], document: _Document, at: int) -> list[int]:
                     _refuse_drop(document, here, first)
                 if last == first:
                     raise ConfigError(
-                        f"The pattern matches empty text at character {here + 1:,}: "
-                        "each match must take at least one character."
+                        f"The pattern matches empty text at character {here + 1:,}: {_MUST_TAKE}", _MATCHES_EMPTY
                     )
                 ends.append(last)
                 here = last
@@ -322,15 +327,19 @@ def _find(pattern: Pattern[str], document: _Document, at: int) -> list[int]:
         except TimeoutError:
             if ends:
                 return ends
+    simpler = "Use a simpler one: repeats within repeats can take for ever."
     raise ConfigError(
         f"The pattern takes more than {_SECONDS_OF_A_MATCH:g} seconds at character {here + 1:,}, "
-        f'"{document.shown(here, len(text))}". Use a simpler one: repeats within repeats can take for ever.'
+        f'"{document.shown(here, len(text))}". {simpler}',
+        of_a_part=f"A match of the pattern takes more than {_SECONDS_OF_A_MATCH:g} seconds. {simpler}",
     )
 
 
 def _refuse_drop(document: _Document, first: int, last: int) -> NoReturn:
+    dropped = document.shown(first, last)
     raise ConfigError(
-        f'The pattern drops "{document.shown(first, last)}" (first at character {first + 1:,}): it must cover all text.'
+        f'The pattern drops "{dropped}" (first at character {first + 1:,}): it must cover all text.',
+        of_a_part=f'The pattern drops text, such as "{dropped}": it must cover all text.',
     )
 
 
@@ -345,7 +354,7 @@ def _compile(pattern: str) -> Pattern[str]:
         raise ConfigError(f'Pattern "{pattern}" is not known. Known: {", ".join(NAMES)}. Or give a regular expression.')
     compiled = compile_expression(pattern)
     if _matches_nothing(compiled):
-        raise ConfigError("The pattern matches empty text: each match must take at least one character.")
+        raise ConfigError(_MATCHES_EMPTY)
     return compiled
 
 
