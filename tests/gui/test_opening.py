@@ -168,6 +168,7 @@ def test_an_expression_that_cannot_work_opens_nothing_and_says_why(qtbot, monkey
         # It drops what stands between words.
         qtbot.waitUntil(lambda: bool(dialog.field.problem), timeout=PATIENCE)
         assert not dialog.accept_button.isEnabled()
+        assert dialog.field.own.note.text() == dialog.field.problem
         edit.selectAll()
         qtbot.keyClicks(edit, r"\w+|\W")
         qtbot.waitUntil(dialog.accept_button.isEnabled, timeout=PATIENCE)

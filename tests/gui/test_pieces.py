@@ -128,3 +128,11 @@ def test_a_token_has_its_colour_wherever_it_stands():
     two.extend()
     assert one.colours[0] == two.colours[2]
     assert one.colours[1] == two.colours[0]
+
+
+def test_a_token_without_text_of_its_own_shares_the_piece_before_it_and_at_the_beginning_the_one_behind():
+    ends = np.array([0, 3, 3, 3, 4, 4])
+    found = pieces("€a".encode(), ends, np.arange(6, dtype=np.uint32))
+    assert [(piece.text, piece.first, piece.count) for piece in found] == [("€", 0, 4), ("a", 4, 2)]
+    found = pieces(b"ab", np.array([1, 1, 2]), np.arange(3, dtype=np.uint32))
+    assert [(piece.text, piece.first, piece.count) for piece in found] == [("a", 0, 2), ("b", 2, 1)]

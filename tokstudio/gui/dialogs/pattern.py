@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from tokstudio.core.errors import ConfigError
@@ -15,7 +15,7 @@ from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.fields import line
 
 _WHY = "The file does not say how text is split before it is merged, and with another pattern the tokens are others."
-_WIDTH = 460
+_SIZE = QSize(480, 400)  # room for the preview, whose lines are not there yet
 _SHOWN = 2000  # characters of the text that is split
 
 
@@ -48,7 +48,7 @@ class PatternDialog(QDialog):
         self.field = PatternField(session, theme, session.text[:_SHOWN])
         self.field.set_value(question.pattern)
         self.field.changed.connect(self._check)
-        self.field.problem_changed.connect(self._check)
+        self.field.problem_changed.connect(self._allow)
         self.cancel = QPushButton("Cancel")
         self.cancel.setAutoDefault(False)
         self.cancel.clicked.connect(self.reject)
@@ -68,20 +68,25 @@ class PatternDialog(QDialog):
         for button in (self.cancel, self.accept_button):
             buttons.addWidget(button)
         layout.addLayout(buttons)
-        self.setMinimumWidth(theme.scaled(_WIDTH))
+        room = QSize(theme.scaled(_SIZE.width()), theme.scaled(_SIZE.height()))
+        self.setMinimumSize(room.boundedTo(self.screen().availableSize() * 0.9))
         self.field.choice.combo.setFocus()
         self._check()
 
     def _check(self) -> None:
-        """Says what is wrong, and takes only what can work."""
-        fault = None
+        """Says what is wrong with the pattern itself, and asks the field how it splits the text."""
+        self._fault = ""
         try:
             check_pattern(self.field.value)
         except ConfigError as error:
-            fault = str(error)
-        self.field.set_error(fault)
+            self._fault = str(error)
+        self.field.set_error(self._fault or None)
         self.field.renew()
-        problem = fault or self.field.problem
+        self._allow()
+
+    def _allow(self) -> None:
+        """Takes only what can work."""
+        problem = self._fault or self.field.problem
         self.accept_button.setEnabled(not problem)
         self.accept_button.setToolTip(problem)
 
