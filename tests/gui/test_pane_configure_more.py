@@ -26,6 +26,7 @@ def pane(session, theme, actions, dock) -> ConfigurePane:
     actions["more_settings"].setCheckable(True)
     actions["train"].triggered.connect(lambda: session.train())
     actions["train_on_sample"].triggered.connect(lambda: session.train_on_sample())
+    actions["train_anyway"].triggered.connect(lambda: session.train(anyway=True))
     pane = ConfigurePane(session, theme, actions)
     dock(pane, 320, 1500)
     return pane
@@ -150,7 +151,6 @@ def test_an_own_expression_is_checked_as_it_is_typed(qtbot, pane, session):
     type_into(qtbot, edit, r"\w+|(")
     assert pane.pattern.own.note.text().startswith("The pattern does not compile at character ")
     assert edit.property("invalid") == "true"
-    assert not pane.pattern.preview.isVisible()
     assert pane.buttons["train"].toolTip() == pane.pattern.own.note.text()
     assert not pane.buttons["train"].isEnabled()
     qtbot.keyClicks(edit, r"\s+)|.")
@@ -168,7 +168,7 @@ def test_what_an_own_expression_drops_is_said_at_the_field_and_beside_train(qtbo
     qtbot.waitUntil(lambda: pane.pattern.own.note.text() == words, timeout=PATIENCE)
     qtbot.waitUntil(lambda: not pane.buttons["train"].isEnabled(), timeout=PATIENCE)
     assert pane.buttons["train"].toolTip() == words
-    assert pane.summary.text() == words
+    assert pane.summary.text() == "Mend the pattern."
     said = [label.text() for label in pane.findChildren(QLabel) if label.isVisible()]
     assert not any(text.startswith(("Limit", "Estimate")) for text in said)
 
@@ -263,13 +263,15 @@ def test_documents_by_line_divide_the_corpus(qtbot, more, session):
     qtbot.waitUntil(lambda: session.corpus.documents == 2)
 
 
-def test_a_share_is_held_out_in_percent_and_at_most_half(qtbot, more, session):
-    for typed, share in (("20", 0.2), ("5", 0.05)):
+def test_a_share_is_held_out_in_percent_with_decimals_where_wanted(qtbot, more, session):
+    for typed, share in (("20", 0.2), ("5", 0.05), ("0.1", 0.001), ("12.5", 0.125), ("99", 0.99)):
         more.held_out.number.setFocus()
         more.held_out.number.selectAll()
         qtbot.keyClicks(more.held_out.number, typed)
         assert session.settings.held_out == share
-    assert more.held_out.number.maximum() == 50
+    session.set_settings(Settings(held_out=1 / 3))
+    choose(qtbot, more.ties.combo, "Bytes")
+    assert session.settings.held_out == 1 / 3
 
 
 def test_of_word_counts_nothing_can_be_held_out_and_the_field_says_so(qtbot, more, pane, session):
@@ -278,14 +280,20 @@ def test_of_word_counts_nothing_can_be_held_out_and_the_field_says_so(qtbot, mor
     words = "Word counts have no lines, so nothing can be held out of them: set the held-out share to 0."
     assert more.held_out.note.text() == words
     assert more.held_out.note.property("role") == "error"
-    qtbot.waitUntil(lambda: pane.summary.text() == words, timeout=PATIENCE)
+    assert pane.summary.text() == "Mend the held-out share."
     assert not pane.buttons["train"].isEnabled()
+    assert pane.buttons["train"].toolTip() == words
     more.held_out.number.setFocus()
     more.held_out.number.selectAll()
     qtbot.keyClicks(more.held_out.number, "0")
     assert not more.held_out.number.isEnabled()
     assert more.held_out.note.text() == "Word counts have no lines to hold out."
     assert pane.buttons["train"].isEnabled()
+    qtbot.mouseClick(pane.more_button, Qt.MouseButton.LeftButton)
+    session.set_settings(Settings(held_out=0.1))
+    assert pane.summary.text() == words
+    session.set_settings(Settings())
+    qtbot.mouseClick(pane.more_button, Qt.MouseButton.LeftButton)
     session.set_sources(())
     assert more.held_out.number.isEnabled()
     assert more.held_out.note.text() == "Share measured on, not trained on."
@@ -350,8 +358,97 @@ def test_what_does_not_fit_is_said_and_a_sample_offered(qtbot, pane, session):
     assert pane.buttons["train"].toolTip() == words
     assert pane.sample_button.toolTip() == "Train on a sample of 1.0 kB"
     qtbot.mouseClick(pane.sample_button, Qt.MouseButton.LeftButton)
+    assert pane.summary.text() == "Limit: 744 merges after the 256 bytes."
     qtbot.waitUntil(lambda: session.training is None and bool(session.runs), timeout=PATIENCE)
     assert session.active.name == "Run 1 (first 1.0 kB)"
+
+
+def test_what_does_not_fit_can_be_trained_on_all_the_same(qtbot, pane, session):
+    session.add_text(TEXT)
+    qtbot.waitUntil(lambda: session.forecast is not None, timeout=PATIENCE)
+    assert not pane.anyway_button.isVisible()
+    session.set_forecast(Forecast(60.0, 9 * 10**9, 10**9, 1000, "Too little memory."))
+    qtbot.mouseClick(pane.anyway_button, Qt.MouseButton.LeftButton)
+    assert session.training is not None
+    assert not pane.anyway_button.isVisible()
+    qtbot.waitUntil(lambda: session.training is None and bool(session.runs), timeout=PATIENCE)
+    assert session.active.corpus_bytes == len(TEXT)
+
+
+def test_an_expression_that_takes_for_ever_cannot_be_trained_with(qtbot, pane, session):
+    session.add_text("a" * 5000)
+    session.set_settings(Settings(pattern="(?:(?:a|a)*)*c|(?s)."))
+    qtbot.waitUntil(lambda: pane.pattern.own.is_invalid, timeout=PATIENCE)
+    # Not even where a sample could be split.
+    session.set_forecast(Forecast(0.1, 1000, 10**9, 5000, ""))
+    assert not pane.buttons["train"].isEnabled()
+    assert pane.buttons["train"].toolTip() == pane.pattern.own.note.text()
+    assert pane.summary.text() == "Mend the pattern."
+    assert not pane.forecast.isVisible()
+    session.set_settings(Settings(pattern="gpt2"))
+    assert pane.buttons["train"].isEnabled()
+
+
+def test_the_preview_stays_pale_in_its_place_while_an_expression_is_wrong(qtbot, pane, session):
+    session.add_text("one two")
+    session.set_settings(Settings(pattern=r"\w+|\W"))
+    qtbot.waitUntil(lambda: pieces(pane.pattern.preview) == [b"one", b" ", b"two"], timeout=PATIENCE)
+    qtbot.keyClick(pane.pattern.own.edit, Qt.Key.Key_End)
+    qtbot.keyClicks(pane.pattern.own.edit, "+(")
+    QApplication.processEvents()
+    assert pane.pattern.own.is_invalid
+    assert pane.pattern.preview.isVisible()
+    assert pieces(pane.pattern.preview) == [b"one", b" ", b"two"]
+    assert pane.pattern.caption.text() == "Split by the last expression that worked."
+
+
+def test_a_character_that_is_missing_is_told_at_the_list(qtbot, more, pane, session):
+    session.add_text("abc " * 20)
+    own = Settings(base="characters", base_vocabulary=("a", "b", " ", "<?>"))
+    session.set_settings(own)
+    qtbot.waitUntil(lambda: more.entries.is_invalid, timeout=PATIENCE)
+    assert more.entries.note.text().startswith('The character "c" (U+0063) is not in the base vocabulary')
+    assert pane.summary.text() == "Mend the base tokens."
+    assert not pane.buttons["train"].isEnabled()
+    choose(qtbot, more.unknown.combo, "<?>")
+    assert not more.entries.is_invalid
+    qtbot.waitUntil(lambda: pane.buttons["train"].isEnabled() and session.forecast is not None, timeout=PATIENCE)
+
+
+def test_special_tokens_are_read_back_with_marks_for_blanks(qtbot, more):
+    assert not more.specials.read_as.isVisible()
+    type_into(qtbot, more.specials.edit, "<a>\n  \nend ")
+    assert more.specials.read_as.text() == "3 special tokens: <a>, ··, end·"
+
+
+def test_settings_that_are_folded_away_are_named(qtbot, pane, session):
+    assert not pane.unusual.isVisible()
+    session.set_settings(
+        Settings(
+            base="characters",
+            base_vocabulary=("a", "<?>"),
+            unknown_token="<?>",
+            special_tokens=("<a>",),
+            special_placement="first",
+            tie_break="lowest-id",
+            max_token_bytes=16,
+            documents="line",
+            held_out=0.125,
+        )
+    )
+    assert pane.unusual.text() == (
+        "Also set: characters from a list of 2, unknown token <?>, 1 special token first, ties by lowest id, "
+        "tokens of at most 16 bytes, documents by line, 12.5 % held out."
+    )
+    assert pane.unusual.isVisible()
+    qtbot.mouseClick(pane.more_button, Qt.MouseButton.LeftButton)
+    assert not pane.unusual.isVisible()
+
+
+def test_more_comes_into_sight_when_it_is_unfolded(qtbot, pane):
+    pane.window().resize(320, 420)
+    qtbot.mouseClick(pane.more_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not pane.more.base.note.visibleRegion().isEmpty())
 
 
 def test_in_characters_the_number_of_merges_is_told_when_it_is_counted(qtbot, pane, session):

@@ -12,12 +12,12 @@ from pathlib import Path
 from tokstudio.cli.exporting import check_folders, check_losses, export
 from tokstudio.cli.loading import load_tokenizer
 from tokstudio.cli.projects import is_project, load_run
-from tokstudio.cli.reading import read_file
 from tokstudio.cli.terminal import DONE, FAILED, Console, put
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.files import write_files
 from tokstudio.core.formats import ExportReport
 from tokstudio.core.formats.gaps import closed_gaps
+from tokstudio.core.readers import read_file
 from tokstudio.core.tokenizer import Tokenizer
 
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TextIO
 
 from tokstudio.cli.exporting import check_folders, check_losses, export
-from tokstudio.cli.reading import read_base_vocabulary, read_corpus_work, tell_of
+from tokstudio.cli.reading import read_corpus_work, tell_of
 from tokstudio.cli.remarks import count_specials_work, tell_of_held_out, tell_of_preparation, tell_of_specials
 from tokstudio.cli.signals import Signals
 from tokstudio.cli.terminal import DONE, FAILED, Console, put, several
+from tokstudio.core.base_vocabulary import read_base_vocabulary
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError, CorpusError

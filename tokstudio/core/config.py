@@ -203,11 +203,15 @@ def _texts(name: str, given: object) -> tuple[str, ...]:
             raise ConfigError(f"{name} must be texts, not {reprlib.repr(text)}.")
         if not text:
             raise ConfigError(f"{name} may not hold an empty text.")
-        texts.append(to_utf8(text).decode())
-    return tuple(texts)
+        texts.append(text)
+    # Checked together: a window asks about a list of thousands at every key.
+    together = "".join(texts)
+    return tuple(texts) if to_utf8(together).decode() == together else tuple(to_utf8(text).decode() for text in texts)
 
 
-def _refuse_repeats(name: str, texts: Iterable[str]) -> None:
+def _refuse_repeats(name: str, texts: Sequence[str]) -> None:
+    if len(set(texts)) == len(texts):
+        return
     seen: set[str] = set()
     for text in texts:
         if text in seen:

@@ -26,5 +26,9 @@ class CorpusError(TokStudioError):
     """A source that cannot be read, or a corpus that cannot be trained on."""
 
 
+class MissingCharacterError(CorpusError):
+    """A character of the corpus that is no base token, where none stands for those that are missing."""
+
+
 class FormatError(TokStudioError):
     """A tokenizer file that is damaged, not what its name says, or unable to hold what it is given."""

@@ -49,6 +49,7 @@ class Forecast:
         sample: How many bytes of the corpus's text fit into memory; all of them where nothing speaks against it. 0
             where there are given counts: no sample of those is offered, as none would keep their proportions.
         problem: Why it cannot work, and what to do; empty where it can.
+        cause: What a training on a sample came to, where that is the problem.
     """
 
     seconds: float
@@ -56,6 +57,7 @@ class Forecast:
     free: int | None
     sample: int
     problem: str
+    cause: TokStudioError | None = None
 
     @property
     def fits(self) -> bool:
@@ -96,7 +98,8 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
             yield from _for_a_while(check_lines_work(corpus.sources))
         small, large = yield from _trials_work(corpus, config, size)
     except TokStudioError as error:
-        return Forecast(0.0, 0, free, sample, error.of_a_part if size > _SAMPLE else str(error))
+        problem = error.of_a_part if size > _SAMPLE else str(error)
+        return Forecast(0.0, 0, free, sample, problem, error)
     trained_on = size * (1 - config.held_out)
     scale = trained_on / max(1, large.bytes)
     step = large.bytes / max(1, small.bytes)

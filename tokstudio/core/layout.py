@@ -15,7 +15,7 @@ from tokstudio.core.arrays import read_only
 from tokstudio.core.byte_level import BYTE_ORDER
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.counting import Sequences
-from tokstudio.core.errors import CorpusError
+from tokstudio.core.errors import CorpusError, MissingCharacterError
 from tokstudio.core.messages import shown
 from tokstudio.core.progress import Progress, Work
 
@@ -53,7 +53,8 @@ def lay_out_work(parts: Sequence[Sequences], config: TrainingConfig) -> Work[Lay
     """Lays out sequences, part after part.
 
     Raises:
-        CorpusError: A character is outside the base vocabulary and there is no unknown token.
+        MissingCharacterError: A character is outside the base vocabulary and there is no unknown token.
+        CorpusError: There is too much to be merged at once.
         ConfigError: The vocabulary size leaves no room for a merge.
     """
     made = _Symbols(parts, config)
@@ -153,13 +154,13 @@ def huggingface_order(alphabet: Alphabet, base: int) -> NDArray[np.int32]:
     return order
 
 
-def _strange(part: Sequences, place: int) -> CorpusError:
+def _strange(part: Sequences, place: int) -> MissingCharacterError:
     here = part.data[place : place + 4].tobytes().decode("utf-8", "ignore")[:1]
     sequence = int(np.searchsorted(part.starts, place, side="right")) - 1
     start, stop = int(part.starts[sequence]), int(part.stops[sequence])
     around = part.data[max(start, place - _CONTEXT) : min(stop, place + _CONTEXT)].tobytes().decode("utf-8", "ignore")
     missing = f"The character {shown(here)} (U+{ord(here):04X}) is not in the base vocabulary"
-    return CorpusError(
+    return MissingCharacterError(
         f"{missing}: it stands in {shown(around.strip())}. Add it, or set an unknown token.",
         of_a_part=f"{missing}, and others may be missing too. Add them, or set an unknown token.",
     )

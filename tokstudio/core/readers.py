@@ -169,6 +169,23 @@ def _name(path: Path) -> str:
     return to_utf8(path.name or str(path)).decode()
 
 
+def read_file(path: Path) -> bytes:
+    """All of a file.
+
+    Raises:
+        CorpusError: It cannot be read; the message says why.
+    """
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise CorpusError(f"{path.name}: there is no such file.") from error
+    except IsADirectoryError as error:
+        raise CorpusError(f"{path.name}: this is a folder, not a file.") from error
+    except (OSError, ValueError) as error:
+        reason = (isinstance(error, OSError) and error.strerror) or error
+        raise CorpusError(f"{path.name}: it cannot be read ({reason}).") from error
+
+
 def _is_hidden(entry: os.DirEntry[str]) -> bool:
     attributes = getattr(entry.stat(follow_symlinks=False), "st_file_attributes", 0)
     return entry.name.startswith(".") or bool(attributes & stat.FILE_ATTRIBUTE_HIDDEN)

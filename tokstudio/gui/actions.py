@@ -56,6 +56,12 @@ def _no_sample(session: Session) -> str | None:
     return None if session.sample_size is not None else "As far as is known, all of the corpus can be trained on."
 
 
+def _no_need_to_force(session: Session) -> str | None:
+    if session.lacks_memory_alone:
+        return None
+    return session.obstacle or "As far as is known, there is memory enough: Train is all it takes."
+
+
 def _cannot_continue(session: Session) -> str | None:
     if session.can_continue(session.active):
         return None
@@ -230,12 +236,33 @@ SPECS: tuple[Spec, ...] = (
     Spec("train", "&Train", "Train a tokenizer on the corpus.", ("Ctrl+R", "F5"), "train", lambda s: s.obstacle),
     Spec("train_on_sample", "Train on a Sa&mple", "Train on as much as fits into memory.", (), "train", _no_sample),
     Spec(
+        "train_anyway",
+        "Train An&yway",
+        "Train although there is likely too little memory.",
+        obstacle=_no_need_to_force,
+    ),
+    Spec(
         "continue_run",
         "&Continue Run",
         "Go on from where the active run ended, to the limits that are set now.",
         ("Ctrl+Shift+R",),
         "train",
         _cannot_continue,
+    ),
+    Spec(
+        "load_base_tokens",
+        "&Load from File…",
+        "Take the base tokens from a JSON list, or from a file with one a line.",
+        (),
+        "open",
+    ),
+    Spec(
+        "base_tokens_of_corpus",
+        "From the &Corpus",
+        "Begin a list of base tokens with the characters of the corpus.",
+        (),
+        "text",
+        _no_corpus,
     ),
     Spec("pause", "&Pause", "Hold the training; nothing is lost.", ("F6",), "pause", _not_running),
     Spec("resume", "&Resume", "Go on with the training.", ("F6",), "train", _not_paused),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from types import NoneType
 from typing import Any, Literal, get_args
@@ -61,12 +61,14 @@ class Settings:
     @cached_property
     def faults(self) -> Mapping[str, str]:
         """What is wrong with single fields, in the core's words, by the field's name."""
-        names = dict.fromkeys(field.name for field in fields(self))
+        if self.problem is None:
+            return {}
+        names = [field.name for field in fields(self)]
         return {name: fault for name in names if (fault := self._fault(name))}
 
     def to_text(self) -> str:
         """All of them as one text, to be remembered."""
-        return json.dumps(asdict(self))
+        return json.dumps({field.name: getattr(self, field.name) for field in fields(self)})
 
     @classmethod
     def from_text(cls, text: str) -> Settings:

@@ -6,12 +6,15 @@ It builds no widgets; the questions are `Choosers`', the state is the `Session`'
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
+from tokstudio.core.base_vocabulary import corpus_characters_work, read_base_vocabulary_work
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.exports import Exports
 from tokstudio.gui.opening import OpenCommands, Questions
@@ -22,6 +25,8 @@ from tokstudio.gui.settings import Preferences
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import BODY_PIXELS, Mode, Theme
 from tokstudio.resources import DEMO_SENTENCES, SAMPLES, sample_text
+
+_BASE_TOKENS = "Lists of base tokens (*.json *.txt);;All files (*)"
 
 
 class Views(Exports, Questions, Protocol):
@@ -161,10 +166,25 @@ class Commands(OpenCommands):
         """Begins a run on as much of the corpus as fits into memory."""
         self._session.train_on_sample()
 
+    def train_anyway(self) -> None:
+        """Begins a run although there is likely too little memory."""
+        self._session.train(anyway=True)
+
     def continue_run(self) -> None:
         """Goes on from the active run."""
         if self._session.active is not None:
             self._session.continue_run(self._session.active)
+
+    def load_base_tokens(self) -> None:
+        """Asks for a file of base tokens and takes them."""
+        paths = self._choosers.open_files("Load Base Tokens", self._folder(), _BASE_TOKENS)
+        if paths:
+            self._preferences.set("folder", str(paths[0].parent))
+            self._session.start_job(partial(read_base_vocabulary_work, paths[0]), self._take_base_tokens)
+
+    def base_tokens_of_corpus(self) -> None:
+        """Takes the characters of the corpus as base tokens."""
+        self._session.start_job(partial(corpus_characters_work, self._session.corpus), self._take_base_tokens)
 
     def pause(self) -> None:
         """Holds the training."""
@@ -307,6 +327,10 @@ class Commands(OpenCommands):
         self._views.show_about()
 
     # ---- private
+
+    def _take_base_tokens(self, entries: list[str]) -> None:
+        settings = replace(self._session.settings, base="characters", base_vocabulary=tuple(entries))
+        self._session.set_settings(settings)
 
     def _activate_beside(self, step: int) -> None:
         runs, active = self._session.runs, self._session.active

@@ -18,4 +18,7 @@ def to_lines(entries: Iterable[str]) -> str:
 
 def from_lines(text: str) -> tuple[str, ...]:
     r"""Reads what was written: empty lines are none, and a backslash before anything else is a backslash."""
-    return tuple(_ESCAPE.sub(lambda found: _ESCAPED[found[0]], line) for line in text.split("\n") if line)
+    lines = [line for line in text.split("\n") if line]
+    if "\\" not in text:
+        return tuple(lines)
+    return tuple(_ESCAPE.sub(lambda found: _ESCAPED[found[0]], line) for line in lines)

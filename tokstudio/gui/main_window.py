@@ -207,7 +207,7 @@ class MainWindow(QMainWindow):
         columns = [round(share * self.width()) for share in _COLUMNS]
         self.resizeDocks([self.corpus, self.compression, self.text], columns, Qt.Orientation.Horizontal)
         for upper, lower, share in (
-            (self.corpus, self.configure, 0.44),
+            (self.corpus, self.configure, 0.37),
             (self.compression, self.merges, 0.46),
             (self.text, self.token, 0.6),
         ):

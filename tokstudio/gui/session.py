@@ -68,6 +68,7 @@ class Session(CorpusKeeper):
         self.opening = False
         self.settings = Settings()
         self.forecast: Forecast | None = None
+        self.field_problem = ""
         self.runs: list[StudioRun] = []
         self.active: StudioRun | None = None
         self.training: Training | None = None
@@ -110,7 +111,19 @@ class Session(CorpusKeeper):
             return "The corpus holds no text."
         if self.splitting:
             return "The corpus is just being divided into documents."
-        return self.settings.problem or self._foreseen
+        return self.settings.problem or self.field_problem or self._foreseen
+
+    @property
+    def lacks_memory_alone(self) -> bool:
+        """Whether nothing but a forecast that there is too little memory keeps a training from beginning."""
+        forecast = self.forecast
+        return forecast is not None and forecast.too_large and self.obstacle == forecast.problem
+
+    def set_field_problem(self, problem: str) -> None:
+        """Takes over what a field found wrong with the settings on this corpus; "" for nothing."""
+        if problem != self.field_problem:
+            self.field_problem = problem
+            self.training_changed.emit()
 
     @property
     def state(self) -> str:
@@ -119,17 +132,23 @@ class Session(CorpusKeeper):
             return "idle"
         return "paused" if self.training.job.paused else "running"
 
-    def train(self, *, single: bool = False) -> None:
-        """Begins a run on the corpus with the settings; with `single` it pauses after one merge."""
-        if self.obstacle is not None:
-            return
-        self._train_on(self.corpus, single=single)
+    def train(self, *, single: bool = False, anyway: bool = False) -> None:
+        """Begins a run on the corpus with the settings.
+
+        Args:
+            single: Whether to pause after one merge.
+            anyway: Whether to begin even if memory will likely not do.
+        """
+        if self.obstacle is None or (anyway and self.lacks_memory_alone):
+            self._train_on(self.corpus, single=single)
 
     @property
     def sample_size(self) -> int | None:
         """Bytes of the corpus that could be trained on where all of it does not fit; None where it does."""
         forecast = self.forecast
-        return forecast.sample if forecast is not None and 0 < forecast.sample < self.corpus.bytes else None
+        if forecast is None or self.field_problem:
+            return None
+        return forecast.sample if 0 < forecast.sample < self.corpus.bytes else None
 
     def set_forecast(self, forecast: Forecast) -> None:
         """Takes over what a training of this corpus with these settings will likely take."""

@@ -15,6 +15,7 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
+from tokstudio.core.errors import MissingCharacterError
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.forecasting import Forecaster, forecast_text
 from tokstudio.gui.icons import icon
@@ -22,8 +23,9 @@ from tokstudio.gui.models.sources import size_text
 from tokstudio.gui.panes.more_settings import MoreSettings
 from tokstudio.gui.panes.pattern_field import PatternField
 from tokstudio.gui.session import Session
+from tokstudio.gui.settings_words import limit_words, unusual_words
 from tokstudio.gui.theme import Theme
-from tokstudio.gui.widgets.fields import LimitField, line, set_role
+from tokstudio.gui.widgets.fields import Field, LimitField, line, set_role
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.widgets.tall_body import TallBody
 
@@ -52,13 +54,17 @@ class ConfigurePane(Pane):
         self.frequency_field.name_it("Minimum frequency")
         self.pattern = PatternField(session, theme)
         self.more_button = self._make_more_button(actions["more_settings"])
-        self.more = MoreSettings(theme)
+        self.more = MoreSettings(theme, actions)
         self.summary = line("muted")
+        self.unusual = line("muted")
         self.forecast = line("muted")
         self.reason = line("muted")
         self.reason.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.sample_button = _ElidedButton()
         self._connect_button(self.sample_button, "train_on_sample")
+        self.anyway_button = _ElidedButton()
+        self._connect_button(self.anyway_button, "train_anyway")
+        self.anyway_button.set_full_text("Train Anyway")
         self.continue_button = _ElidedButton()
         self._connect_button(self.continue_button, "continue_run")
         self.buttons = {
@@ -100,18 +106,22 @@ class ConfigurePane(Pane):
         # What matters for Train is always in sight, however little room there is for the fields.
         said = QVBoxLayout()
         said.setSpacing(2)
-        for label in (self.summary, self.forecast, self.reason):
+        for label in (self.summary, self.unusual, self.forecast, self.reason):
             said.addWidget(label)
         self.body.addLayout(said)
-        for button in (self.sample_button, self.continue_button):
+        for button in self._links:
             self.body.addWidget(button)
         self.body.addLayout(row)
         order: list[QWidget] = [self.size_field.check, self.size_field.number]
         order += [self.frequency_field.check, self.frequency_field.number]
         order += [self.pattern.choice.combo, self.pattern.own.edit, self.pattern.preview, self.more_button]
-        order += [*self.more.controls, self.sample_button, self.continue_button, *self.buttons.values()]
+        order += [*self.more.controls, *self._links, *self.buttons.values()]
         for one, other in pairwise(order):
             QWidget.setTabOrder(one, other)
+
+    @property
+    def _links(self) -> tuple[QPushButton, ...]:
+        return self.sample_button, self.anyway_button, self.continue_button
 
     def _fit(self, room: int) -> None:
         for field in (self.size_field, self.frequency_field, self.pattern.choice):
@@ -123,12 +133,13 @@ class ConfigurePane(Pane):
         self.more.reset_asked.connect(self._reset)
         self._actions["more_settings"].toggled.connect(self._show_more)
         self._show_more(self._actions["more_settings"].isChecked())
+        self._actions["more_settings"].toggled.connect(self._come_to_more)
         session = self._session
         session.settings_changed.connect(self._show_settings)
         session.sources_changed.connect(self._show_sources)
         session.statistics_changed.connect(self._explain)
         session.forecast_changed.connect(self._explain)
-        self.pattern.problem_changed.connect(self._explain)
+        self.pattern.problem_changed.connect(self._tell_field_problem)
         session.training_changed.connect(self._refresh)
         session.runs_changed.connect(self._refresh)
 
@@ -171,6 +182,11 @@ class ConfigurePane(Pane):
         self.more_button.setChecked(shown)
         self.more_button.setArrowType(Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow)
         self.more.setVisible(shown)
+        self._explain()
+
+    def _come_to_more(self, shown: bool) -> None:
+        if shown:
+            self._fields.bring_to_top(self.more_button)
 
     def _show_settings(self) -> None:
         settings = self._session.settings
@@ -188,30 +204,52 @@ class ConfigurePane(Pane):
 
     def _show_sources(self) -> None:
         self.more.show_sources(self._session.settings, self._session.sources)
+        self._tell_field_problem()
+
+    def _tell_field_problem(self) -> None:
+        self._session.set_field_problem(self.pattern.problem or self.more.corpus_problem)
+        self._explain()
 
     def _explain(self) -> None:
         """Says above Train what is to be mended, or else what the settings come to."""
-        session, problem = self._session, self._problem
+        session, settings, forecast = self._session, self._session.settings, self._session.forecast
+        missing = forecast is not None and isinstance(forecast.cause, MissingCharacterError)
+        self.more.show_missing(forecast.problem if forecast is not None and missing else None)
+        problem = self._problem
         if problem:
-            _tell(self.summary, problem, "error")
-            _tell(self.forecast, "", "muted")
+            _tell(self.summary, self._what_to_mend or problem, "error")
         else:
             distinct = session.statistics.distinct_characters if session.statistics is not None else None
-            _tell(self.summary, _summary(session.settings, distinct), "muted")
-            forecast = session.forecast
-            _tell(self.forecast, forecast_text(forecast) if forecast is not None else "", "muted")
-        can_sample = session.settings.problem is None and session.training is None
-        size = session.sample_size if can_sample else None
+            _tell(self.summary, limit_words(settings, distinct), "muted")
+        _tell(self.unusual, "" if problem or self.more_button.isChecked() else unusual_words(settings), "muted")
+        fits = forecast is not None and forecast.fits and not problem
+        _tell(self.forecast, forecast_text(forecast) if forecast is not None and fits else "", "muted")
+        size = session.sample_size if settings.problem is None and session.training is None else None
         if size is not None:
             self.sample_button.set_full_text(f"Train on a sample of {size_text(size)}")
         self.sample_button.setVisible(size is not None)
+        self.anyway_button.setVisible(session.lacks_memory_alone)
 
     @property
     def _problem(self) -> str:
         """What is wrong with the settings, or with them and this corpus; "" if nothing is."""
         session = self._session
-        foreseen = session.forecast.problem if session.forecast is not None else self.pattern.problem
-        return session.settings.problem or foreseen
+        # What a training of the whole corpus would lack is beside the point while another goes on.
+        foreseen = session.forecast.problem if session.forecast is not None and session.training is None else ""
+        return session.settings.problem or session.field_problem or foreseen
+
+    @property
+    def _what_to_mend(self) -> str:
+        """Names the field that says what is wrong; "" where none that is shown does."""
+        fields: dict[str, Field] = {
+            "vocabulary size": self.size_field,
+            "minimum frequency": self.frequency_field,
+            "pattern": self.pattern.own,
+        }
+        if self.more_button.isChecked():
+            fields |= self.more.named_fields
+        wrong = (name for name, field in fields.items() if field.is_invalid and not field.isHidden())
+        return next((f"Mend the {name}." for name in wrong), "")
 
     # ---- training
 
@@ -274,23 +312,3 @@ def _tell(label: QLabel, text: str, role: str) -> None:
     set_role(label, role)
     label.setText(text)
     label.setVisible(bool(text))
-
-
-def _summary(settings: Settings, distinct: int | None) -> str:
-    """Says when merging will end; in characters the limit is known only about, until they are counted."""
-    size, frequency = settings.vocabulary_size, settings.min_frequency
-    if size is None:
-        return f"Ends when no pair occurs {frequency:,} times."
-    config = settings.config()
-    base, about = config.base_size, ""
-    if base is None:
-        if distinct is None:
-            return f"Limit: {size:,} tokens, the corpus's characters among them."
-        base, about = distinct + len(config.leading_specials), "about "
-    count = config.max_merges(base) or 0
-    first = "the 256 bytes" if settings.base == "bytes" else f"{base - len(config.leading_specials):,} base tokens"
-    specials = len(config.special_tokens)
-    also = f" and {specials:,} special token{'' if specials == 1 else 's'}" if specials else ""
-    merges = f"{about}{max(0, count):,} merge{'' if count == 1 else 's'}"
-    earlier = f", or when no pair occurs {frequency:,} times" if frequency is not None else ""
-    return f"Limit: {merges} after {first}{also}{earlier}."

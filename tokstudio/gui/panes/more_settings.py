@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from tokstudio.core.alphabet import Base
@@ -20,17 +22,18 @@ from tokstudio.core.errors import ConfigError
 from tokstudio.core.holdout import refuse_counts
 from tokstudio.gui.choices import Documents, Settings
 from tokstudio.gui.entries import from_lines, to_lines
+from tokstudio.gui.models.text import marked, shown
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.controls import Choice
-from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, ListField, NumberField
+from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, ListField, ShareField
 
 _BASES = (
     Choice("bytes", "Bytes", "The 256 bytes: every text can be encoded."),
-    Choice("characters", "Characters", "Whole characters: those that are missing are unknown."),
+    Choice("characters", "Characters", "Whole characters, those of the corpus or of a list."),
 )
 _FROM_CORPUS, _OWN_LIST = "corpus", "own"
 _VOCABULARIES = (
-    Choice(_FROM_CORPUS, "From the corpus", "Its characters, as they first appear."),
+    Choice(_FROM_CORPUS, "Corpus", "The corpus's characters, as they first appear."),
     Choice(_OWN_LIST, "Own list", "Only these characters, in this order."),
 )
 _NO_UNKNOWN = Choice("", "None", "A character that is missing is an error.")
@@ -48,12 +51,13 @@ _DOCUMENTS = (
     Choice("file", "By file", "A file is a document: merges may cross lines."),
     Choice("line", "By line", "A line is a document: no merge crosses its end."),
 )
-_LIST_HELP = "One a line: a character, or a special token of several."
-_SPECIALS_HELP = "One a line, such as <|endoftext|>; never merged."
+_LIST_HELP = r"One a line: a character, or a special token of several; \n, \t and \\ are understood."
+_SPECIALS_HELP = r"One a line, such as <|endoftext|>; \n, \t and \\ are understood. Never merged."
 _LONGEST_HELP = "No token is made that is longer."
 _HELD_OUT_HELP = "Share measured on, not trained on."
 _NO_LINES = "Word counts have no lines to hold out."
-_MOST_HELD_OUT = 50  # percent
+_NAMED = 20  # special tokens that are read back
+_LONGEST = 40  # bytes of each
 
 
 class MoreSettings(QWidget):
@@ -62,24 +66,35 @@ class MoreSettings(QWidget):
     Signals:
         changed: The person changed one.
         reset_asked: They want all of them as they were at first.
+
+    Args:
+        theme: Its looks.
+        actions: The window's actions by id, those that fill the list of base tokens.
+
+    Attributes:
+        corpus_problem: What is wrong with what is set, the corpus being what it is; "" for nothing.
     """
 
     changed = Signal()
     reset_asked = Signal()
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__()
-        self._settings = Settings()
+        self.corpus_problem = ""
+        self._list_is_wrong = False
         self.base = ChoiceField("&Base units", _BASES, theme)
         self.vocabulary = ChoiceField("Base vocabular&y", _VOCABULARIES, theme)
         self.entries = ListField("Base tokens", _LIST_HELP, theme, 5)
+        self.load = _link("Load from File…", actions["load_base_tokens"])
+        self.start = _link("From the Corpus", actions["base_tokens_of_corpus"])
+        self.entries.add_links(self.load, self.start)
         self.specials = ListField("Special to&kens", _SPECIALS_HELP, theme, 2)
         self.placement = ChoiceField("Their ids", _PLACES, theme)
         self.unknown = ChoiceField("&Unknown token", (_NO_UNKNOWN,), theme)
         self.ties = ChoiceField("T&ie rule", _TIES, theme)
         self.longest = LimitField("Longest token", _LONGEST_HELP, 16, theme, " bytes")
         self.documents = ChoiceField("&Documents", _DOCUMENTS, theme)
-        self.held_out = NumberField("He&ld out", _HELD_OUT_HELP, _MOST_HELD_OUT, theme, " %")
+        self.held_out = ShareField("He&ld out", _HELD_OUT_HELP, theme)
         self.reset = QPushButton("Reset to Defaults")
         self.reset.setProperty("link", "true")
         self.reset.clicked.connect(self.reset_asked)
@@ -94,19 +109,31 @@ class MoreSettings(QWidget):
     @property
     def fields(self) -> tuple[Field, ...]:
         """All fields, in the order in which they stand there."""
-        tokens = (self.base, self.vocabulary, self.entries, self.specials, self.placement, self.unknown)
+        tokens = (self.base, self.vocabulary, self.entries, self.unknown, self.specials, self.placement)
         return (*tokens, self.ties, self.longest, self.documents, self.held_out)
 
     @property
     def controls(self) -> list[QWidget]:
         """What takes the keyboard, in the same order."""
-        boxes = [self.base.combo, self.vocabulary.combo, self.entries.edit, self.specials.edit, self.placement.combo]
-        rest = [self.unknown.combo, self.ties.combo, self.longest.check, self.longest.number, self.documents.combo]
-        return [*boxes, *rest, self.held_out.number, self.reset]
+        base = [self.base.combo, self.vocabulary.combo, self.entries.edit, self.load, self.start, self.unknown.combo]
+        specials = [self.specials.edit, self.placement.combo]
+        rest = [self.ties.combo, self.longest.check, self.longest.number, self.documents.combo, self.held_out.number]
+        return [*base, *specials, *rest, self.reset]
+
+    @property
+    def named_fields(self) -> Mapping[str, Field]:
+        """The fields that can say what is wrong with them, by what people call them."""
+        return {
+            "base tokens": self.entries,
+            "unknown token": self.unknown,
+            "special tokens": self.specials,
+            "longest token": self.longest,
+            "held-out share": self.held_out,
+        }
 
     def taken_over(self, settings: Settings) -> Settings:
         """Gives the settings with what these fields say."""
-        own = self.vocabulary.value == _OWN_LIST
+        own, is_shown = self.vocabulary.value == _OWN_LIST, self.held_out.number.shows
         return replace(
             settings,
             base=cast("Base", self.base.value),
@@ -117,7 +144,7 @@ class MoreSettings(QWidget):
             tie_break=cast("TieBreak", self.ties.value),
             max_token_bytes=self.longest.value,
             documents=cast("Documents", self.documents.value),
-            held_out=self.held_out.number.value() / 100,
+            held_out=settings.held_out if is_shown(settings.held_out) else self.held_out.number.share,
         )
 
     def show_settings(self, settings: Settings) -> None:
@@ -132,14 +159,13 @@ class MoreSettings(QWidget):
         self.ties.set_value(settings.tie_break)
         self.longest.set_value(settings.max_token_bytes)
         self.documents.set_value(settings.documents)
-        self.held_out.set_value(round(100 * settings.held_out))
+        self.held_out.set_value(settings.held_out)
         self.vocabulary.setVisible(in_characters)
         self.entries.setVisible(in_characters and own)
         self.unknown.setVisible(in_characters)
         self.placement.setEnabled(bool(settings.special_tokens))
         self.entries.count.setText(_counted(settings.base_vocabulary or ()))
-        number = len(settings.special_tokens)
-        self.specials.count.setText(f"{number:,}" if number else "")
+        self.specials.show_read(_read_back(settings.special_tokens))
         self.reset.setEnabled(settings != Settings())
 
     def show_faults(self, faults: Mapping[str, str]) -> None:
@@ -152,16 +178,23 @@ class MoreSettings(QWidget):
         }
         for name, field in fields.items():
             field.set_error(faults.get(name))
+        self._list_is_wrong = "base_vocabulary" in faults
+
+    def show_missing(self, problem: str | None) -> None:
+        """Says at the base tokens which character is not among them, where that is what is wrong."""
+        if not self._list_is_wrong:
+            self.entries.set_error(problem)
 
     def show_sources(self, settings: Settings, sources: Sequence[Source]) -> None:
         """Says what cannot be set because of what the corpus is; what is set all the same can be taken back."""
+        self.corpus_problem, reason = "", None
         try:
             refuse_counts(sources)
         except ConfigError as error:
-            self.held_out.set_unavailable(None if settings.held_out else _NO_LINES)
-            self.held_out.set_error(str(error) if settings.held_out else None)
-        else:
-            self.held_out.set_unavailable(None)
+            self.corpus_problem, reason = (str(error), None) if settings.held_out else ("", _NO_LINES)
+        self.held_out.set_unavailable(reason)
+        if self.corpus_problem:
+            self.held_out.set_error(self.corpus_problem)
 
     def _offer_unknown(self, settings: Settings) -> None:
         listed = [entry for entry in settings.base_vocabulary or () if len(entry) > 1]
@@ -178,6 +211,23 @@ def _show_list(field: ListField, entries: tuple[str, ...] | None) -> None:
     # A line that is just begun is no entry yet, and stays.
     if entries is not None and from_lines(field.text()) != entries:
         field.set_text(to_lines(entries))
+
+
+def _read_back(specials: tuple[str, ...]) -> str:
+    """Names special tokens with marks for their white space: nobody sees a blank in a list."""
+    number = len(specials)
+    if not number:
+        return ""
+    named = [marked(shown(special.encode("utf-8", "replace"), _LONGEST)) for special in specials[:_NAMED]]
+    also = f" and {number - _NAMED:,} more" if number > _NAMED else ""
+    return f"{number:,} special token{'' if number == 1 else 's'}: {', '.join(named)}{also}"
+
+
+def _link(text: str, action: QAction) -> QPushButton:
+    button = QPushButton(text)
+    button.setProperty("link", "true")
+    button.clicked.connect(partial(action.trigger))
+    return button
 
 
 def _counted(entries: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGraphicsOpacityEffect, QLineEdit, QVBoxLayout, QWidget
 
 from tokstudio.core.corpus import Source
 from tokstudio.core.patterns import NAMES, REGEX
@@ -39,9 +39,11 @@ _CHOICES = (
 )
 _WHOLE = "The text is not split: one piece a document."
 _OWN_HELP = "Every character must be in some match."
+_BEFORE = "Split by the last expression that worked."
 _COUNTED = "Word counts are split already: the pattern is not applied to them."
 _PAUSE = 150  # milliseconds without a change
 _ROWS = 3
+_FADED = 0.35
 
 
 class PatternField(QWidget):
@@ -114,8 +116,7 @@ class PatternField(QWidget):
         self._fault = error
         self.own.set_error(error)
         if error is not None:
-            self.preview.hide()
-            self.caption.hide()
+            self._hold()
 
     def renew(self) -> None:
         """Splits the first lines again, a moment after the last change."""
@@ -125,6 +126,9 @@ class PatternField(QWidget):
             self._latest.cancel()
             self._dialect.cancel()
             self.own.set_help(_OWN_HELP)
+            self._set_problem("")
+            if self._fault is None:
+                self.own.set_error(None)
             self._later.start()
 
     @property
@@ -152,19 +156,32 @@ class PatternField(QWidget):
     def _show_split(self, split: Split) -> None:
         if self._fault is not None:
             return
-        end = int(split.ends[-1]) if len(split.ends) else 0
-        self.preview.set_tokens(split.data[:end], split.ends, np.arange(len(split.ends), dtype=np.uint32))
-        self.preview.setVisible(end > 0 and self.value != "none")
         self.own.set_error(split.problem or None)
-        if split.problem:
-            self.caption.setText("" if self.choice.value == _OWN else split.problem)
+        if split.problem and self.choice.value == _OWN:
+            self._hold()
         else:
-            self.caption.setText(self._caption(len(split.ends)))
+            end = int(split.ends[-1]) if len(split.ends) else 0
+            self.preview.set_tokens(split.data[:end], split.ends, np.arange(len(split.ends), dtype=np.uint32))
+            self.preview.set_faded(False)
+            self.preview.setVisible(end > 0 and self.value != "none")
+            self._set_caption(split.problem or self._caption(len(split.ends)))
+        if not split.problem:
             self._ask_dialect()
-        self.caption.setVisible(bool(self.caption.text()))
-        self.preview.setAccessibleDescription(self.caption.text())
-        if split.problem != self.problem:
-            self.problem = split.problem
+        self._set_problem(split.problem)
+
+    def _hold(self) -> None:
+        """Keeps the pieces in their place while the expression cannot work, so that nothing jumps as one types."""
+        self.preview.set_faded(True)
+        self._set_caption("" if self.preview.isHidden() else _BEFORE)
+
+    def _set_caption(self, text: str) -> None:
+        self.caption.setText(text)
+        self.caption.setVisible(bool(text))
+        self.preview.setAccessibleDescription(text)
+
+    def _set_problem(self, problem: str) -> None:
+        if problem != self.problem:
+            self.problem = problem
             self.problem_changed.emit()
 
     def _caption(self, pieces: int) -> str:
@@ -193,6 +210,10 @@ class _SplitView(TokenView):
     def __init__(self, theme: Theme, rows: int) -> None:
         super().__init__(theme)
         self._shown_rows = rows
+        self._fading = QGraphicsOpacityEffect(self.viewport())
+        self._fading.setOpacity(_FADED)
+        self._fading.setEnabled(False)
+        self.viewport().setGraphicsEffect(self._fading)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._fit()
 
@@ -205,6 +226,10 @@ class _SplitView(TokenView):
     ) -> None:
         super().set_tokens(data, ends, ids, special)
         self._fit()
+
+    def set_faded(self, faded: bool) -> None:
+        """Makes the pieces pale: they are not those of what is written above."""
+        self._fading.setEnabled(faded)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()

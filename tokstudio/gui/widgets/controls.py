@@ -14,6 +14,8 @@ from PySide6.QtGui import QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QComboBox,
+    QDoubleSpinBox,
+    QLineEdit,
     QPlainTextEdit,
     QSizePolicy,
     QSpinBox,
@@ -24,6 +26,7 @@ from tokstudio.gui.theme import Theme, pad_spin_box
 from tokstudio.gui.widgets.tall_body import scrolls_body
 
 LARGEST = 2_000_000_000  # a spin box holds 32 bits
+_DECIMALS = 3  # of a percentage
 
 
 @dataclass(frozen=True)
@@ -108,23 +111,16 @@ class Number(QSpinBox):
 
     def __init__(self, most: int = LARGEST, suffix: str = "") -> None:
         super().__init__()
-        # Numbers are written everywhere as in "1,000".
-        self.setLocale(QLocale(QLocale.Language.English, QLocale.Country.UnitedStates))
         self.setGroupSeparatorShown(True)
         # Numbers that are too small can be typed, so that the reason can be read.
         self.setRange(0, most)
         self.setSuffix(suffix)
         self.setStepType(QAbstractSpinBox.StepType.AdaptiveDecimalStepType)
-        self.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        pad_spin_box(self)
+        _set_up(self)
 
     def dress(self, theme: Theme) -> None:
         """Follows the person's text size."""
-        # The field inside does not take its font from the box once a style sheet is set.
-        for widget in (self, self.lineEdit()):
-            widget.setFont(theme.tabular_font())
-        self.setFixedWidth(theme.scaled(98))
+        _dress(self, self.lineEdit(), theme)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Scrolling past changes nothing."""
@@ -132,6 +128,57 @@ class Number(QSpinBox):
             super().wheelEvent(event)
         else:
             event.ignore()
+
+
+class Percent(QDoubleSpinBox):
+    """A share in percent, from 0 to less than all, that scrolling past does not change."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setDecimals(_DECIMALS)
+        self.setRange(0, 100 - 10**-_DECIMALS)
+        self.setSuffix(" %")
+        self.setStepType(QAbstractSpinBox.StepType.AdaptiveDecimalStepType)
+        _set_up(self)
+
+    @property
+    def share(self) -> float:
+        """What is entered, as a share of 1."""
+        return round(self.value() / 100, _DECIMALS + 2)
+
+    def shows(self, share: float) -> bool:
+        """Whether a share looks like what is entered; it may have more decimals."""
+        return round(100 * share, _DECIMALS) == round(self.value(), _DECIMALS)
+
+    def textFromValue(self, value: float) -> str:
+        """Writes no zeros at the end."""
+        return f"{round(value, _DECIMALS):.10g}"
+
+    def dress(self, theme: Theme) -> None:
+        """Follows the person's text size."""
+        _dress(self, self.lineEdit(), theme)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Scrolling past changes nothing."""
+        if self.hasFocus():
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+
+def _set_up(box: QAbstractSpinBox) -> None:
+    # Numbers are written everywhere as in "1,000".
+    box.setLocale(QLocale(QLocale.Language.English, QLocale.Country.UnitedStates))
+    box.setAlignment(Qt.AlignmentFlag.AlignRight)
+    box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    pad_spin_box(box)
+
+
+def _dress(box: QAbstractSpinBox, inner: QLineEdit, theme: Theme) -> None:
+    # The field inside does not take its font from the box once a style sheet is set.
+    for widget in (box, inner):
+        widget.setFont(theme.tabular_font())
+    box.setFixedWidth(theme.scaled(98))
 
 
 class Lines(QPlainTextEdit):

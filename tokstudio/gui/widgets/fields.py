@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from tokstudio.gui.theme import Theme
-from tokstudio.gui.widgets.controls import LARGEST, Choice, ChoiceBox, Lines, Number
+from tokstudio.gui.widgets.controls import LARGEST, Choice, ChoiceBox, Lines, Number, Percent
 
 
 class Field(QWidget):
@@ -144,19 +144,17 @@ class LimitField(Field):
         self.number.dress(self._theme)
 
 
-class NumberField(Field):
-    """A number that is always there.
+class ShareField(Field):
+    """A share in percent that is always there.
 
     Args:
         text: Its label.
         help_text: One line of help.
-        most: The largest that can be entered.
         theme: Its fonts.
-        suffix: What stands behind the number.
     """
 
-    def __init__(self, text: str, help_text: str, most: int, theme: Theme, suffix: str = "") -> None:
-        self.number = Number(most, suffix)
+    def __init__(self, text: str, help_text: str, theme: Theme) -> None:
+        self.number = Percent()
         super().__init__(help_text, self.number)
         self._theme = theme
         self.add_label(text, self.number)
@@ -165,11 +163,11 @@ class NumberField(Field):
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
 
-    def set_value(self, value: int) -> None:
-        """Shows a value without telling anyone."""
+    def set_value(self, share: float) -> None:
+        """Shows a share of 1 without telling anyone."""
         with QSignalBlocker(self.number):
-            if value != self.number.value():
-                self.number.setValue(value)
+            if not self.number.shows(share):
+                self.number.setValue(100 * share)
 
     def _apply_theme(self) -> None:
         self.number.dress(self._theme)
@@ -237,7 +235,10 @@ class ListField(Field):
         self.count = line("muted")
         self.count.setWordWrap(False)
         self.row.addWidget(self.count)
+        self.read_as = line("muted")
+        self.read_as.hide()
         self.column.insertWidget(1, self.edit)
+        self.column.insertWidget(2, self.read_as)
         self.edit.textChanged.connect(self.changed)
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
@@ -251,6 +252,19 @@ class ListField(Field):
         if text != self.text():
             with QSignalBlocker(self.edit):
                 self.edit.setPlainText(text)
+
+    def show_read(self, text: str) -> None:
+        """Says below the list how it was read; "" for nothing."""
+        self.read_as.setText(text)
+        self.read_as.setVisible(bool(text))
+
+    def add_links(self, *buttons: QPushButton) -> None:
+        """Puts what fills the list below it."""
+        row = QHBoxLayout()
+        for button in buttons:
+            row.addWidget(button)
+        row.addStretch(1)
+        self.column.insertLayout(2, row)
 
     def _apply_theme(self) -> None:
         self.edit.setFont(self._theme.monospace_font())

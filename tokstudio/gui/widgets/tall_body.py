@@ -60,6 +60,12 @@ class TallBody(QScrollArea):
         content = self.widget()
         return content.sizeHint() if content is not None else super().sizeHint()
 
+    def bring_to_top(self, inner: QWidget) -> None:
+        """Scrolls, once all is laid out, so that `inner` stands at the top, or as near to it as can be."""
+        content = self.widget()
+        if content is not None:
+            QTimer.singleShot(0, content, lambda: self.verticalScrollBar().setValue(inner.mapTo(content, QPoint()).y()))
+
     def _inner_focus(self) -> QWidget | None:
         """What in the content has the keyboard."""
         content, focus = self.widget(), QApplication.focusWidget()
