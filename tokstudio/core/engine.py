@@ -125,12 +125,22 @@ class Engine:
     @property
     def founding(self) -> float | None:
         """How much of the first count of pairs is done, from 0 to 1; None once merging has begun."""
-        if not self._founding or self.vocabulary > self._base:
-            return None
+        return self.found if self._founding and self.vocabulary == self._base else None
+
+    @property
+    def floor(self) -> int:
+        """The lowest count of the pairs that are merged in this round."""
+        return int(self._state[k.FLOOR])
+
+    @property
+    def found(self) -> float:
+        """How much of this round's count of pairs is done, from 0 to 1; 1 while it merges."""
+        if not self._founding:
+            return 1.0
         stages = _GRID_STAGES if self._state[k.WIDTH] else _HASH_STAGES
         stage = int(self._state[k.STAGE])
         if stage not in stages:
-            return 1.0
+            return float(stage > max(stages))
         length = max(1, int(self._state[k.LENGTH]))
         return (stages.index(stage) + min(1.0, int(self._state[k.CURSOR]) / length)) / len(stages)
 
@@ -177,10 +187,7 @@ class Engine:
         return Pairs(pairs[:, k.KEY] >> 32, pairs[:, k.KEY] & k.NUMBER_BITS, pairs[:, k.COUNT], place)
 
     def _begin_next_round(self) -> None:
-        floor = int(self._state[k.FLOOR])
-        # Where floor 1 is allowed, floor 2 comes before it: it stores far fewer pairs.
-        lowest = 2 if floor > 2 else 1
-        self._begin_round(max(self._final_floor, lowest, floor // _FLOOR_STEP))
+        self._begin_round(next_floor(self.floor, self._final_floor))
 
     def _begin_round(self, floor: int) -> None:
         state = self._state
@@ -303,6 +310,13 @@ class Engine:
     def _grow_pool(self, size: int) -> None:
         if size > len(self._tables.pool):
             self._tables = self._tables._replace(pool=_padded(self._tables.pool, size))
+
+
+def next_floor(floor: int, final_floor: int) -> int:
+    """The floor of the round that comes after one with `floor`."""
+    # Where floor 1 is allowed, floor 2 comes before it: it stores far fewer pairs.
+    lowest = 2 if floor > 2 else 1
+    return max(final_floor, lowest, floor // _FLOOR_STEP)
 
 
 def _padded(array: NDArray[T], size: int) -> NDArray[T]:

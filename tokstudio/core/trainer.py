@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import version
-from math import log
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +25,7 @@ from tokstudio.core.run import NOTHING_LEFT, REACHED_SIZE, STOPPED, MergeBatch, 
 
 if TYPE_CHECKING:
     from tokstudio.core.engine import Engine, Merges, Units
+    from tokstudio.core.merging_progress import MergingProgress
     from tokstudio.core.tokenizer import Tokenizer
 
 _ALL = 1 << 62
@@ -49,6 +49,7 @@ class Trainer:
         self._made = 0
         self._to_repeat: Run | None = None
         self._engine: Engine | None = None
+        self._merging: MergingProgress | None = None
         self._preparing: Work[tuple[Prepared, Units]] | None = prepare_corpus_work(corpus, config)
         self._prepared: Prepared | None = None
         self._preparation = Progress("reading", 0, corpus.bytes)
@@ -147,7 +148,8 @@ class Trainer:
             return Progress("counting", int(1000 * share), 1000)
         if self._to_repeat is not None:
             return Progress("repeating", self._made, len(self._to_repeat))
-        return Progress("merging", int(1000 * self._merged_share()), 1000)
+        assert self._merging is not None
+        return Progress("merging", int(1000 * self._merging.share(self._engine)), 1000)
 
     @property
     def run(self) -> Run:
@@ -197,6 +199,9 @@ class Trainer:
         elif limit is not None:
             allowed = min(allowed, limit - self._made)
         made = self._engine.advance(allowed)
+        if made is not None and len(made.left):
+            assert self._merging is not None
+            self._merging.note(self._engine, self._made + len(made.left), int(made.count[-1]))
         if made is None:
             if self._to_repeat is not None:
                 raise CorpusError(_NOT_REPEATABLE)
@@ -213,6 +218,7 @@ class Trainer:
     def _prepare(self) -> None:
         """Does one piece of what comes before merging."""
         from tokstudio.core.engine import Engine
+        from tokstudio.core.merging_progress import MergingProgress
 
         assert self._preparing is not None
         try:
@@ -224,6 +230,8 @@ class Trainer:
             # The size alone lets merging go on to pairs that occur once.
             floor = self.config.min_frequency or 1
             self._engine = Engine(units, self.config.tie_break, floor, self.config.max_token_bytes)
+            limit = self.config.max_merges(self._base_size)
+            self._merging = MergingProgress(prepared.positions, limit, floor)
 
     def _batch(self, made: Merges | None) -> MergeBatch:
         """What the caller sees of some merges: those of a resumed run are checked and kept back."""
@@ -269,17 +277,6 @@ class Trainer:
         if self._preparing is not None:
             self._preparing.close()
             self._preparing = None
-
-    def _merged_share(self) -> float:
-        """How far merging is, by the limit that is nearer: by merges, or by the logarithm of the count."""
-        shares = [0.0]
-        if limit := self.config.max_merges(self._base_size):
-            shares.append(self._made / limit)
-        if (least := self.config.min_frequency) and self._batches:
-            first, last = int(self._batches[0].count[0]), int(self._batches[-1].count[-1])
-            if first > least:
-                shares.append(log(first / last) / log(first / least))
-        return min(1.0, max(shares))
 
 
 def train(corpus: Corpus, config: TrainingConfig) -> Tokenizer:

@@ -1,0 +1,63 @@
+"""How far a merging is said to be, held against the work that its merges are: places replaced, and rounds begun."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tokstudio.core.config import TrainingConfig
+from tokstudio.core.corpus import Corpus
+from tokstudio.core.trainer import Trainer
+
+
+def zipf_text(words):
+    """Text with Zipf's spread of words, as languages have, of many lengths and with no two alike."""
+    random = np.random.default_rng(3)
+    vocabulary = ["".join(random.choice(list("etaoinshrdlu"), random.integers(1, 9))) for _ in range(3_000)]
+    ranks = np.minimum(random.zipf(1.3, words) - 1, len(vocabulary) - 1)
+    return " ".join(vocabulary[rank] for rank in ranks)
+
+
+TEXT = zipf_text(200_000)
+
+
+def followed(**limits):
+    """Each share that was said while merging, with the tokens that the merges took until then."""
+    trainer = Trainer(Corpus.from_text(TEXT), TrainingConfig(**limits))
+    shares, removed, tokens = [], [], 0
+    while trainer.ended is None:
+        batch = trainer.advance(20)
+        if len(batch):
+            tokens = int(batch.tokens_after[-1])
+        progress = trainer.progress
+        if trainer.merges_made and trainer.ended is None:
+            assert progress.phase == "merging"
+            shares.append(progress.done / progress.total)
+            removed.append(trainer.tokens_before - tokens)
+    return np.array(shares), np.array(removed) / (trainer.tokens_before - tokens)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"vocabulary_size": 1_500},
+        {"vocabulary_size": 5_000},
+        {"min_frequency": 20},
+        {"vocabulary_size": 1_500, "min_frequency": 2},
+        {"vocabulary_size": 5_000, "pattern": "gpt2"},
+    ],
+)
+def test_the_share_only_grows_from_little_to_nearly_all(limits):
+    shares, _ = followed(**limits)
+    assert shares.tolist() == sorted(shares.tolist())
+    assert shares[0] < 0.3
+    assert 0.9 < shares[-1] <= 1
+
+
+@pytest.mark.parametrize("size", [1_500, 5_000])
+def test_half_of_the_tokens_taken_is_not_a_few_percent(size):
+    """By merges it would be 1 to 3 %."""
+    shares, removed = followed(vocabulary_size=size)
+    half = shares[np.searchsorted(removed, 0.5)]
+    assert 0.1 < half < 0.8
