@@ -41,13 +41,36 @@ _BEGINNING = re.compile(rb'\s*\{\s*"merges"\s*:\s*\[')
 _NUMBERS = [str(byte).encode() for byte in range(BYTES)]
 _LATIN_1 = [json.dumps(chr(byte))[1:-1].encode() for byte in range(BYTES)]
 
+_SNIPPET = """\
+import json
+
+with open({path}, encoding="utf-8") as file:
+    merges = json.load(file)["merges"]
+
+
+def encode(text):
+    ids = list(text.encode())
+    for (left, right), token in merges:
+        joined = []
+        for part in ids:
+            if part == right and joined and joined[-1] == left:
+                joined[-1] = token
+            else:
+                joined.append(part)
+        ids = joined
+    return ids
+
+
+ids = encode("Hello world")
+"""
+
 
 class Classic(Format):
     """`vocabulary.json` and `merges.json`."""
 
     name = "classic"
     title = "Classic pair"
-    description = "vocabulary.json and merges.json, as small teaching programs write them"
+    description = "vocabulary.json and merges.json in plain JSON, for programs that teach or learn"
     files = (VOCABULARY, MERGES)
     folder = True
     readable = True
@@ -66,7 +89,9 @@ class Classic(Format):
         if tokenizer.special_tokens:
             found.append(f"{named_specials(tokenizer.special_tokens)} lost: this format has none.")
         if extra := len(tokenizer.extra_tokens):
-            found.append(f"{extra:,} tokens that no merge makes are lost: this format has merges only.")
+            found.append(f"Tokens that no merge makes are lost ({extra:,}): this format has merges only.")
+        if words := len(tokenizer.whole_words):
+            found.append(f"Words that become a token without merging are merged ({words:,}): some ids will differ.")
         if not _has_usual_ids(tokenizer):
             found.append("The ids change: this format needs the bytes at 0 to 255 and then the merges in order.")
         return tuple(found)
@@ -91,6 +116,10 @@ class Classic(Format):
         if not same:
             raise FormatError(f"{name}: read back, its merges differ from those that were written.")
         return f"identical over {len(expected):,} tokens"
+
+    def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
+        """Merges in plain Python, without any library."""
+        return _SNIPPET.format(path=repr(str(targets[MERGES].absolute())))
 
     def find(self, path: Path) -> tuple[Path, ...]:
         """The merges are enough; the vocabulary is taken where it is there."""

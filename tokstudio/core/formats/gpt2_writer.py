@@ -84,7 +84,7 @@ def losses(tokenizer: Tokenizer, known_specials: tuple[str, ...]) -> tuple[str, 
     if specials:
         found.append(f"{named_specials(specials)} not marked as special: whoever loads the files must say it again.")
     if words := len(tokenizer.whole_words):
-        found.append(f"{words:,} tokens are no longer taken whole where a pre-token equals them.")
+        found.append(f"Words that become a token without merging are merged ({words:,}): some ids will differ.")
     return tuple(found)
 
 

@@ -12,6 +12,7 @@ import json
 import struct
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -159,7 +160,8 @@ class Answers:
         the `path`, the `settings` and the `stamp` of a file, which changes with its content, or none of these where the
         file was opened before.
         "encode" has `texts`, `specials` and `decoded` (a text or null for each), and gives uint32 ids; "decode" has
-        `ids` and gives UTF-8; "split" has `texts` and a `regex`, and gives uint32 ends in characters.
+        `ids` and gives UTF-8; "split" has a `library`, `texts`, a `regex` and for each text the
+        `pieces` that are expected, and gives uint32 ends in characters.
         "open" has `settings` and the content of a file behind it, and gives nothing; then there are "encode text",
         which has `specials` and a text behind it, and gives uint32 ids, "encode with ends", which gives int64 ends as
         well, and "decode ids", which has uint32 ids behind it.
@@ -247,14 +249,43 @@ def _bytes_before(text: str) -> NDArray[np.int64]:
 
 
 def _split(request: Mapping[str, Any]) -> Iterable[bytes]:
+    split = _SPLITTERS[request["library"]]
+    for text, pieces in zip(request["texts"], request["pieces"], strict=True):
+        with _Refusals(f"{request['name']}: {TITLES[request['library']]} cannot use its pattern"):
+            ends = split(text, request["regex"], pieces)
+        yield np.array(ends, np.uint32).tobytes()
+
+
+def _split_by_tokenizers(text: str, regex: str, pieces: list[str]) -> Sequence[int]:
     import tokenizers
 
     library: Any = tokenizers
-    for text in request["texts"]:
-        with _Refusals(f"{request['name']}: {TITLES['tokenizers']} cannot use its pattern"):
-            split = library.pre_tokenizers.Split(library.Regex(request["regex"]), "isolated")
-            pieces = split.pre_tokenize_str(text)
-        yield np.array([end for _, (_, end) in pieces], np.uint32).tobytes()
+    split = library.pre_tokenizers.Split(library.Regex(regex), "isolated")
+    return [end for _, (_, end) in split.pre_tokenize_str(text)]
+
+
+def _split_by_tiktoken(text: str, regex: str, pieces: list[str]) -> NDArray[np.int64]:
+    """Where tokens end, if the pieces that are expected, and any two that meet, are tokens.
+
+    A pre-token that is such a piece becomes that token, and one of several pieces never becomes just these, as two of
+    them would be joined. So the ends are those of the pieces only where tiktoken splits the text into them.
+    """
+    import tiktoken
+
+    tokens = dict.fromkeys([bytes([byte]) for byte in range(256)])
+    tokens |= dict.fromkeys(piece.encode() for piece in pieces)
+    tokens |= dict.fromkeys((one + other).encode() for one, other in pairwise(pieces))
+    ranks = {token: rank for rank, token in enumerate(tokens)}
+    encoding = tiktoken.Encoding("tokstudio", pat_str=regex, mergeable_ranks=ranks, special_tokens={})
+    lengths = list(map(len, encoding.decode_tokens_bytes(encoding.encode_ordinary(text))))
+    begins = (np.frombuffer(text.encode(), np.uint8) & 0xC0) != 0x80
+    return np.cumsum(begins)[np.cumsum(lengths, dtype=np.int64) - 1]
+
+
+_SPLITTERS: Mapping[str, Callable[[str, str, list[str]], Sequence[int] | NDArray[np.int64]]] = {
+    "tokenizers": _split_by_tokenizers,
+    "tiktoken": _split_by_tiktoken,
+}
 
 
 class _Refusals:

@@ -6,6 +6,7 @@ What they do is in `owner_process`, which runs here for small questions and in a
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -87,8 +88,19 @@ def library_ids(file: OwnedFile, trials: Sequence[Trial], elsewhere: bool = Fals
     return [np.frombuffer(part, np.uint32) for part in (yield from _answer(request, elsewhere or not _is_small(file)))]
 
 
-def check_split_work(name: str, pattern: str, regex: str, texts: Sequence[str] = ()) -> Work[None]:
-    """Makes sure that the tokenizers library splits a hard text, and some others, by `regex` as we do by `pattern`.
+def is_installed(library: str) -> bool:
+    """Whether a library is there; tiktoken is not on every system."""
+    return importlib.util.find_spec(library) is not None
+
+
+def check_split_work(
+    name: str,
+    pattern: str,
+    regex: str,
+    texts: Sequence[str] = (),
+    library: Literal["tokenizers", "tiktoken"] = "tokenizers",
+) -> Work[None]:
+    """Makes sure that a library splits a hard text, and some others, by `regex` as we do by `pattern`.
 
     Raises:
         FormatError: It does not; `name` is the file's in the message.
@@ -96,17 +108,18 @@ def check_split_work(name: str, pattern: str, regex: str, texts: Sequence[str] =
     from tokstudio.core.patterns import splitter
 
     texts = (torture_text(), *texts)
-    theirs = yield from _answer({"do": "split", "name": name, "texts": texts, "regex": regex}, True)
-    for text, ends in zip(texts, theirs, strict=True):
-        try:
-            pieces = splitter(pattern).split(text)
-        except ConfigError as error:
-            raise FormatError(f"{name}: its pattern cannot be used: {error}") from error
-        our_ends = np.cumsum([len(piece.decode()) for piece in pieces])
+    try:
+        pieces = [[piece.decode() for piece in splitter(pattern).split(text)] for text in texts]
+    except ConfigError as error:
+        raise FormatError(f"{name}: its pattern cannot be used: {error}") from error
+    request = {"do": "split", "library": library, "name": name, "texts": texts, "regex": regex, "pieces": pieces}
+    theirs = yield from _answer(request, True)
+    for text, ours, ends in zip(texts, pieces, theirs, strict=True):
+        our_ends = np.cumsum(list(map(len, ours)))
         their_ends = np.frombuffer(ends, np.uint32)
         if not np.array_equal(our_ends, their_ends):
             raise FormatError(
-                f"{name}: {TITLES['tokenizers']} splits text otherwise by its pattern than TokStudio does. "
+                f"{name}: {TITLES[library]} splits text otherwise by its pattern than TokStudio does. "
                 + _first_split(text, our_ends.tolist(), their_ends.tolist())
             )
         yield Progress("proving")

@@ -63,10 +63,15 @@ def misread_specials(tokenizer: Tokenizer) -> tuple[str, ...]:
     return tuple(token for token in tokenizer.special_tokens if not token.isascii() and BYTE_OF.keys() >= set(token))
 
 
-def spelled_alike_work(tokenizer: Tokenizer) -> Work[str | None]:
-    """A sentence about two tokens that have one spelling, so that a file can hold only one; None where all differ."""
+def spelled_alike_work(tokenizer: Tokenizer, specials_too: bool = True) -> Work[str | None]:
+    """A sentence about two tokens that have one spelling, so that a file can hold only one; None where all differ.
+
+    Args:
+        tokenizer: Whose tokens.
+        specials_too: Whether special tokens stand among the others.
+    """
     texts = {number: token for token, number in tokenizer.special_tokens.items()}
-    keys, tokens = _special_keys(tokenizer), tokenizer.tokens
+    keys, tokens = _special_keys(tokenizer) if specials_too else dict.fromkeys(texts, b""), tokenizer.tokens
     # Most lengths of long tokens occur once.
     repeated = yield from _repeated_lengths(tokenizer, keys)
     seen: dict[bytes, int] = {}

@@ -1,6 +1,7 @@
-"""tiktoken's vocabularies: lines of base64 and rank, with a sidecar of ours that says the rest. Read only.
+"""tiktoken's vocabularies: lines of base64 and rank, with a sidecar of ours that says the rest.
 
-Its merges are found again by encoding each token with those before it; see `ranks`.
+Its merges are found again by encoding each token with those before it; see `ranks`. What is written is left to
+`tiktoken_writer`, the proof to `tiktoken_proof`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -10,7 +11,8 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -20,13 +22,16 @@ import numpy as np
 from tokstudio.core.alphabet import BYTES, Alphabet
 from tokstudio.core.errors import FormatError
 from tokstudio.core.files import file_name
-from tokstudio.core.formats.base import GIGABYTE, Format, PatternNeeded
+from tokstudio.core.formats import tiktoken_writer as writer
+from tokstudio.core.formats.base import GIGABYTE, Fit, Format, PatternNeeded, bytes_problem, library_problem
 from tokstudio.core.formats.huggingface_parts import named_pattern
 from tokstudio.core.formats.json_reader import JsonReader, shown
 from tokstudio.core.formats.known_files import RANKS, Known, known_work
 from tokstudio.core.formats.lines import LineReader
 from tokstudio.core.formats.merge_list import id_problem, sensible_ids
 from tokstudio.core.formats.ranks import pieces_work, recover_merges_work
+from tokstudio.core.formats.spelling import spelled_alike_work
+from tokstudio.core.formats.tiktoken_proof import prove_ranks_work
 from tokstudio.core.formats.vocabulary import read_vocabulary_work
 from tokstudio.core.patterns import REGEX
 from tokstudio.core.progress import Progress, Work
@@ -34,26 +39,100 @@ from tokstudio.core.progress import Progress, Work
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer import Tokenizer
 
+RANKS_FILE, SIDECAR, LOADER = "ranks.tiktoken", "ranks.json", "ranks.py"
+
 _SUFFIX = ".tiktoken"
+# What would make of NAME.json or NAME.py a file that means something else.
+_TAKEN = frozenset(
+    {
+        "tokenizer", "tokenizer_config", "vocab", "vocabulary", "encoder", "merges", "tiktoken", "base64", "json",
+        "pathlib",
+    }
+)  # fmt: skip
 _MOST_LISTED = 1000
 _LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?\n")
 _NUMBER = re.compile(rb"[0-9]{1,12}")
-_NONE = r"[\s\S]+"  # what "none" is as a regular expression
+_NONE = writer.EVERYTHING
 
 
 class Tiktoken(Format):
-    """`NAME.tiktoken` and `NAME.json`."""
+    """`NAME.tiktoken`, `NAME.json` and `NAME.py`."""
 
     name = "tiktoken"
     title = "tiktoken"
-    description = "ranks as OpenAI's tiktoken has them"
-    files = ("tokenizer.tiktoken",)
+    description = "ranks for OpenAI's tiktoken, with the few lines of Python that load them"
+    files = (RANKS_FILE, SIDECAR, LOADER)
+    folder = True
     readable = True
+    writable = True
+    largest = GIGABYTE
 
     @property
     def looked_for(self) -> str:
         """Its usual ending."""
         return f"NAME{_SUFFIX}"
+
+    def takes_folder(self, path: Path) -> bool:
+        """A path that ends in .tiktoken names the ranks."""
+        return path.is_dir() or path.suffix != _SUFFIX
+
+    def targets(self, path: Path) -> Mapping[str, Path]:
+        """The ranks, and beside them two files of the same name; what is not ours is never replaced by these."""
+        if path.is_file() and self.takes_folder(path):
+            raise FormatError(f"{path.name}: {self.title} is saved to a folder, or to a file that ends in {_SUFFIX}.")
+        ranks = path / RANKS_FILE if self.takes_folder(path) else path
+        if ranks.stem.lower() in _TAKEN:
+            raise FormatError(
+                f"{ranks.name}: files beside it, {ranks.stem}.json and {ranks.stem}.py, would be taken for others: "
+                "choose another name."
+            )
+        sidecar, loader = ranks.with_suffix(".json"), ranks.with_suffix(".py")
+        _refuse_foreign(sidecar, writer.SIDECAR_BEGINNING)
+        _refuse_foreign(loader, writer.LOADER_BEGINNING)
+        return {RANKS_FILE: ranks, SIDECAR: sidecar, LOADER: loader}
+
+    def problem(self, tokenizer: Tokenizer) -> str | None:
+        """It holds tokens of bytes."""
+        return library_problem(tokenizer) or bytes_problem(tokenizer, self.title)
+
+    def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """The ids are the ranks, and special tokens are found in no fixed order."""
+        return writer.id_losses(tokenizer) + writer.special_losses(tokenizer)
+
+    def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """The ranks alone are not all of it."""
+        return (
+            "The ranks hold neither pattern nor special tokens: the .json beside them does, and the .py loads both.",
+        )
+
+    def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
+        """No two tokens may have the same bytes, and merging is not ours to choose."""
+        fitting = yield from super().fit_work(tokenizer)
+        if fitting.problem is not None:
+            return fitting
+        if alike := (yield from spelled_alike_work(tokenizer, specials_too=False)):
+            return Fit(alike, (), ())
+        return replace(fitting, losses=fitting.losses + (yield from writer.merging_losses_work(tokenizer)))
+
+    def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
+        """Base64 takes four bytes for three."""
+        specials = sum(30 + 6 * len(token.encode()) for token in tokenizer.special_tokens)
+        return 4 * token_bytes // 3 + 14 * len(tokenizer) + specials + 1000
+
+    def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
+        """All three files."""
+        held = writer.in_rank_order(tokenizer)
+        return {RANKS_FILE: writer.ranks(held), SIDECAR: [writer.sidecar(held)], LOADER: [writer.loader()]}
+
+    def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
+        """Reads the files, and lets tiktoken read them."""
+        ranks, sidecar = written[RANKS_FILE], written[SIDECAR]
+        back = yield from self.read((ranks, sidecar), (name, Path(name).with_suffix(".json").name))
+        return (yield from prove_ranks_work(tokenizer, back, ranks, sidecar, name, sample))
+
+    def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
+        """The few lines that load them, as in the file beside them."""
+        return writer.snippet(targets[RANKS_FILE])
 
     def find(self, path: Path) -> tuple[Path, ...]:
         """A file with the usual ending, or the only one in a folder, and its sidecar if there is one."""
@@ -84,6 +163,18 @@ class Tiktoken(Format):
         rank_of = yield from _read_ranks(path, name)
         tokenizer = yield from _tokenizer_work(name, rank_of, known)
         return (yield from _in_order_work(name, tokenizer, known, rank_of))
+
+
+def _refuse_foreign(path: Path, beginning: bytes) -> None:
+    """Raises FormatError where there is a file that does not begin as ours do."""
+    if not path.exists():
+        return
+    with LineReader(path, path.name, GIGABYTE) as lines:
+        if not lines.peek().startswith(beginning):
+            raise FormatError(
+                f"{path.name}: a file of this name is there already, and not one that TokStudio wrote: "
+                "choose another name or folder."
+            )
 
 
 def _with_sidecar(path: Path) -> tuple[Path, ...]:
