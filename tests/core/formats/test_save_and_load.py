@@ -52,7 +52,9 @@ def test_formats_are_listed_for_menus_and_the_command_line():
 
 
 def test_a_format_that_cannot_be_written_names_those_that_can(tmp_path):
-    with pytest.raises(ConfigError, match=r'^Format "gguf" is not known\. Known: huggingface, classic, gpt2, tiktoken, '):
+    with pytest.raises(
+        ConfigError, match=r'^Format "gguf" is not known\. Known: huggingface, classic, gpt2, tiktoken, '
+    ):
         save(banana(), tmp_path, "gguf")
 
 
