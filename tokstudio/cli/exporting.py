@@ -26,7 +26,7 @@ def check_folders(exports: Exports) -> None:
         if not takes_folder and not folder.is_dir():
             raise FormatError(f"{path.name}: the folder {folder} does not exist: make it, or choose another.")
         if not takes_folder:
-            FORMATS[name].targets(path)
+            FORMATS[name].check_places(FORMATS[name].targets(path))
         if not os.access(path if takes_folder and path.is_dir() else folder, os.W_OK):
             raise FormatError(f"{path.name}: nothing can be written to {folder}: choose another folder.")
 

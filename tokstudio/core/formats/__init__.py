@@ -205,7 +205,9 @@ def _writable(name: str) -> Format:
 def _targets(chosen: Format, path: Path) -> Mapping[str, Path]:
     """Where each file goes, by its usual name."""
     try:
-        return chosen.targets(path)
+        targets = chosen.targets(path)
+        chosen.check_places(targets)
+        return targets
     except (OSError, ValueError) as error:
         raise FormatError(f"{file_name(path)}: the path cannot be used: {error}.") from error
 

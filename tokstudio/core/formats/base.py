@@ -102,6 +102,13 @@ class Format:
             )
         return {usual: path / usual for usual in self.files}
 
+    def check_places(self, targets: Mapping[str, Path]) -> None:
+        """Looks at what would be replaced.
+
+        Raises:
+            FormatError: It is something that a person who named only the folder, or one file, may not mean.
+        """
+
     def problem(self, tokenizer: Tokenizer) -> str | None:
         """Why nothing of this tokenizer can be written, a sentence; None where it can."""
         return None

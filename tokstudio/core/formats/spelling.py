@@ -75,11 +75,15 @@ def spelled_alike_work(tokenizer: Tokenizer, specials_too: bool = True) -> Work[
     # Most lengths of long tokens occur once.
     repeated = yield from _repeated_lengths(tokenizer, keys)
     seen: dict[bytes, int] = {}
+    size = 0
     for token in map(int, tokens.ids()):
-        if token % _STEP == 0:
+        size += 1
+        if size > _STEP:
+            size = 0
             yield Progress("measuring")
         if (len(keys[token]) if token in keys else tokens.length(token)) not in repeated:
             continue
+        size += max(0, tokens.length(token)) // _LONGEST_KEPT
         key = _short(keys[token] if token in keys else tokens[token] or b"")
         if key in seen:
             first, second = sorted((seen[key], token), key=lambda number: (number not in texts, number))

@@ -77,7 +77,7 @@ class Tiktoken(Format):
         return path.is_dir() or path.suffix != _SUFFIX
 
     def targets(self, path: Path) -> Mapping[str, Path]:
-        """The ranks, and beside them two files of the same name; what is not ours is never replaced by these."""
+        """The ranks, and beside them two files of the same name."""
         if path.is_file() and self.takes_folder(path):
             raise FormatError(f"{path.name}: {self.title} is saved to a folder, or to a file that ends in {_SUFFIX}.")
         ranks = path / RANKS_FILE if self.takes_folder(path) else path
@@ -86,10 +86,12 @@ class Tiktoken(Format):
                 f"{ranks.name}: files beside it, {ranks.stem}.json and {ranks.stem}.py, would be taken for others: "
                 "choose another name."
             )
-        sidecar, loader = ranks.with_suffix(".json"), ranks.with_suffix(".py")
-        _refuse_foreign(sidecar, writer.SIDECAR_BEGINNING)
-        _refuse_foreign(loader, writer.LOADER_BEGINNING)
-        return {RANKS_FILE: ranks, SIDECAR: sidecar, LOADER: loader}
+        return {RANKS_FILE: ranks, SIDECAR: ranks.with_suffix(".json"), LOADER: ranks.with_suffix(".py")}
+
+    def check_places(self, targets: Mapping[str, Path]) -> None:
+        """What stands beside the ranks and is not ours is never replaced."""
+        _refuse_foreign(targets[SIDECAR], writer.SIDECAR_BEGINNING)
+        _refuse_foreign(targets[LOADER], writer.LOADER_BEGINNING)
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
         """It holds tokens of bytes."""

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.formats.base import GIGABYTE, measure_work
 from tokstudio.core.formats.json_reader import shown
 from tokstudio.core.formats.ranks import recover_merges_work
 from tokstudio.core.patterns import REGEX
-from tokstudio.core.progress import Work
+from tokstudio.core.progress import Progress, Work
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer import Tokenizer
@@ -47,6 +48,8 @@ encoding = tiktoken.Encoding(
 """
 _USE = 'ids = encoding.encode("Hello world", allowed_special="all")\n'
 _PIECE = 3 << 12
+_ENOUGH = 1 << 20  # bytes of tokens gathered between two reports
+_TOKEN = 64  # what a token takes besides its bytes
 
 
 def written_regex(pattern: str) -> str:
@@ -151,10 +154,13 @@ def merging_losses_work(tokenizer: Tokenizer) -> Work[tuple[str, ...]]:
 
     It knows no merges, but joins any two tokens that make a token, and takes any pre-token whole that is a token.
     """
+    # What was trained is merged as it was then; and what is too large to be written need not be looked at.
+    if tokenizer.run is not None or (yield from measure_work(tokenizer)) > GIGABYTE:
+        return ()
     ordered = in_rank_order(tokenizer)
     specials = np.array([*ordered.special_tokens.values()], np.int64)
     ids = np.setdiff1d(ordered.tokens.ids(), specials)
-    parts = yield from recover_merges_work([ordered.tokens[token] or b"" for token in map(int, ids)])
+    parts = yield from recover_merges_work((yield from _tokens_work(ordered, ids)))
     theirs = np.where(parts < 0, -1, ids[parts])
     ours = np.full(theirs.shape, -1, np.int64)
     ours[np.searchsorted(ids, ordered.merge_results)] = ordered.merges
@@ -168,6 +174,18 @@ def merging_losses_work(tokenizer: Tokenizer) -> Work[tuple[str, ...]]:
         for sentence, chosen in ((_MADE_OTHERWISE, differs & is_reached), (_TAKEN_WHOLE, only_whole))
         if np.any(chosen)
     )
+
+
+def _tokens_work(tokenizer: Tokenizer, ids: NDArray[np.int64]) -> Work[list[bytes]]:
+    made: list[bytes] = []
+    size = 0
+    for token in map(int, ids):
+        made.append(tokenizer.tokens[token] or b"")
+        size += len(made[-1]) + _TOKEN
+        if size > _ENOUGH:
+            size = 0
+            yield Progress("measuring", len(made), len(ids))
+    return made
 
 
 _MADE_OTHERWISE = (
