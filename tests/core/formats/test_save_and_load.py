@@ -87,7 +87,7 @@ def test_closing_at_any_moment_leaves_everything_as_it_was(tmp_path, name):
     steps = sum(1 for _ in save_work(tokenizer, tmp_path / "full", name, accept_loss=True, sample=TEXT * 50))
     folder = tmp_path / "new"
     folder.mkdir()
-    save(banana(), folder, name, accept_loss=True)
+    save(tokenizer.at(0), folder, name, accept_loss=True)
     old = {file.name: file.read_bytes() for file in folder.iterdir()}
     for moment in range(1, steps + 1):
         work = save_work(tokenizer, folder, name, accept_loss=True, sample=TEXT * 50)

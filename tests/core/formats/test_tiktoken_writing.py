@@ -253,3 +253,43 @@ def test_tokens_far_longer_than_a_piece_come_back(tmp_path):
 def test_it_is_told_what_the_files_are_for():
     assert "tiktoken" in FORMATS["tiktoken"].description
     assert any(".py" in note for note in fit(banana(), "tiktoken").notes)
+
+
+def with_words(**more) -> Tokenizer:
+    """What ranks may hold: tokens that no merge makes, which are taken whole."""
+    merges = np.array([[116, 104], [256, 101]], np.int32)
+    return Tokenizer(merges, pattern="gpt2", extra_tokens={258: b"cats", 300: b" dogs"}, **more)
+
+
+def test_tokens_that_are_taken_whole_are_held(tmp_path):
+    tokenizer = with_words(whole_words=(258, 300))
+    assert fit(tokenizer, "tiktoken").losses == ()
+    report = save(tokenizer, tmp_path, "tiktoken", sample="the cats, cats and dogs")
+    assert theirs(report.files[2]).encode("cats dogs catsup") == tokenizer.encode("cats dogs catsup")
+    back = load(tmp_path)
+    assert same(back, tokenizer)
+    assert (back.extra_tokens, back.whole_words) == (tokenizer.extra_tokens, tokenizer.whole_words)
+
+
+@pytest.mark.parametrize("name", ["tiktoken", "huggingface"])
+def test_tokens_that_would_be_taken_whole_elsewhere_only_are_a_loss(tmp_path, name):
+    tokenizer = with_words(whole_words=(258,))
+    [loss] = fit(tokenizer, name).losses
+    assert loss.endswith("some ids will differ.")
+    with pytest.raises(FormatError, match="some ids will differ"):
+        save(tokenizer, tmp_path / "out", name)
+    report = save(tokenizer, tmp_path / "out", name, accept_loss=True, sample="cats dogs")
+    assert report.proof.startswith("identical over ")
+    assert load(tmp_path / "out").encode("cats dogs") == [258, 300]
+
+
+def test_two_tokens_that_tiktoken_joins_and_no_merge_here_are_a_loss(tmp_path):
+    merges = np.array([[97, 98], [99, 100]], np.int32)
+    tokenizer = Tokenizer(merges, extra_tokens={300: b"abcd"}, whole_words=(300,))
+    [loss] = fit(tokenizer, "tiktoken").losses
+    assert loss == (
+        'tiktoken joins any two tokens that make a token, also where no merge here does (1, such as "abcd"): '
+        "some ids will differ."
+    )
+    report = save(tokenizer, tmp_path, "tiktoken", accept_loss=True, sample="xabcdx")
+    assert theirs(report.files[2]).encode("xabcdx") == load(tmp_path).encode("xabcdx") == [120, 300, 120]

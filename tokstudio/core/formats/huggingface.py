@@ -18,7 +18,8 @@ from tokstudio.core.formats.base import GIGABYTE, Fit, Format, library_problem
 from tokstudio.core.formats.huggingface_parts import BYTE_LEVEL, FUSE, KEYS, split_of, written_regex
 from tokstudio.core.formats.huggingface_reader import read_work
 from tokstudio.core.formats.json_reader import shown
-from tokstudio.core.formats.proof import pieces_of, prove_work, trials_work
+from tokstudio.core.formats.proof import pieces_of, prove_work, trials_work, varied
+from tokstudio.core.formats.ranks import pieces_work
 from tokstudio.core.formats.spelling import misread_specials, spelled_alike_work, spelling, vocabulary
 from tokstudio.core.formats.tokenizer_config import config_json
 from tokstudio.core.patterns import NAMES
@@ -87,7 +88,11 @@ class HuggingFace(Format):
         fitting = yield from super().fit_work(tokenizer)
         if fitting.problem is not None:
             return fitting
-        return replace(fitting, problem=(yield from spelled_alike_work(tokenizer)))
+        if alike := (yield from spelled_alike_work(tokenizer)):
+            return Fit(alike, (), ())
+        more = len((yield from _taken_whole_work(tokenizer)) - tokenizer.whole_words)
+        losses = (_TAKEN_WHOLE.format(count=more),) if more else ()
+        return replace(fitting, losses=fitting.losses + losses)
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """The library takes a special token for bytes when it decodes, if its characters all stand for one."""
@@ -121,9 +126,10 @@ class HuggingFace(Format):
         if is_own:
             # Where few pre-tokens have merges, equal ids would prove little.
             yield from check_split_work(name, tokenizer.pattern, written_regex(tokenizer.pattern), pieces_of(sample))
-        trials = yield from trials_work(tokenizer, sample, decodes=not misread_specials(tokenizer))
+        held = varied(tokenizer, whole_words=(yield from _taken_whole_work(tokenizer)))
+        trials = yield from trials_work(held, sample, decodes=not misread_specials(held))
         file = OwnedFile("tokenizers", written[TOKENIZER], name)
-        return (yield from prove_work(tokenizer, file, trials, elsewhere=is_own))
+        return (yield from prove_work(held, file, trials, elsewhere=is_own))
 
     def find(self, path: Path) -> tuple[Path, ...]:
         """The file that holds the tokenizer; the other one says nothing about its ids."""
@@ -138,6 +144,22 @@ class HuggingFace(Format):
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
         """Reads the file, which says how text is split."""
         return (yield from read_work(files[0], names[0]))
+
+
+_TAKEN_WHOLE = (
+    "The tokenizers library takes all tokens whole where a pre-token equals them, or none ({count:,} more than here): "
+    "some ids will differ."
+)
+
+
+def _taken_whole_work(tokenizer: Tokenizer) -> Work[frozenset[int]]:
+    """The tokens that a pre-token equal to them becomes there, and that merging does not make of it."""
+    if not tokenizer.whole_words or tokenizer.alphabet.base != "bytes":
+        return tokenizer.whole_words
+    specials, tokens = frozenset(tokenizer.special_tokens.values()), tokenizer.tokens
+    ids = [token for token in map(int, tokens.ids()) if token not in specials]
+    pieces = yield from pieces_work(tokenizer, [tokens[token] or b"" for token in ids])
+    return frozenset(token for token, count in zip(ids, pieces.tolist(), strict=True) if count != 1)
 
 
 def _pieces(tokenizer: Tokenizer) -> Iterator[bytes]:

@@ -33,7 +33,6 @@ from tokstudio.core.formats.ranks import pieces_work, recover_merges_work
 from tokstudio.core.formats.spelling import spelled_alike_work
 from tokstudio.core.formats.tiktoken_proof import prove_ranks_work
 from tokstudio.core.formats.vocabulary import read_vocabulary_work
-from tokstudio.core.patterns import REGEX
 from tokstudio.core.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -52,7 +51,6 @@ _TAKEN = frozenset(
 _MOST_LISTED = 1000
 _LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?\n")
 _NUMBER = re.compile(rb"[0-9]{1,12}")
-_NONE = writer.EVERYTHING
 
 
 class Tiktoken(Format):
@@ -243,7 +241,7 @@ def _read_sidecar(path: Path, name: str) -> Work[Known | None]:
     strange = next((token for token in specials if not _is_text(token)), None)
     if strange is not None:
         raise FormatError(f"{name}: the special token {shown(strange)} is not a text.")
-    return Known("none" if pattern == _NONE else named_pattern(name, pattern), specials)
+    return Known("none" if pattern == writer.EVERYTHING else named_pattern(name, pattern), specials)
 
 
 def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Work[Tokenizer]:
@@ -290,7 +288,7 @@ def _in_order_work(name: str, tokenizer: Tokenizer, known: Known, rank_of: Mappi
         return tokenizer
     from tokstudio.core.library_tokenizer import LibraryFile, LibraryTokenizer, Vocabulary
 
-    regex = _NONE if known.pattern == "none" else REGEX.get(known.pattern, known.pattern)
+    regex = writer.written_regex(known.pattern)
     sidecar = {"pattern": regex, "special_tokens": dict(known.special_tokens), "version": 1}
     lines = b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in rank_of.items())
     files = {"ranks.tiktoken": lines, "ranks.json": json.dumps(sidecar).encode()}

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.formats.base import GIGABYTE, measure_work
 from tokstudio.core.formats.json_reader import shown
-from tokstudio.core.formats.ranks import recover_merges_work
+from tokstudio.core.formats.ranks import pieces_work, recover_merges_work
 from tokstudio.core.patterns import REGEX
 from tokstudio.core.progress import Progress, Work
 
@@ -167,11 +167,16 @@ def merging_losses_work(tokenizer: Tokenizer) -> Work[tuple[str, ...]]:
     is_whole = np.isin(ids, np.fromiter(ordered.whole_words, np.int64, len(ordered.whole_words)))
     is_reached = theirs[:, 0] >= 0
     differs = np.any(theirs != ours, axis=1) & (is_reached | ~is_whole)
+    unmade = np.flatnonzero(~is_reached)
+    tokens = [ordered.tokens[token] or b"" for token in map(int, ids[unmade])]
+    # Of two tokens with higher ranks, which here no merge joins.
+    joined = (yield from pieces_work(ordered, tokens)) == 2
+    is_joined = np.isin(np.arange(len(ids)), unmade[joined])
     is_extra = np.isin(ids, np.fromiter(ordered.extra_tokens, np.int64, len(ordered.extra_tokens)))
     only_whole = ~is_reached & ~is_whole & (is_extra | differs)
     return tuple(
         sentence.format(count=np.count_nonzero(chosen), token=_first_of(ordered, ids[chosen]))
-        for sentence, chosen in ((_MADE_OTHERWISE, differs & is_reached), (_TAKEN_WHOLE, only_whole))
+        for sentence, chosen in ((_MADE_OTHERWISE, (differs & is_reached) | is_joined), (_TAKEN_WHOLE, only_whole))
         if np.any(chosen)
     )
 
