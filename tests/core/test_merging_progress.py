@@ -3,11 +3,13 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from itertools import groupby
+
 import numpy as np
 import pytest
 
 from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus
+from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.trainer import Trainer
 
 
@@ -61,3 +63,21 @@ def test_half_of_the_tokens_taken_is_not_a_few_percent(size):
     shares, removed = followed(vocabulary_size=size)
     half = shares[np.searchsorted(removed, 0.5)]
     assert 0.1 < half < 0.8
+
+
+@pytest.mark.parametrize("pattern", ["none", "cl100k", r"\s*\S+|\s+"])
+@pytest.mark.parametrize("others", [{}, {"base": "characters", "held_out": 0.1, "special_tokens": ["<e>"]}])
+def test_before_merging_each_phase_comes_once_and_goes_forward_over_all_sources(pattern, others):
+    sources = [Source.from_texts([TEXT[at : at + 300_000].replace(" o", "\no")]) for at in (0, 300_000, 600_000)]
+    trainer = Trainer(Corpus(tuple(sources)), TrainingConfig(vocabulary_size=400, pattern=pattern, **others))
+    seen = []
+    trainer.advance()
+    while trainer.prepared is None:
+        seen.append(trainer.progress)
+        trainer.advance()
+    phases = [phase for phase, _ in groupby(progress.phase for progress in seen)]
+    assert len(phases) == len(set(phases)), "no phase comes back"
+    for phase in phases:
+        done = [progress.done for progress in seen if progress.phase == phase]
+        assert done == sorted(done)
+        assert len({progress.total for progress in seen if progress.phase == phase}) == 1

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tokstudio.core.arrays import read_only
 from tokstudio.core.corpus import Source
 from tokstudio.core.patterns import Splitter, cut
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.progress import Progress, Work, together
 from tokstudio.core.specials import Pieces, SpecialFinder
 from tokstudio.core.words import MOST_WORDS, PADDING, WordTable
 
@@ -69,26 +69,31 @@ def count_work(
     size = sum(len(source.data) for source in sources)
     if threads is None:
         threads = min(os.cpu_count() or 1, _MOST_THREADS)
-    crew = _Crew(splitter, max(1, min(threads, size // (2 * _CHUNK))))
-    done = position = 0
+    cut = yield from together("cutting", ((len(source.data), _cut_work(source, specials)) for source in sources))
+    crew = _Crew(splitter, max(1, min(threads, size // (2 * _CHUNK))), size)
+    position = 0
     try:
-        for source in sources:
-            if source.counts is not None:
+        for source, pieces in zip(sources, cut, strict=True):
+            if pieces is None:
                 yield from crew.finish_work()
-                yield from crew.first.add_given_work(source, position)
+                for end in crew.first.add_given(source, position):
+                    yield crew.progress_at(position + end)
             elif splitter.kind < 0:
-                yield from crew.first.add_split_work(source, splitter, specials, position)
+                for end in crew.first.add_split(source, pieces, splitter, position):
+                    yield crew.progress_at(position + end)
             else:
-                pieces = yield from specials.cut_work(source.data, source.ends)
                 for chunk in _chunks(source.data, pieces, position):
                     yield from crew.take_work(chunk)
-                    done = max(done, chunk.position - 2 * _CHUNK * threads)
-                    yield Progress("counting", done, size)
+                    yield crew.progress_at(chunk.position - 2 * _CHUNK * threads)
             position += len(source.data) + 1
         yield from crew.finish_work()
     finally:
         crew.dismiss()
     return (yield from _joined(crew.counters))
+
+
+def _cut_work(source: Source, specials: SpecialFinder) -> Work[Pieces | None]:
+    return None if source.counts is not None else (yield from specials.cut_work(source.data, source.ends))
 
 
 def word_ends(
@@ -225,8 +230,8 @@ class _Counter:
         self._make_room()
         add_up(numbers, read_only(ends), start, position, read_only(weights), self.counts, self.firsts, known)
 
-    def add_given_work(self, source: Source, position: int) -> Work[None]:
-        """Counts the words of a source of given counts."""
+    def add_given(self, source: Source, position: int) -> Iterator[int]:
+        """Counts the words of a source of given counts, in bounded pieces; gives where each ends."""
         assert source.counts is not None
         padded = np.concatenate([np.asarray(source.data), np.zeros(PADDING, np.uint8)])
         start = 0
@@ -234,11 +239,10 @@ class _Counter:
             here = slice(first, first + MOST_WORDS)
             self.add(padded, start, source.ends[here], position, source.counts[here])
             start = int(source.ends[here][-1])
-            yield Progress("counting", start, len(source.data))
+            yield start
 
-    def add_split_work(self, source: Source, splitter: Splitter, specials: SpecialFinder, position: int) -> Work[None]:
-        """Splits by an expression of a person's own and counts."""
-        pieces = yield from specials.cut_work(source.data, source.ends)
+    def add_split(self, source: Source, pieces: Pieces, splitter: Splitter, position: int) -> Iterator[int]:
+        """Splits by an expression of a person's own and counts, in bounded pieces; gives where each ends."""
         for group in pieces.groups(_CHUNK):
             text, stops = pieces.joined(source.data, *group)
             start, at = int(pieces.starts[group[0]]), 0
@@ -246,7 +250,7 @@ class _Counter:
                 if len(ends):
                     self.add(text, at, ends, position + start)
                     at = int(ends[-1])
-                yield Progress("counting", start + at, len(source.data))
+                yield start + at
 
     def absorb_work(self, other: _Counter) -> Work[None]:
         """Adds the counts of another, which met other parts of the corpus."""
@@ -260,7 +264,7 @@ class _Counter:
             # No word stands twice in a table, so none of these numbers does.
             self.counts[numbers] += other.counts[first:last]
             self.firsts[numbers] = np.minimum(self.firsts[numbers], other.firsts[first:last])
-            yield Progress("counting", last, n)
+            yield Progress("joining", last, n)
 
     def _make_room(self) -> None:
         if len(self.counts) < self.table.room:
@@ -271,14 +275,21 @@ class _Counter:
 class _Crew:
     """Threads that each count into a table of their own."""
 
-    def __init__(self, splitter: Splitter, threads: int) -> None:
+    def __init__(self, splitter: Splitter, threads: int, size: int) -> None:
         self._splitter = splitter
+        self._progress = Progress("counting", 0, size)
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._threads = threads
         self._own = threading.local()
         self._busy: deque[Future[None]] = deque()
         self.counters: list[_Counter] = [_Counter()]
         self._free = deque(self.counters)
+
+    def progress_at(self, position: int) -> Progress:
+        """How far the counting is when the text before `position` is counted; it never falls back."""
+        size = self._progress.total
+        self._progress = Progress("counting", min(size, max(self._progress.done, position)), size)
+        return self._progress
 
     @property
     def first(self) -> _Counter:
@@ -308,7 +319,7 @@ class _Crew:
                 self._busy[0].result(_PATIENCE)
                 self._busy.popleft()
             except NotYet:
-                yield Progress("counting")
+                yield self._progress
 
     def _count(self, chunk: _Chunk) -> None:
         # A thread keeps its counter, so that a counter's chunks come in order.
@@ -337,7 +348,7 @@ def _joined(counters: list[_Counter]) -> Work[Sequences]:
     words, ends = np.empty(int(offsets[-1]), np.uint8), np.empty(n, np.int64)
     for first in range(0, n, _GATHERED):
         gather(joined.table.words, offsets, order, words, ends, first, min(n, first + _GATHERED))
-        yield Progress("counting", first, n)
+        yield Progress("joining", first, n)
     return Sequences(words, np.concatenate([[0], ends[:-1]]), ends, counts[order])
 
 

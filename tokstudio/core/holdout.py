@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.corpus import Source, document_ends
 from tokstudio.core.errors import ConfigError, CorpusError
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.progress import Progress, Work, together
 
 LEAST_BLOCKS = 20
 LARGEST_BLOCK = 1 << 16
@@ -38,12 +38,13 @@ def hold_out_work(sources: Sequence[Source], share: float) -> Work[tuple[tuple[S
         ConfigError: Counts are given instead of text.
     """
     blocks = yield from blocks_work(sources, share)
-    trained_on: list[Source] = []
-    held: list[Source] = []
-    for source, (ends, is_held) in zip(sources, blocks, strict=True):
-        trained_on.append((yield from _chosen_work(source, ends, ~is_held)))
-        held.append((yield from _chosen_work(source, ends, is_held)))
-    return tuple(trained_on), tuple(held)
+    works = (
+        (len(source.data), _chosen_work(source, ends, chosen))
+        for source, (ends, is_held) in zip(sources, blocks, strict=True)
+        for chosen in (~is_held, is_held)
+    )
+    made = yield from together("holding out", works)
+    return tuple(made[::2]), tuple(made[1::2])
 
 
 def blocks_work(sources: Sequence[Source], share: float) -> Work[list[tuple[NDArray[np.int64], NDArray[np.bool_]]]]:
@@ -55,7 +56,9 @@ def blocks_work(sources: Sequence[Source], share: float) -> Work[list[tuple[NDAr
     refuse_counts(sources)
     blocks: list[NDArray[np.int64]] = []
     for largest in (LARGEST_BLOCK, sum(source.bytes for source in sources) // LEAST_BLOCKS, 1):
-        blocks = yield from _blocks_work(sources, max(1, min(LARGEST_BLOCK, largest)))
+        most = max(1, min(LARGEST_BLOCK, largest))
+        cutting = ((len(source.data), _blocks_work(source, most)) for source in sources)
+        blocks = yield from together("splitting", cutting)
         if sum(map(len, blocks)) >= LEAST_BLOCKS:
             break
     lines = sum(map(len, blocks))
@@ -98,23 +101,20 @@ def _refuse_few(lines: int) -> None:
         )
 
 
-def _blocks_work(sources: Sequence[Source], largest: int) -> Work[list[NDArray[np.int64]]]:
-    """Where each block of each source ends; none is empty."""
-    blocks: list[NDArray[np.int64]] = []
-    for source in sources:
-        lengths = np.diff(source.ends, prepend=0)
-        ends = source.ends[lengths > 0]
-        long = np.flatnonzero(lengths > largest)
-        if len(long):
-            lines = yield from document_ends(source.data, "line")
-            inner: list[int] = []
-            for document in long.tolist():
-                end = int(source.ends[document])
-                inner += yield from _borders_work(lines, end - int(lengths[document]), end, largest)
-                yield Progress("splitting", end, source.bytes)
-            ends = np.union1d(ends, np.array(inner, np.int64))
-        blocks.append(ends)
-    return blocks
+def _blocks_work(source: Source, largest: int) -> Work[NDArray[np.int64]]:
+    """Where each block of a source ends; none is empty."""
+    lengths = np.diff(source.ends, prepend=0)
+    ends = source.ends[lengths > 0]
+    long = np.flatnonzero(lengths > largest)
+    if not len(long):
+        return ends
+    lines = yield from document_ends(source.data, "line")
+    inner: list[int] = []
+    for document in long.tolist():
+        end = int(source.ends[document])
+        inner += yield from _borders_work(lines, end - int(lengths[document]), end, largest)
+        yield Progress("splitting", end, source.bytes)
+    return np.union1d(ends, np.array(inner, np.int64))
 
 
 def _borders_work(lines: NDArray[np.int64], start: int, end: int, largest: int) -> Work[list[int]]:

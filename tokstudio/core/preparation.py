@@ -21,7 +21,7 @@ from tokstudio.core.counting import Sequences, count_work
 from tokstudio.core.holdout import hold_out_work
 from tokstudio.core.layout import lay_out_work
 from tokstudio.core.patterns import splitter
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.progress import Progress, Work, together
 from tokstudio.core.run import special_ids
 from tokstudio.core.specials import Pieces, SpecialFinder
 from tokstudio.core.word_counts import refuse_overflow
@@ -74,12 +74,9 @@ def prepare_corpus_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Pr
         sources, held_out = yield from hold_out_work(sources, config.held_out)
     replaced = 0
     if config.base == "characters":
-        valid: list[Source] = []
-        for source in sources:
-            made, places = yield from _valid_work(source)
-            valid.append(made)
-            replaced += places
-        sources = tuple(valid)
+        valid = yield from together("reading", ((len(source.data), _valid_work(source)) for source in sources))
+        sources = tuple(source for source, _ in valid)
+        replaced = sum(places for _, places in valid)
     specials = SpecialFinder(token.encode() for token in config.all_specials)
     if len(specials):
         cut: list[Source] = []
@@ -91,8 +88,8 @@ def prepare_corpus_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Pr
     if config.pattern != "none":
         parts.append((yield from count_work(sources, chosen, specials)))
     else:
-        for source in sources:
-            parts.append((yield from _whole_work(source, specials)))
+        wholes = ((len(source.data), _whole_work(source, specials)) for source in sources)
+        parts += yield from together("cutting", wholes)
     layout = yield from lay_out_work(parts, config)
     tokens = int(layout.base_counts.sum()) + layout.unknown
     unknown = special_ids(config, len(layout.base_counts)).get(config.unknown_token or "")

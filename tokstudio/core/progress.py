@@ -6,7 +6,7 @@ Whoever drives it may pause, stop or look between two pieces; closing the genera
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -29,6 +29,33 @@ class Progress:
 
 
 Work = Generator[Progress, None, T]
+
+
+def together(phase: str, works: Iterable[tuple[int, Work[T]]]) -> Work[list[T]]:
+    """Does works one after another as one, with one progress over all that never falls back.
+
+    Args:
+        phase: What it is called.
+        works: Each with its size, such as bytes.
+
+    Returns:
+        What each of them returns.
+    """
+    todo = list(works)
+    total, before, results = sum(size for size, _ in todo), 0, list[T]()
+    for size, work in todo:
+        done = 0
+        while True:
+            try:
+                progress = next(work)
+            except StopIteration as end:
+                results.append(end.value)
+                break
+            if progress.total:
+                done = max(done, size * progress.done // progress.total)
+            yield Progress(phase, before + done, total)
+        before += size
+    return results
 
 
 def finish(work: Work[T]) -> T:

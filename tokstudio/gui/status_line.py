@@ -30,7 +30,7 @@ _SHOWN_FOR = 15_000  # milliseconds a sentence about something done stays
 _SHOWN_BRIEFLY = 5_000  # and where it hides the progress of something else
 
 # Of a training, these come before merging.
-_BEFORE_MERGING = ("reading", "hashing", "cutting", "holding out", "splitting", "counting", "laying out")
+_BEFORE_MERGING = ("reading", "hashing", "cutting", "holding out", "splitting", "counting", "joining", "laying out")
 
 _WORDS = {
     "compiling": "Compiling the engine (first start only, some seconds)",
@@ -41,6 +41,7 @@ _WORDS = {
     "holding out": "Holding out text",
     "splitting": "Splitting the text",
     "counting": "Counting pairs",
+    "joining": "Joining the counts",
     "laying out": "Laying out the tokens",
     "repeating": "Going back to where the run ended",
     "merging": "Merging",
