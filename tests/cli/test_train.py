@@ -16,7 +16,8 @@ from tokstudio.cli import terminal, training
 from tokstudio.core import forecast
 from tokstudio.core.config import TIE_BREAKS
 from tokstudio.core.formats import FORMATS
-from tokstudio.core.progress import Progress
+from tokstudio.core.progress import Progress, finish
+from tokstudio.core.sample import sample_work
 
 
 def test_the_fifty_merges_are_printed_in_the_words_of_the_source(text, capsys):
@@ -187,9 +188,33 @@ def test_a_training_that_would_not_fit_is_refused(text, monkeypatch, capsys):
     assert cli.main(["train", text, "--vocab-size", "300"]) == 1
     said = capsys.readouterr().err
     assert said.startswith("tokstudio: This training would take about ")
-    assert said.endswith(" Or add --force to try it all the same.\n")
+    # No text is so small that it fits into nothing.
+    assert said.endswith(" add --force to try it all the same.\n")
     assert cli.main(["train", text, "--vocab-size", "300", "--force"]) == 0
     assert "44 merges" in capsys.readouterr().err
+
+
+def test_a_sample_is_taken_from_all_over_the_texts_in_whole_lines(tmp_path, capsys):
+    lines = [f"line {number} of the text\n" for number in range(4_000)]
+    text = tmp_path / "lines.txt"
+    text.write_text("".join(lines))
+    taken = finish(sample_work(Corpus.from_files([text]), 20_000))
+    raw = taken.sources[0].data.tobytes().decode()
+    kept = raw.splitlines(keepends=True)
+    numbers = [lines.index(line) for line in kept]
+    assert numbers == sorted(numbers)
+    assert (numbers[0], numbers[-1] > 3_000) == (0, True)
+    assert taken.documents == 4
+    assert cli.main(["train", str(text), "--vocab-size", "300", "--sample-bytes", "20000"]) == 0
+    said = capsys.readouterr().err
+    assert f"Training on a sample of {len(raw):,} of {text.stat().st_size:,} bytes." in said
+    assert cli.main(["train", str(text), "--vocab-size", "300", "--sample-bytes", "999999"]) == 0
+    assert "sample" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("others", [["--sample-bytes", "0"], ["--sample-bytes", "9", "--counts", "counts.tsv"]])
+def test_a_sample_that_cannot_be_is_wrong_usage(text, others):
+    assert cli.main(["train", text, "--vocab-size", "300", *others]) == 2
 
 
 def test_word_counts_are_refused_only_where_they_do_not_fit(tmp_path, monkeypatch, capsys):

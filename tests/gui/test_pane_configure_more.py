@@ -357,10 +357,13 @@ def test_what_does_not_fit_is_said_and_a_sample_offered(qtbot, pane, session):
     assert not pane.buttons["train"].isEnabled()
     assert pane.buttons["train"].toolTip() == words
     assert pane.sample_button.toolTip() == "Train on a sample of 1.0 kB"
+    shown = []
+    session.training_changed.connect(lambda: shown.append(pane.summary.text()))
     qtbot.mouseClick(pane.sample_button, Qt.MouseButton.LeftButton)
-    assert pane.summary.text() == "Limit: 744 merges after the 256 bytes."
+    qtbot.waitUntil(lambda: bool(session.runs), timeout=PATIENCE)
+    assert "Limit: 744 merges after the 256 bytes." in shown
     qtbot.waitUntil(lambda: session.training is None and bool(session.runs), timeout=PATIENCE)
-    assert session.active.name == "Run 1 (first 1.0 kB)"
+    assert session.active.name.startswith("Run 1 (sample of 1.")
 
 
 def test_what_does_not_fit_can_be_trained_on_all_the_same(qtbot, pane, session):

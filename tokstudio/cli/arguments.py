@@ -79,6 +79,10 @@ def _train(words: Sequence[str]) -> argparse.Namespace:
     arguments = parser.parse_args(words)
     if not arguments.files and not arguments.counts:
         parser.error("the following arguments are required: FILE or --counts")
+    if arguments.sample_bytes is not None and arguments.sample_bytes < 1:
+        parser.error("--sample-bytes must be at least 1")
+    if arguments.sample_bytes is not None and arguments.counts:
+        parser.error("--sample-bytes is for texts: a sample of word counts would not keep their proportions")
     if arguments.files.count("-") > 1:
         parser.error("standard input can be read once only")
     return arguments
@@ -97,6 +101,12 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
         'count, or a JSON value such as ["the", 12]; may be repeated',
     )
     add("--documents", choices=("file", "line"), default="file", help="what a document is; merges never cross one")
+    add(
+        "--sample-bytes",
+        type=_whole,
+        metavar="N",
+        help="train on about N bytes of the texts, whole lines from all over them, where memory is short",
+    )
     add("--encoding", metavar="NAME", help="how the files are written, such as utf-8 or bytes; detected if not given")
     add(
         "--held-out",

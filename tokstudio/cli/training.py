@@ -24,6 +24,7 @@ from tokstudio.core.formats import ExportReport
 from tokstudio.core.memory import free_memory
 from tokstudio.core.messages import shown
 from tokstudio.core.run import MergeBatch, Run
+from tokstudio.core.sample import sample_work
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.trainer import Trainer
 
@@ -66,6 +67,10 @@ def _read(arguments: argparse.Namespace, console: Console) -> Corpus:
     corpus = console.finish(reading)
     for source in corpus.sources:
         tell_of(source, console)
+    size: int | None = arguments.sample_bytes
+    if size is not None and size < corpus.bytes:
+        whole, corpus = corpus.bytes, console.finish(sample_work(corpus, size))
+        console.say(f"Training on a sample of {corpus.bytes:,} of {whole:,} bytes.")
     console.finish(corpus.sha256_work())
     return corpus
 
@@ -118,7 +123,8 @@ def _check_memory(corpus: Corpus, config: TrainingConfig, console: Console) -> N
     forecast = console.finish(forecast_work(corpus, config))
     # Other problems are the training's own to tell: it sees the whole corpus, the forecast a sample.
     if forecast.too_large:
-        raise CorpusError(f"{forecast.problem} Or add --force to try it all the same.")
+        sampled = f"Give --sample-bytes {forecast.sample}, or" if forecast.sample else "Or"
+        raise CorpusError(f"{forecast.problem} {sampled} add --force to try it all the same.")
 
 
 def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, signals: Signals) -> int:

@@ -20,7 +20,7 @@ def sample_work(corpus: Corpus, size: int) -> Work[Corpus]:
     """About `size` bytes in slices from all over the corpus, for a training where all of it does not fit.
 
     A slice is a document of its own where it is a part of one; where lines are not very long, it is made of whole ones.
-    Each source stays one.
+    Each source stays one, and so do one's name and file.
     """
     made: list[Source] = []
     total = sum(len(source.data) for source in corpus.sources)
@@ -31,7 +31,8 @@ def sample_work(corpus: Corpus, size: int) -> Work[Corpus]:
     for source, slices in parts.items():
         filled = [part for part in slices if len(part.data)]
         if filled:
-            made.append(replace(_joined(filled), name=source.name, encoding=source.encoding))
+            taken = _joined(filled)
+            made.append(replace(source, data=taken.data, ends=taken.ends, counts=taken.counts))
     return Corpus(tuple(made))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tokstudio.core.corpus import Corpus, Source, to_utf8
+from tokstudio.core.corpus import Source, to_utf8
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.project import ProjectSource, reopen_source_work
@@ -18,7 +18,6 @@ from tokstudio.core.word_counts import read_counts_work
 from tokstudio.gui.kept_sources import changed_since
 
 _PIECE = 1 << 18  # characters
-_LONGEST_LINE = 1 << 16  # bytes before the end of a sample in which the end of a line is looked for
 
 
 @dataclass(frozen=True)
@@ -121,13 +120,6 @@ def split_all(sources: Iterable[Source], documents: str) -> Work[Changed]:
     return Changed(tuple(pairs), documents)
 
 
-def sample(corpus: Corpus, size: int) -> Corpus:
-    """The beginning of every source, each in proportion to its length, about `size` bytes in all; nothing is copied."""
-    share = min(1.0, size / corpus.bytes) if corpus.bytes else 0.0
-    parts = (_beginning(source, int(share * len(source.data))) for source in corpus.sources)
-    return Corpus(tuple(part for part in parts if len(part.data)))
-
-
 def _read_each(files: list[Path], read: Callable[[Path], Work[Source]], documents: str) -> Work[Read]:
     sources: list[Source] = []
     problems: list[tuple[Path, Exception]] = []
@@ -138,20 +130,3 @@ def _read_each(files: list[Path], read: Callable[[Path], Work[Source]], document
             problems.append((file, error))
         yield Progress("reading")
     return Read(tuple(sources), tuple(problems), documents)
-
-
-def _beginning(source: Source, size: int) -> Source:
-    """A source cut behind a line, or where the line is very long behind a character; given words stay whole."""
-    if size >= len(source.data):
-        return source
-    if source.counts is not None:
-        words = int(np.searchsorted(source.ends, size, side="right"))
-        size = int(source.ends[words - 1]) if words else 0
-        return replace(source, data=source.data[:size], ends=source.ends[:words], counts=source.counts[:words])
-    feeds = np.flatnonzero(source.data[max(0, size - _LONGEST_LINE) : size] == ord("\n"))
-    if len(feeds):
-        size = max(0, size - _LONGEST_LINE) + int(feeds[-1]) + 1
-    while size and source.data[size] & 0xC0 == 0x80:
-        size -= 1
-    ends = source.ends[: np.searchsorted(source.ends, size)]
-    return replace(source, data=source.data[:size], ends=np.append(ends, size) if size else ends[:0])

@@ -14,14 +14,15 @@ from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.forecast import Forecast
 from tokstudio.core.project import Recorder
 from tokstudio.core.run import Run
+from tokstudio.core.sample import sample_work
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.corpus_keeper import CorpusKeeper
 from tokstudio.gui.held_out import Measured, measure_run_work
+from tokstudio.gui.jobs import Job
 from tokstudio.gui.kept_sources import is_missing
 from tokstudio.gui.models.sources import size_text
 from tokstudio.gui.problems import problem_of
-from tokstudio.gui.reading import sample
 from tokstudio.gui.recording import Recording
 from tokstudio.gui.studio_run import Origin, StudioRun
 from tokstudio.gui.training import Training
@@ -77,6 +78,7 @@ class Session(CorpusKeeper):
         self.text = ""
         self._following = True
         self._made_runs = 0
+        self._sampling: Job | None = None
         self._paused_before = False
         self._timer = QTimer(self)
         self._timer.setInterval(_TICK)
@@ -160,7 +162,12 @@ class Session(CorpusKeeper):
         """Begins a run on as much of the corpus as will fit; the corpus stays as it is."""
         size = self.sample_size
         if self.training is None and self.settings.problem is None and size is not None:
-            self._train_on(sample(self.corpus, size), f" (first {size_text(size)})")
+            corpus = self.corpus
+            self._sampling = self.start_job(lambda: sample_work(corpus, size), self._train_on_sample)
+
+    def _train_on_sample(self, corpus: Corpus) -> None:
+        if self.sender() is self._sampling and self.training is None and self.settings.problem is None:
+            self._train_on(corpus, f" (sample of {size_text(corpus.bytes)})")
 
     def _train_on(self, corpus: Corpus, remark: str = "", *, single: bool = False) -> None:
         self._made_runs += 1
