@@ -140,7 +140,7 @@ class _Symbols:
             tie_order=huggingface_order(alphabet, base) if by_character else np.arange(base, dtype=np.int32),
             values=np.maximum(values, 0),
         )
-        return Layout(units, alphabet, self._base_counts[:base], int(self._state[kernel.UNKNOWN]), self._size)
+        return Layout(units, alphabet, self._base_counts[:base].copy(), int(self._state[kernel.UNKNOWN]), self._size)
 
 
 def huggingface_order(alphabet: Alphabet, base: int) -> NDArray[np.int32]:
