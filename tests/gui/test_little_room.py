@@ -14,7 +14,15 @@ from tokstudio.gui.panes.configure import ConfigurePane
 from tokstudio.gui.panes.corpus import CorpusPane
 from tokstudio.gui.widgets.tall_body import TallBody
 
-SETTINGS = Settings(1000, 2, "gpt2", base="characters", base_vocabulary=("a", "<?>"), special_tokens=("<|end|>",))
+SETTINGS = Settings(
+    1000,
+    2,
+    "gpt2",
+    base="characters",
+    base_vocabulary=("a", "<?>"),
+    unknown_token="<?>",
+    special_tokens=("<|end|>",),
+)
 
 
 @pytest.fixture

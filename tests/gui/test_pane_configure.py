@@ -164,3 +164,18 @@ def test_every_control_has_a_name(pane):
     assert pane.size_field.number.accessibleName() == "Vocabulary size"
     assert pane.frequency_field.number.accessibleName() == "Minimum frequency"
     assert pane.size_field.check.accessibleName() == "Limit by vocabulary size"
+
+
+def test_a_pause_does_not_widen_the_pane_and_every_word_has_room(qtbot, pane, session):
+    session.add_text(TEXT)
+    session.set_settings(Settings(None, 2))
+    narrowest = pane.widget().minimumSizeHint().width()
+    pane.window().resize(narrowest, 500)
+    session.step()
+    qtbot.waitUntil(lambda: session.state == "paused" and shown_buttons(pane)[0] == "Resume", timeout=PATIENCE)
+    assert pane.widget().minimumSizeHint().width() == narrowest
+    for button in pane.buttons.values():
+        if button.isVisible():
+            qtbot.waitUntil(lambda button=button: button.width() >= button.sizeHint().width())
+    session.stop()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)

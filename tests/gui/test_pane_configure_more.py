@@ -441,7 +441,7 @@ def test_settings_that_are_folded_away_are_named(qtbot, pane, session):
     )
     assert pane.unusual.text() == (
         "Also set: characters from a list of 2, unknown token <?>, 1 special token first, ties by lowest id, "
-        "tokens of at most 16 bytes, documents by line, 12.5 % held out."
+        "tokens of at most 16 bytes, documents by line, 12.5\u00a0% held out."
     )
     assert pane.unusual.isVisible()
     qtbot.mouseClick(pane.more_button, Qt.MouseButton.LeftButton)

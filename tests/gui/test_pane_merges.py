@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from tests.gui.person import PATIENCE
+from tokstudio import Corpus
 from tokstudio.gui.panes.merges import MergesPane
 from tokstudio.gui.training import Settings
 from tokstudio.resources import sample_text
@@ -184,3 +185,12 @@ def test_a_new_run_begins_with_nothing_selected(qtbot, pane, trained):
     trained.stop()
     qtbot.waitUntil(lambda: trained.training is None, timeout=PATIENCE)
     assert not table.selectionModel().hasSelection()
+
+
+def test_a_run_without_merges_says_why(qtbot, session, pane):
+    session.set_sources(Corpus.from_counts({"a": 2, "b": 1}).sources)
+    session.set_settings(Settings(300))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    words = "No pair could be merged: no two tokens stand side by side in a piece of the text."
+    assert pane.empty.label.text() == words

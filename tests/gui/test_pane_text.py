@@ -391,9 +391,13 @@ def test_in_a_low_pane_the_tokens_have_most_of_the_room(qtbot, session, trained:
     page = trained.encode
     qtbot.waitUntil(lambda: not page.others.isVisible())
     assert not page.specials.isVisible()
-    rows = (page.view.token_rectangle(0).height() + 5, page.view.viewport().height())
-    assert rows[1] >= 3 * rows[0]
+    assert page.figures.tip("tokens").endswith("By others: Words 7, White space 4")
+    row = page.view.token_rectangle(0).height() + 5
+    qtbot.waitUntil(lambda: page.view.viewport().height() >= 3 * row)
     assert page.view.height() > page.input.height()
+    trained.resize(294, 340)
+    qtbot.waitUntil(page.brief.isVisible)
+    assert page.brief.text() == "By others: Words 7, White space 4"
     assert page.figures.geometry().bottom() <= page.figures.parentWidget().height()
 
 
@@ -493,7 +497,7 @@ def test_special_tokens_are_recognised_when_that_is_switched_on(qtbot, session: 
     session.train()
     qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
     assert not box.isEnabled()
-    assert box.toolTip() == "This tokenizer has no special tokens."
+    assert box.toolTip() == "None of the tokenizers has special tokens."
     session.set_settings(Settings(300, special_tokens=("<|end|>",)))
     session.train()
     qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
@@ -507,10 +511,13 @@ def test_special_tokens_are_recognised_when_that_is_switched_on(qtbot, session: 
     settled(qtbot, pane)
     assert pane.encode._encoded.ids.tolist() == tokenizer.encode(text, "all")
     assert pane.encode._encoded.ids[-1] == 299
+    # The switch is for those that are compared as well, whichever run is shown.
     assert pane.page.state[0] == "good"
     session.activate(session.runs[0])
-    assert not box.isEnabled()
     settled(qtbot, pane)
+    assert box.isEnabled()
+    count = len(tokenizer.encode(text, "all"))
+    qtbot.waitUntil(lambda: ("Run 2", count) in pane.encode.others.counts(), timeout=PATIENCE)
     assert pane.encode._encoded.ids.tolist() == session.tokenizer.encode(text)
 
 

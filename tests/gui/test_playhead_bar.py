@@ -138,3 +138,14 @@ def test_every_control_has_a_name_and_its_key_in_the_tip(bar):
     for word, key in keys.items():
         assert key in button(bar, word).toolTip()
         assert not button(bar, word).icon().isNull()
+
+
+def test_the_number_is_never_cut_while_a_run_grows(bar):
+    for length in (1_075, 99_999, 1_000_000):
+        bar.set_range(length)
+        bar.set_value(length)
+        # Not even before the next round of events.
+        shown = label(bar)
+        assert shown.text() == f"{length:,} of {length:,}"
+        assert shown.geometry().right() <= bar.rect().right()
+        assert shown.width() >= shown.sizeHint().width()

@@ -19,6 +19,7 @@ from tokstudio.gui.training import Settings
 def line(qtbot, session) -> StatusLine:
     made = StatusLine(session, Theme())
     qtbot.addWidget(made)
+    made.resize(1400, made.sizeHint().height())
     made.show()
     return made
 
@@ -51,6 +52,22 @@ def test_it_says_how_the_run_ended_and_what_it_gave(qtbot, session, line):
     assert line.figures.text().startswith("1 merge    ")
     session.set_playhead(0)
     assert line.figures.text() == "0 merges    1.00 bytes per token    1,150 tokens in corpus"
+
+
+def test_with_little_room_words_are_left_out_and_no_digit_is_cut(qtbot, session, line):
+    session.add_text("the cat sat on the mat " * 50)
+    session.set_settings(Settings(vocabulary_size=266))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    line.resize(1600, line.height())
+    whole = line.figures.text()
+    for width in (900, 700, 500, 360):
+        line.window().resize(width, 40)
+        line.resize(width, line.height())
+        assert line.figures.text().startswith("10 merges    ")
+        qtbot.waitUntil(lambda: line.figures.width() >= line.figures.sizeHint().width())
+    assert line.figures.text() != whole
+    assert line.figures.toolTip() == whole
 
 
 def test_a_pause_says_where_it_is_and_which_keys_go_on(qtbot, session, line):

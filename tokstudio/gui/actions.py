@@ -75,8 +75,8 @@ def _no_run(session: Session) -> str | None:
 
 
 def _no_specials(session: Session) -> str | None:
-    if session.active is not None and not session.active.special_tokens:
-        return "This tokenizer has no special tokens."
+    if session.runs and not any(run.special_tokens for run in session.runs):
+        return "None of the tokenizers has special tokens."
     return _no_run(session)
 
 

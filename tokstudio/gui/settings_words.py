@@ -53,7 +53,7 @@ def unusual_words(settings: Settings) -> str:
     if settings.documents != usual.documents:
         told.append("documents by line")
     if settings.held_out:
-        told.append(f"{100 * settings.held_out:.10g} % held out")
+        told.append(f"{100 * settings.held_out:.10g}\u00a0% held out")
     return f"Also set: {', '.join(told)}." if told else ""
 
 

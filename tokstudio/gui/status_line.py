@@ -10,7 +10,7 @@ import time
 from collections import deque
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QStatusBar, QToolButton, QWidget
 
 from tokstudio.core.progress import Progress
@@ -18,9 +18,11 @@ from tokstudio.gui.icons import icon
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.elided_label import ElidedLabel
 
 _TICK = 100
 _MARGIN = 2
+_MOST_FIGURES = 0.55  # of the line's width
 _POINTER_AFTER = 0.5
 _BAR_AFTER = 2.0
 _TIME_LEFT_AFTER = 5.0
@@ -68,7 +70,7 @@ class StatusLine(QStatusBar):
         self._rate = 0.0
         self.setSizeGripEnabled(False)
 
-        self.words = QLabel()
+        self.words = ElidedLabel()
         self.bar = QProgressBar()
         self.bar.setRange(0, 1000)
         self.bar.setTextVisible(False)
@@ -105,6 +107,11 @@ class StatusLine(QStatusBar):
         theme.changed.connect(self._set_fonts)
         self._set_fonts()
         self._refresh()
+        self._show_figures()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Shows as many figures as there is room for now."""
+        super().resizeEvent(event)
         self._show_figures()
 
     def say(self, sentence: str) -> None:
@@ -222,12 +229,17 @@ class StatusLine(QStatusBar):
             ratio = run.held_out_ratio
             held_out = f" ({ratio:.2f} in held-out text)" if ratio is not None and at == len(run) else ""
             before = f" ({run.tokens_before:,} at first)" if at else ""
-            self.figures.setText(
-                f"{_several(at, 'merge', 'merges')}    {run.bytes_per_token(at):.2f} bytes per token{held_out}    "
-                f"{run.tokens_at(at):,} tokens in corpus{before}"
-            )
+            ratio_told = f"{_several(at, 'merge', 'merges')}    {run.bytes_per_token(at):.2f} bytes per token"
+            tokens = f"    {run.tokens_at(at):,} tokens in corpus"
+            self._show_longest(f"{ratio_told}{held_out}{tokens}{before}", f"{ratio_told}{tokens}", ratio_told)
         if self._job is None:
             self.words.setText(self._how_it_ended())
+
+    def _show_longest(self, *texts: str) -> None:
+        """Shows the longest of some figures, longest first, that leaves room for words: no digit is ever cut."""
+        metrics, room = self.figures.fontMetrics(), _MOST_FIGURES * self.width()
+        self.figures.setText(next((text for text in texts if metrics.horizontalAdvance(text) <= room), texts[-1]))
+        self.figures.setToolTip(texts[0])
 
     def _cancel(self) -> None:
         if self._job is not None and self._session.training is None:

@@ -318,6 +318,19 @@ class StudioRun:
         return merged(self.tokens_before, self.tokens_after)
 
     @property
+    def why_no_merges(self) -> str:
+        """Why a run that was trained here ended without a merge; "" for any other."""
+        if self.config is None or self.ended is None or len(self):
+            return ""
+        if self.ended == STOPPED:
+            return "Stopped before the first merge."
+        if self.ended != NOTHING_LEFT:
+            return f"No pair could be merged: {self.ended}."
+        longest = self.config.max_token_bytes
+        also = f", or only where a token would be longer than {longest:,} bytes" if longest is not None else ""
+        return f"No pair could be merged: no two tokens stand side by side in a piece of the text{also}."
+
+    @property
     def unsaved(self) -> bool:
         """Whether it would be lost: it has merges that are in no project file, and was not exported."""
         return self.has_counts and len(self) > self.saved and not self.exported

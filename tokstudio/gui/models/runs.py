@@ -238,6 +238,14 @@ def _corpus_name(run: StudioRun) -> str:
     return f"{names[0]} + {len(names) - 1:,}" if len(names) > 1 else next(iter(names), _NOTHING)
 
 
+def _vocabulary(run: StudioRun) -> str:
+    if run.config is None:
+        return _NOTHING
+    limit = run.config.vocabulary_size
+    reached = run.vocabulary_size if run.ended is not None and run.ready else limit
+    return _number(reached) if reached == limit or limit is None else f"{reached:,} of {limit:,}"
+
+
 def _specials(run: StudioRun) -> str:
     specials = run.config.all_specials if run.config is not None else tuple(run.special_tokens)
     return ", ".join(specials[:_NAMED]) + (" …" if len(specials) > _NAMED else "") or _NOTHING
@@ -273,8 +281,8 @@ _COLUMNS: tuple[_Column, ...] = (
     _Column("Size", "How much text that was", lambda run: size_text(run.corpus_bytes) if run.config else _NOTHING),
     _Column(
         "Vocabulary",
-        "Limit: the vocabulary size that was asked for",
-        lambda run: _number(run.config.vocabulary_size if run.config else None),
+        "Tokens in all: how many there are, and the limit that was asked for where it was not reached",
+        _vocabulary,
     ),
     _Column(
         "Min. freq.",

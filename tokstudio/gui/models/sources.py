@@ -47,6 +47,12 @@ class SourcesModel(QAbstractTableModel):
         return self._sources
 
     @property
+    def widest_size(self) -> str:
+        """The longest text that stands in the column of sizes, or may."""
+        counted = (_words(source) for source in self._sources if source.counts is not None)
+        return max(("999.9 MB", CHANGED if self._changed else "", *counted), key=len)
+
+    @property
     def any_changed(self) -> bool:
         """Whether some file has changed since it was read."""
         return bool(self._changed)
@@ -125,7 +131,7 @@ def size_text(size: int) -> str:
 
 def counted_text(source: Source) -> str:
     """Says how many words there are whose counts are given: "12,345 words, counted"."""
-    return f"{source.documents:,} word{'' if source.documents == 1 else 's'}, counted"
+    return f"{_words(source)}, counted"
 
 
 def encoding_text(encoding: str) -> str:
@@ -143,10 +149,15 @@ def plain(text: str) -> str:
 
 def _text(source: Source, column: int, changed: bool) -> str | None:
     if column == NAME:
-        return source.name if source.counts is None else f"{source.name} · {counted_text(source)}"
+        return source.name
     if column == SIZE:
-        return MISSING if is_missing(source) else CHANGED if changed else size_text(source.bytes)
+        size = size_text(source.bytes) if source.counts is None else _words(source)
+        return MISSING if is_missing(source) else CHANGED if changed else size
     return None
+
+
+def _words(source: Source) -> str:
+    return f"{source.documents:,} word{'' if source.documents == 1 else 's'}"
 
 
 def _tip(source: Source, changed: bool) -> str:

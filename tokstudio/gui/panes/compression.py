@@ -188,6 +188,7 @@ class CompressionPane(Pane):
         elif not run.has_counts:
             page = self.opened
         else:
+            self.waiting.label.setText(run.why_no_merges or _WAITING)
             # Earlier curves are not taken away while the text is read for another.
             page = self.plot if any(len(one) and one.has_counts for one in session.runs) else self.waiting
         reason = run.no_playhead if run is not None else None

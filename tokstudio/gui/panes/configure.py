@@ -34,6 +34,9 @@ _FREQUENCY_HELP = "Stop when the best pair is rarer."
 _ROOM_FOR_HELP = 200  # pixels of height; with less, what helps is left to the tool tips
 _FIRST_SIZE, _FIRST_FREQUENCY = 1000, 2  # what the numbers begin with
 
+_BETWEEN_BUTTONS = 6
+_BUTTONS = {"idle": ("train",), "running": ("pause", "stop"), "paused": ("resume", "step", "stop")}
+
 
 class ConfigurePane(Pane):
     """Every setting of the training, the forecast, and Train.
@@ -96,8 +99,10 @@ class ConfigurePane(Pane):
         for widget in (self.size_field, self.frequency_field, self.pattern, self.more_button, self.more):
             column.addWidget(widget)
         column.addStretch(1)
-        row = QHBoxLayout()
-        row.setSpacing(6)
+        self._button_row = QWidget()
+        row = QHBoxLayout(self._button_row)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(_BETWEEN_BUTTONS)
         for button in self.buttons.values():
             row.addWidget(button, 1)
         self._fields = TallBody(fields)
@@ -111,13 +116,23 @@ class ConfigurePane(Pane):
         self.body.addLayout(said)
         for button in self._links:
             self.body.addWidget(button)
-        self.body.addLayout(row)
+        self.body.addWidget(self._button_row)
+        self._theme.changed.connect(self._keep_room_for_buttons)
+        self._keep_room_for_buttons()
         order: list[QWidget] = [self.size_field.check, self.size_field.number]
         order += [self.frequency_field.check, self.frequency_field.number]
         order += [self.pattern.choice.combo, self.pattern.own.edit, self.pattern.preview, self.more_button]
         order += [*self.more.controls, *self._links, *self.buttons.values()]
         for one, other in pairwise(order):
             QWidget.setTabOrder(one, other)
+
+    def _keep_room_for_buttons(self) -> None:
+        """Makes the column wide enough for any state of the training from the start, that a pause change nothing."""
+        widths = [
+            sum(self.buttons[name].minimumSizeHint().width() + _BETWEEN_BUTTONS for name in names) - _BETWEEN_BUTTONS
+            for names in _BUTTONS.values()
+        ]
+        self._button_row.setMinimumWidth(max(widths))
 
     @property
     def _links(self) -> tuple[QPushButton, ...]:
@@ -159,9 +174,7 @@ class ConfigurePane(Pane):
         button.setProperty("primary", "true" if primary else "false")
         if action == "train":
             button.setIcon(icon(image, self._theme, "on_accent" if primary else "text"))
-        # As wide as its share: three of them fit into a narrow column.
         button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        button.setMinimumWidth(self._theme.scaled(60))
         self._connect_button(button, action)
         return button
 
@@ -255,7 +268,7 @@ class ConfigurePane(Pane):
 
     def _refresh(self) -> None:
         state, obstacle = self._session.state, self._session.obstacle
-        shown = {"idle": ("train",), "running": ("pause", "stop"), "paused": ("resume", "step", "stop")}[state]
+        shown = _BUTTONS[state]
         had_focus = any(button.hasFocus() for button in (*self.buttons.values(), self.continue_button))
         for name, button in self.buttons.items():
             button.setVisible(name in shown)

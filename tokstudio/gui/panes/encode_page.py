@@ -16,10 +16,12 @@ from tokstudio.gui.comparison import LONGEST as LONGEST_COMPARED
 from tokstudio.gui.comparison import MOST, compare_work
 from tokstudio.gui.encoded import LONGEST, Encoded, encode_work
 from tokstudio.gui.latest import Latest
+from tokstudio.gui.models.text import figure
 from tokstudio.gui.panes.text_page import TextPage
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.counts_grid import Count, CountsGrid
+from tokstudio.gui.widgets.elided_label import ElidedLabel
 from tokstudio.gui.widgets.figures import Figure
 from tokstudio.gui.widgets.id_grid import IdGrid
 from tokstudio.gui.widgets.pane import EmptyState
@@ -35,6 +37,7 @@ _COUNTED_AT_ONCE = 1_000_000  # characters
 # Pixels of height below which a line is left out, the tokens being dearer.
 _ROOM_FOR_IDS = 440  # the ids beneath the pieces have to do
 _ROOM_FOR_OTHERS = 310
+_ROOM_FOR_LINE = 190  # beside the figures; with less, others are told by a tool tip
 _COMPARED_AFTER = 250  # milliseconds without a change
 _PLACEHOLDER = "Type or paste a text to see it in tokens."
 
@@ -145,6 +148,8 @@ class EncodePage(TextPage):
         self.caption.setProperty("role", "muted")
         self.caption.setToolTip("How many tokens other tokenizers make of the same text")
         self.others = CountsGrid(self._theme)
+        self.brief = ElidedLabel()  # stands for them where there is little room
+        self.brief.setProperty("role", "muted")
         self.specials = QCheckBox("Special tokens")
         self.specials.setAccessibleName("Recognise special tokens")
         self.specials.toggled.connect(self._switch_specials)
@@ -165,6 +170,7 @@ class EncodePage(TextPage):
         row.addWidget(self.specials)
         self.column.addLayout(row)
         self.column.addWidget(self.others)
+        self.column.addWidget(self.brief)
 
     def _compare_later(self) -> None:
         if self.isVisible():
@@ -187,20 +193,24 @@ class EncodePage(TextPage):
         self._comparing.run(lambda: compare_work(text, others, allowed))
 
     def _follow_specials(self) -> None:
-        run = self.session.active
-        some = run is not None and bool(run.special_tokens)
+        runs = self.session.runs
+        # Those that are compared follow the switch as well.
+        some = any(run.special_tokens for run in runs)
         tip = "Whether special tokens in the text become their ids, or plain text"
         self.specials.setEnabled(some)
-        self.specials.setToolTip(tip if some else "This tokenizer has no special tokens." if run is not None else tip)
+        self.specials.setToolTip(tip if some or not runs else "None of the tokenizers has special tokens.")
         self._switch_specials()
         self._fit()
 
     def _show_counts(self, counts: Sequence[Count]) -> None:
         self.others.set_counts(counts)
+        told = ", ".join(f"{name} {figure(count)}" for name, count in counts)
+        self.brief.setText(f"By others: {told}" if told else "")
+        self.figures.add_to_tip("tokens", self.brief.text())
         self._fit()
 
     def _switch_specials(self) -> None:
-        recognised = self.specials.isChecked() and self.specials.isEnabled()
+        recognised = self.specials.isChecked()
         if recognised != self._recognised:
             self._recognised = recognised
             self.refresh()
@@ -233,7 +243,10 @@ class EncodePage(TextPage):
         ids = self._show is not None and self._show.isChecked()
         self.view.set_show_ids(ids)
         roomy = self.height() >= self._theme.scaled(_ROOM_FOR_OTHERS)
+        beside = self.height() - self.figures.sizeHint().height()
+        room_for_line = beside >= self._theme.scaled(_ROOM_FOR_LINE)
         compared = roomy and bool(self.others.counts())
+        self.brief.setVisible(not roomy and room_for_line and bool(self.others.counts()))
         self.caption.setVisible(compared)
         self.others.setVisible(compared)
         self.specials.setVisible(roomy or self.specials.isEnabled())

@@ -56,6 +56,7 @@ class MergesPane(TablePane):
         else:
             self._merges.grow()
             self._merges.set_playhead(session.playhead)
+        self.empty.label.setText((session.active.why_no_merges if session.active is not None else "") or _EMPTY)
         self.choose_page()
         self._show_token(scroll=False)
 

@@ -42,9 +42,10 @@ class TablePane(Pane):
         self.filter = FilterEdit(theme, f"Filter {title.lower()}", HINT)
         self.header.addWidget(self.note)
         self.header.addWidget(self.filter)
+        self.empty = EmptyState(empty)
         self._nothing = EmptyState("Nothing passes this filter.")
         self.stack = QStackedWidget()
-        for page in (EmptyState(empty), self.table, self._nothing):
+        for page in (self.empty, self.table, self._nothing):
             self.stack.addWidget(page)
         self.body.addWidget(self.stack)
         self.body.setContentsMargins(4, 0, 4, 4)

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 
 from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.statistics import Statistics, preview
-from tokstudio.gui.models.sources import CHANGED, NAME, RELOAD, SIZE, SourcesModel, encoding_text
+from tokstudio.gui.models.sources import NAME, RELOAD, SIZE, SourcesModel, encoding_text
 from tokstudio.gui.models.text import marked, shown
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.tall_body import scrolls_body
@@ -99,7 +99,7 @@ class SourceList(QTableView):
         self.setIconSize(QSize(self._theme.scaled(14), self._theme.scaled(14)))
         self.verticalHeader().setDefaultSectionSize(height)
         metrics = self.fontMetrics()
-        self.setColumnWidth(SIZE, metrics.horizontalAdvance(CHANGED if changed else "999.9 MB") + 2 * TEXT_INSET)
+        self.setColumnWidth(SIZE, metrics.horizontalAdvance(self.sources_model.widest_size) + 2 * TEXT_INSET)
         self.setColumnHidden(RELOAD, not changed)
         self.setColumnWidth(RELOAD, height)
         self.setFixedHeight(min(max(self.sources_model.rowCount(), 1), _MOST_ROWS) * height + 2)

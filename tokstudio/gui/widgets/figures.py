@@ -10,6 +10,8 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
+from tokstudio.gui.models.sources import plain
+
 _GAP = 8
 
 
@@ -31,6 +33,7 @@ class Figures(QWidget):
     def __init__(self, figures: Sequence[Figure], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._names = tuple(figure.name for figure in figures)
+        self._tips = {figure.name: figure.tip for figure in figures}
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
@@ -54,6 +57,15 @@ class Figures(QWidget):
     def values(self) -> tuple[str, ...]:
         """Gives what is shown."""
         return tuple(label.text() for label in self._numbers)
+
+    def add_to_tip(self, name: str, text: str) -> None:
+        """Says something more in the tool tip of a number, on a line of its own; "" for nothing more."""
+        tip = "\n".join(filter(None, (self._tips[name], text)))
+        self._cells[self._names.index(name)].setToolTip(plain(tip))
+
+    def tip(self, name: str) -> str:
+        """Gives the tool tip of a number."""
+        return self._cells[self._names.index(name)].toolTip()
 
     def minimumSizeHint(self) -> QSize:
         """Gives the width of two columns: what is narrower than one row becomes two."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tokstudio.gui.theme import Theme
 
 _NOTHING = "–"
+_LEAST_DIGITS = 4
 
 
 class _Slider(QSlider):
@@ -160,10 +161,16 @@ class PlayheadBar(QWidget):
             button.setEnabled(free and value < maximum)
 
     def _fit_label(self) -> None:
-        # As wide as the widest state of this run, so that nothing moves while the playhead does.
-        widest = f"{self._slider.maximum():,}"
-        width = QFontMetrics(self._label.font()).horizontalAdvance(f"{widest} of {widest}")
-        self._label.setFixedWidth(width + 12)
+        # As wide as the widest number of so many digits: nothing moves while the playhead does, or a run grows.
+        digits = max(len(str(self._slider.maximum())), _LEAST_DIGITS)
+        widest = f"{int('8' * digits):,}"
+        width = QFontMetrics(self._label.font()).horizontalAdvance(f"{widest} of {widest}") + 12
+        if self._label.width() != width:
+            self._label.setFixedWidth(width)
+            # At once: the label would reach over the edge until the next round of events.
+            layout = self.layout()
+            if layout is not None:
+                layout.activate()
 
     def _apply_theme(self) -> None:
         font = self._theme.tabular_font()

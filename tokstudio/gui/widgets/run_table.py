@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _WIDEST = {
     CORPUS: "How Tokenize",
     BYTES: "999.9 MB",
-    VOCABULARY: "1,000,000",
+    VOCABULARY: "9,999 of 10,000",
     FREQUENCY: "1,000",
     PATTERN: "whitespace",
     BASE: "Characters",
