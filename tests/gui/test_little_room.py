@@ -33,7 +33,9 @@ def pane(qtbot, session, theme, actions, dock) -> ConfigurePane:
     dock(pane, 280, 420)
     session.add_text(TEXT)
     session.set_settings(SETTINGS)
-    qtbot.waitUntil(lambda: not session.jobs and pane.pattern.preview.isVisible(), timeout=PATIENCE)
+    # What is said above Train takes room as well.
+    qtbot.waitUntil(lambda: session.forecast is not None and not session.jobs, timeout=PATIENCE)
+    qtbot.waitUntil(pane.pattern.preview.isVisible)
     return pane
 
 
