@@ -1,0 +1,161 @@
+"""The runs of the studio, which of them is shown, and what of it is looked at: the playhead, a token, a text.
+
+How runs come into being is left to the `Session`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal
+
+from tokstudio.core.corpus import Source
+from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.gui.corpus_keeper import CorpusKeeper
+from tokstudio.gui.studio_run import Origin, StudioRun
+
+
+class RunKeeper(CorpusKeeper):
+    """The runs. Every method is to be called from the GUI thread.
+
+    Signals:
+        runs_changed: The list of runs, a run's name, what is known of one, or which is active.
+        playhead_changed: `playhead`, or the tokenizer there.
+        token_changed: `token`, the one that is looked at.
+        text_changed: `text`.
+        refused: What was asked for cannot be done now: why, in a sentence for the status line.
+    """
+
+    runs_changed = Signal()
+    playhead_changed = Signal()
+    token_changed = Signal()
+    text_changed = Signal()
+    refused = Signal(str)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.runs: list[StudioRun] = []
+        self.active: StudioRun | None = None
+        self.playhead = 0
+        self.token: int | None = None
+        self.text = ""
+        self._following = True
+        self._made_runs = 0
+        self.source_found.connect(self._give_back)
+
+    @property
+    def _in_training(self) -> StudioRun | None:
+        """The run that is being made, which stays active and is not deleted."""
+        return None
+
+    # ---- runs
+
+    def activate(self, run: StudioRun | None) -> None:
+        """Makes a run the one that all panes show, the playhead at its end; one that trains stays active."""
+        if run is self.active:
+            return
+        held = self._in_training
+        if held is not None and run is not held:
+            self.refused.emit(f"{held.name} stays active until its training ends. Stop ends it.")
+            return
+        self.active = run
+        self._following = True
+        self.playhead = len(run) if run is not None else 0
+        self.token = None
+        self.runs_changed.emit()
+        self.playhead_changed.emit()
+        self.token_changed.emit()
+
+    def rename(self, run: StudioRun, name: str) -> None:
+        """Gives a run another name; an empty one changes nothing."""
+        if name.strip():
+            run.name = name.strip()
+            self.runs_changed.emit()
+
+    def delete(self, run: StudioRun) -> None:
+        """Forgets a run that is not being trained."""
+        if run is self._in_training:
+            return
+        at = self.runs.index(run)
+        self.runs.remove(run)
+        if run is self.active:
+            self.activate(self.runs[min(at, len(self.runs) - 1)] if self.runs else None)
+        self.runs_changed.emit()
+
+    def replace_runs(self, runs: list[StudioRun]) -> None:
+        """Puts others in the place of all runs; none may be in training, and none is active then."""
+        self.runs = runs
+        self._made_runs = max((run.key for run in runs), default=0)
+        self.activate(None)
+        self.runs_changed.emit()
+
+    def add_tokenizer(self, tokenizer: Tokenizer, name: str, origin: Origin | None = None) -> None:
+        """Lists a tokenizer that was opened from a file beside the runs."""
+        self.add_run(StudioRun.opened(0, name, tokenizer, origin))
+
+    def add_run(self, run: StudioRun) -> None:
+        """Lists a run from elsewhere beside the others, and shows it unless a training goes on."""
+        self._made_runs = run.key = max(self._made_runs + 1, run.key)
+        self.runs.append(run)
+        if self._in_training is None:
+            self.activate(run)
+        else:
+            self.runs_changed.emit()
+
+    def replace_tokenizer(self, run: StudioRun, tokenizer: Tokenizer, origin: Origin) -> None:
+        """Puts a tokenizer that was read anew in the place of `run`, the playhead where it is."""
+        self._made_runs += 1
+        made = StudioRun.opened(self._made_runs, run.name, tokenizer, origin)
+        self.runs[self.runs.index(run)] = made
+        if run is self.active:
+            playhead, token = self.playhead, self.token
+            self.activate(made)
+            self.set_playhead(playhead)
+            self.look_at(token)
+        else:
+            self.runs_changed.emit()
+
+    def run_exported(self, run: StudioRun) -> None:
+        """Notes that a run was written to a file, so that closing need not ask about it."""
+        run.exported = True
+        self.runs_changed.emit()
+
+    # ---- what is looked at
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """The tokenizer at the playhead."""
+        if self.active is None:
+            return None
+        return self.active.tokenizer.at(min(self.playhead, len(self.active)))
+
+    def set_playhead(self, merges: int) -> None:
+        """Moves the playhead; at the end of a run that grows it follows."""
+        if self.active is None:
+            return
+        merges = min(max(merges, 0), len(self.active))
+        if merges < len(self.active) and self.active.no_playhead is not None:
+            self.refused.emit(f"The playhead stays at the end: {self.active.no_playhead}.")
+            return
+        self._following = merges == len(self.active)
+        if merges != self.playhead:
+            self.playhead = merges
+            self.playhead_changed.emit()
+
+    def look_at(self, token: int | None) -> None:
+        """Shows a token in the Token pane."""
+        if token != self.token:
+            self.token = token
+            self.token_changed.emit()
+
+    def set_text(self, text: str) -> None:
+        """Sets the text that is shown in tokens."""
+        if text != self.text:
+            self.text = text
+            self.text_changed.emit()
+
+    # ---- private
+
+    def _give_back(self, missing: Source, found: Source) -> None:
+        for run in self.runs:
+            run.give_back(missing, found)
+        self.runs_changed.emit()
