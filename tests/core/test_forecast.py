@@ -206,7 +206,7 @@ def test_trials_end_when_time_is_over(ticking):
 
 def test_what_is_slow_from_the_first_is_judged_by_what_was_done(ticking, monkeypatch):
     monkeypatch.setattr(forecast, "_SECONDS", 3)
-    monkeypatch.setattr("tokstudio.core.patterns._MATCHES_IN_A_PIECE", 1)
+    monkeypatch.setattr("tokstudio.core.expressions._MATCHES_IN_A_PIECE", 1)
     monkeypatch.setattr("tokstudio.core.counting._SECONDS_OF_A_PIECE", 0, raising=False)
     made = forecast_of(Corpus.from_text("some text " * 100_000), pattern=r"(?s).")
     assert next(ticking) < 100

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from texts import patient
 
-from tokstudio.core import patterns
+from tokstudio.core import expressions, patterns
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.kernels import scan
 from tokstudio.core.patterns import NAMES, OWN, REGEX, check_pattern, splitter
@@ -116,7 +116,7 @@ def test_long_texts_come_in_pieces(pattern):
 @given(data=raw, piece=st.integers(1, 9), matches=st.integers(1, 4))
 def test_an_own_expression_sees_the_document_as_one_text(data, piece, matches):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(patterns, "_BYTES_IN_A_PIECE", piece)
+        patch.setattr(expressions, "_BYTES_IN_A_PIECE", piece)
         patch.setattr(patterns, "_MATCHES_IN_A_PIECE", matches)
         ends = joined_ends(r"(?<=a)b+|(?s:.)", data)
     text = data.decode("utf-8", "surrogateescape")
@@ -156,7 +156,7 @@ def test_regex_differs_in_no_other_letter():
         (r"\s", SPACE),
     ):
         theirs[list(map(ord, regex.findall(expression, text)))] = bits
-    assert np.flatnonzero((theirs ^ classes()) & both).tolist() == list(patterns._CHANGED)
+    assert np.flatnonzero((theirs ^ classes()) & both).tolist() == list(expressions.CHANGED)
 
 
 def test_a_character_that_the_expression_names_is_that_character():
@@ -238,7 +238,7 @@ def test_the_place_of_dropped_text_far_into_a_document():
 
 
 def test_a_pattern_that_backtracks_for_ever_is_given_up(monkeypatch):
-    monkeypatch.setattr(patterns, "_SECONDS_OF_A_MATCH", 0.1)
+    monkeypatch.setattr(expressions, "_SECONDS_OF_A_MATCH", 0.1)
     pattern = r"(?:a|aa)+$|b"
     check_pattern(pattern)
     message = dropped(pattern, "bb" + "a" * 60 + "!")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tokstudio.core.batch import Batch, encode_texts, padding_id
 from tokstudio.core.corpus import Text, to_utf8
 from tokstudio.core.errors import ConfigError
-from tokstudio.core.patterns import compile_expression
+from tokstudio.core.expressions import compile_expression
 from tokstudio.core.progress import Progress, Work, finish
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokstudio.core.alphabet import BYTES
+from tokstudio.core.expressions import compile_expression
 from tokstudio.core.formats.base import GIGABYTE, Format, bytes_problem, library_problem
 from tokstudio.core.formats.folders import only_file
 from tokstudio.core.formats.json_reader import shown
@@ -20,7 +21,7 @@ from tokstudio.core.formats.lines import LineReader
 from tokstudio.core.formats.minbpe_proof import prove_work
 from tokstudio.core.formats.minbpe_reader import VERSION, read_work
 from tokstudio.core.formats.minbpe_vocabulary import vocabulary
-from tokstudio.core.patterns import MINBPE, REGEX, compile_expression, splitter
+from tokstudio.core.patterns import MINBPE, REGEX, splitter
 from tokstudio.core.progress import Work
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.errors import FormatError
+from tokstudio.core.expressions import without_newer
 from tokstudio.core.formats.json_reader import shown
 from tokstudio.core.formats.proof import compare_work, trials_work
-from tokstudio.core.patterns import splitter, without_newer
+from tokstudio.core.patterns import splitter
 from tokstudio.core.progress import Progress, Work
 
 if TYPE_CHECKING:
