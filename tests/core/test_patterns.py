@@ -117,7 +117,7 @@ def test_long_texts_come_in_pieces(pattern):
 def test_an_own_expression_sees_the_document_as_one_text(data, piece, matches):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(expressions, "_BYTES_IN_A_PIECE", piece)
-        patch.setattr(patterns, "_MATCHES_IN_A_PIECE", matches)
+        patch.setattr(expressions, "_MATCHES_IN_A_PIECE", matches)
         ends = joined_ends(r"(?<=a)b+|(?s:.)", data)
     text = data.decode("utf-8", "surrogateescape")
     expected = [match.group() for match in regex.finditer(r"(?<=a)b+|(?s:.)", text)]
