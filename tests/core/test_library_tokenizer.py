@@ -123,11 +123,11 @@ def test_it_can_be_pickled_and_used_by_several_threads(opened):
 def test_a_question_that_is_given_up_ends_the_process_and_the_next_one_starts_another(opened):
     work = opened.encode_work("lorem ipsum " * 200_000)
     next(work)
-    first = opened._process._process
+    first = opened._process._running.process
     work.close()
     assert first.wait(10) is not None
     assert opened.encode(TEXT)
-    assert opened._process._process is not first
+    assert opened._process._running.process is not first
 
 
 def test_a_question_that_waits_for_its_turn_keeps_no_other_waiting(opened):
@@ -139,8 +139,8 @@ def test_a_question_that_waits_for_its_turn_keeps_no_other_waiting(opened):
 
 def test_a_process_that_dies_is_told_and_started_again(opened, monkeypatch):
     opened.encode(TEXT)
-    opened._process._process.kill()
-    opened._process._process.wait()
+    opened._process._running.process.kill()
+    opened._process._running.process.wait()
     assert opened.encode(TEXT)
     exchange = owners._exchange
 

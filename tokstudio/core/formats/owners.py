@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -145,7 +146,9 @@ class OwnerProcess:
 
     def __init__(self, opening: tuple[Mapping[str, Any], bytes] | None = None) -> None:
         self._opening = opening
-        self._process: subprocess.Popen[bytes] | None = None
+        self._running = _Running()
+        # Not __del__: in a cycle of garbage the pipes may be finalized before it is called.
+        weakref.finalize(self, self._running.end)
         self._turn = threading.Lock()
         self._asked: _Question | None = None
         self._guard = threading.Lock()
@@ -184,10 +187,7 @@ class OwnerProcess:
 
     def close(self) -> None:
         """Ends the process."""
-        self._end()
-
-    def __del__(self) -> None:
-        self._end()
+        self._running.end()
 
     def _put(self, question: _Question) -> None:
         """Puts a question when its turn has come, and enters its answer."""
@@ -204,32 +204,40 @@ class OwnerProcess:
 
     def _answer(self, question: _Question) -> None:
         answer = None
-        if self._process is None or self._process.poll() is not None:
-            self._end()
+        if self._running.process is None or self._running.process.poll() is not None:
+            self._running.end()
             with self._guard:
-                self._process = _started()
-            if self._process is None:
+                self._running.process = _started()
+            if self._running.process is None:
                 question.is_homeless = True
                 return
             if self._opening is not None:
-                answer = _exchange(self._process, _Question(*self._opening))
+                answer = _exchange(self._running.process, _Question(*self._opening))
         if not question.is_given_up and (answer is None or answer[0] == DONE):
-            answer = _exchange(self._process, question)
+            answer = _exchange(self._running.process, question)
         question.answer = answer
         if answer is None:
-            self._end()
+            self._running.end()
 
     def _give_up(self, question: _Question, waiting: threading.Thread) -> None:
         with self._guard:
             question.is_given_up = True
-            process = self._process if self._asked is question else None
+            process = self._running.process if self._asked is question else None
             if process is not None:
                 process.kill()
         if process is not None:
             waiting.join()
 
-    def _end(self) -> None:
-        process, self._process = self._process, None
+
+class _Running:
+    """The process that runs at the moment, if any."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def end(self) -> None:
+        """Ends it."""
+        process, self.process = self.process, None
         if process is not None:
             process.kill()
             for stream in (process.stdin, process.stdout):
