@@ -119,6 +119,18 @@ def test_uses_of_an_unknown_token_are_counted(settings):
     assert np.array_equal(made.run.uses(), np.bincount(made.encode_array("ab?ab??"), minlength=4))
 
 
+def test_a_strange_character_is_told_with_its_place(tmp_path):
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    first.write_text("abc\ncab\n", "utf-8")
+    second.write_text("abc\r\nab" + "ß" * 400_000 + "\nßab é" + "b" * 100, "utf-8")
+    config = TrainingConfig(vocabulary_size=20, base="characters", base_vocabulary=list("abcß\r\n "))
+    for documents in ("file", "line"):
+        with pytest.raises(CorpusError, match=r"^second\.txt, line 3, character 5: The character \"é\""):
+            train(Corpus.from_files([first, second], documents), config)
+    with pytest.raises(CorpusError, match=r"^Pasted text, document 2, character 3: The character \"x\""):
+        train(Corpus.from_texts(["abc", "abx"]), config)
+
+
 def test_without_an_unknown_token_a_strange_character_is_named():
     with pytest.raises(CorpusError, match=r'The character "é" \(U\+00E9\) is not in the base vocabulary.*"some cafés"'):
         trained(["a", "some cafés"], vocabulary_size=20, base_vocabulary=list("abcdefms o"))

@@ -27,7 +27,15 @@ class CorpusError(TokStudioError):
 
 
 class MissingCharacterError(CorpusError):
-    """A character of the corpus that is no base token, where none stands for those that are missing."""
+    """A character of the corpus that is no base token, where none stands for those that are missing.
+
+    Attributes:
+        character: It.
+    """
+
+    def __init__(self, message: str, character: str, of_a_part: str | None = None) -> None:
+        super().__init__(message, of_a_part)
+        self.character = character
 
 
 class FormatError(TokStudioError):

@@ -18,9 +18,11 @@ from tokstudio.core.alphabet import Alphabet
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.counting import Sequences, count_work
+from tokstudio.core.errors import MissingCharacterError
 from tokstudio.core.holdout import hold_out_work
 from tokstudio.core.layout import lay_out_work
 from tokstudio.core.patterns import splitter
+from tokstudio.core.places import first_place_work
 from tokstudio.core.progress import Progress, Work, together
 from tokstudio.core.run import special_ids
 from tokstudio.core.specials import Pieces, SpecialFinder
@@ -90,7 +92,10 @@ def prepare_corpus_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Pr
     else:
         wholes = ((len(source.data), _whole_work(source, specials)) for source in sources)
         parts += yield from together("cutting", wholes)
-    layout = yield from lay_out_work(parts, config)
+    try:
+        layout = yield from lay_out_work(parts, config)
+    except MissingCharacterError as error:
+        raise (yield from _placed_work(error, sources, config)) from error
     tokens = int(layout.base_counts.sum()) + layout.unknown
     unknown = special_ids(config, len(layout.base_counts)).get(config.unknown_token or "")
     if unknown is not None and unknown < len(layout.base_counts):
@@ -107,6 +112,17 @@ def prepare_corpus_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Pr
         held_out=held_out,
     )
     return prepared, layout.units
+
+
+def _placed_work(
+    error: MissingCharacterError, sources: tuple[Source, ...], config: TrainingConfig
+) -> Work[MissingCharacterError]:
+    """The same with the place; where text was taken out before, places are not those of the files."""
+    character = error.character
+    if config.held_out or any(character in special for special in config.all_specials):
+        return error
+    place = yield from first_place_work(sources, character)
+    return error if place is None else MissingCharacterError(f"{place}: {error}", character, error.of_a_part)
 
 
 def _whole_work(source: Source, specials: SpecialFinder) -> Work[Sequences]:
