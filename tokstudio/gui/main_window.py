@@ -51,8 +51,6 @@ _RECENT = {
 _GUTTER = 8
 _FRAME = 48  # what the system's title bar and borders take of the screen's height
 _COLUMNS = (0.21, 0.47, 0.32)
-_TALL = 800
-_CORPUS_SHARE, _CORPUS_SHARE_OF_LITTLE = 0.37, 0.42  # its figures need much of a low column
 
 
 class MainWindow(QMainWindow):
@@ -208,9 +206,8 @@ class MainWindow(QMainWindow):
     def _share_room(self) -> None:
         columns = [round(share * self.width()) for share in _COLUMNS]
         self.resizeDocks([self.corpus, self.compression, self.text], columns, Qt.Orientation.Horizontal)
-        of_corpus = _CORPUS_SHARE if self.height() >= _TALL else _CORPUS_SHARE_OF_LITTLE
         for upper, lower, share in (
-            (self.corpus, self.configure, of_corpus),
+            (self.corpus, self.configure, 0.43),
             (self.compression, self.merges, 0.46),
             (self.text, self.token, 0.6),
         ):
