@@ -12,7 +12,7 @@ from fifty import FIFTY
 
 from tokstudio import cli, load
 from tokstudio.cli import arguments
-from tokstudio.core.formats import FORMATS
+from tokstudio.core.formats import FORMATS, fit
 
 
 @pytest.fixture
@@ -42,6 +42,41 @@ def test_a_loss_is_said_before_anything_is_written(with_specials, tmp_path, caps
     assert not there.exists()
     assert cli.main(["convert", str(with_specials), str(there), "--format", "classic", "--accept-loss"]) == 0
     assert sorted(file.name for file in there.iterdir()) == ["merges.json", "vocabulary.json"]
+
+
+@pytest.fixture
+def with_beginning(with_specials):
+    """The same, with a post-processor that puts <a> before every text."""
+    file = tokenizers.Tokenizer.from_file(str(with_specials))
+    file.post_processor = tokenizers.processors.TemplateProcessing(single="<a> $A", special_tokens=[("<a>", 298)])
+    file.save(str(with_specials))
+    return with_specials
+
+
+@pytest.mark.parametrize("name", ["huggingface", "gpt2"])
+def test_what_a_file_adds_to_every_text_is_not_left_out_unsaid(with_beginning, tmp_path, capsys, name):
+    words = ["convert", str(with_beginning), str(tmp_path / "there"), "--format", name]
+    assert cli.main(words) == 1
+    assert "Its post-processor adds <a> before every text" in capsys.readouterr().err
+    assert not (tmp_path / "there").exists()
+    assert cli.main([*words, "--accept-loss"]) == 0
+    assert "Its post-processor adds <a> before every text" in capsys.readouterr().err
+    table = ["convert", str(with_beginning), str(tmp_path / "v.csv"), "--format", "vocabulary-csv"]
+    assert cli.main(table) == 0
+
+
+def test_inspect_tells_what_encoding_leaves_out(with_beginning, capsys):
+    assert cli.main(["inspect", str(with_beginning)]) == 0
+    assert "Its post-processor adds <a> before every text; encode leaves that out." in capsys.readouterr().out
+
+
+def test_what_is_good_to_know_is_said(text, tmp_path, capsys):
+    words = ["train", text, "--vocab-size", "300", "--pattern", "gpt2", "--export", f"minbpe={tmp_path / 'a.model'}"]
+    assert cli.main(words) == 0
+    notes = fit(load(tmp_path / "a.model"), "minbpe").notes
+    told = capsys.readouterr().err
+    assert notes
+    assert all(f"a.model: {note}" in told for note in notes)
 
 
 def test_what_cannot_be_written_at_all_suggests_nothing_that_would_not_help(with_specials, tmp_path, capsys):

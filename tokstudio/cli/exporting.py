@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tokstudio.cli.terminal import Console
@@ -66,10 +66,6 @@ def export(
             continue
         reports.append(report)
         console.say(f"Exported {', '.join(map(str, report.files))}" + (f": {report.proof}." if report.proof else "."))
-        _tell_losses(path, report.losses, console)
+        for sentence in (*report.losses, *report.notes):
+            console.say(f"{path.name}: {sentence}")
     return reports
-
-
-def _tell_losses(path: Path, losses: Iterable[str], console: Console) -> None:
-    for loss in losses:
-        console.say(f"{path.name}: {loss}")

@@ -50,13 +50,14 @@ def _described(loaded: Loaded, says_pattern: bool) -> dict[str, object]:
         "merges": len(tokenizer.merges),
         "special_tokens": dict(tokenizer.special_tokens),
         "extra_tokens": len(tokenizer.extra_tokens),
-        "unreachable_tokens": len(tokenizer.extra_tokens.keys() - tokenizer.whole_words),
+        "unreachable_tokens": sum(tokenizer.kind(token) == "unreachable" for token in tokenizer.extra_tokens),
         "highest_id": len(tokens) - 1,
         "unused_ids": len(tokens) - len(tokenizer),
         "longest_tokens": _longest(tokenizer),
         "pattern": tokenizer.pattern if says_pattern and tokenizer.library is None else None,
         "encoded_by": tokenizer.library or "tokstudio",
         "no_playhead": tokenizer.no_playhead,
+        "remarks": list(tokenizer.remarks),
     }
 
 
@@ -88,6 +89,9 @@ def _lines(found: dict[str, object]) -> Iterator[str]:
     rows.append(("Encoded by", str(found["encoded_by"])))
     if found["no_playhead"]:
         rows.append(("No playhead", str(found["no_playhead"])))
+    remarks = found["remarks"]
+    assert isinstance(remarks, list)
+    rows += [("Remark", str(remark)) for remark in remarks]
     rows += [("Longest token", f"{token:,}  {shown(text, 60)}") for token, text in longest.items()]
     rows += [
         ("Special token", f"{token:,}  {shown(text, 60)}") for text, token in list(specials.items())[:_SHOWN_SPECIALS]

@@ -127,7 +127,9 @@ class Format:
         yield Progress("measuring")
         if problem is not None:
             return Fit(problem, (), ())
-        return Fit(None, self.losses(tokenizer), self.notes(tokenizer))
+        # A table holds no more than it says; what holds a tokenizer would hold it without these.
+        left_out = tuple(f"{remark} What is written leaves it out, too." for remark in tokenizer.remarks)
+        return Fit(None, self.losses(tokenizer) + (left_out if self.readable else ()), self.notes(tokenizer))
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
         """Python that loads the files, ready to paste; "" where nothing does."""
