@@ -18,6 +18,7 @@ from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.progress import finish
 from tokstudio.core.project import open_work
 from tokstudio.gui.choices import Settings
+from tokstudio.gui.dialogs.export import ExportDialog
 
 TEXT = "".join(f"the cat number {n} sat on the mat of the rat, {n * n} times.\n" for n in range(300))
 
@@ -210,6 +211,30 @@ def test_a_file_that_changed_is_said_and_its_run_stays_usable(qtbot, monkeypatch
         assert window._session.active.corpus_problem is None
 
     assert at_the_window(monkeypatch, again, [str(project)]) == 0
+
+
+def test_a_text_named_from_its_folder_is_found_from_everywhere(qtbot, monkeypatch, tmp_path, book, project):
+    def begin(window, answers):
+        trained(qtbot, window)
+        saved(qtbot, window, answers, project)
+        window.actions_by_id["export_classic"].trigger()
+        dialog = next(dialog for dialog in window.findChildren(ExportDialog) if dialog.isVisible())
+        assert Path(dialog.folder.edit.text()) == tmp_path
+        dialog.close()
+
+    def look(window, answers):
+        session = window._session
+        opened(qtbot, window, project)
+        assert window.corpus.problems.problems == ()
+        assert [source.path for source in session.sources] == [book]
+        assert len(session.active) == 44
+
+    monkeypatch.chdir(tmp_path)
+    assert at_the_window(monkeypatch, begin, [book.name]) == 0
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert at_the_window(monkeypatch, look, [str(project)]) == 0
 
 
 def test_a_file_that_is_missing_stays_listed_and_is_found_by_reload(qtbot, monkeypatch, book, project):

@@ -179,7 +179,7 @@ class Commands(OpenCommands):
         """Asks for a file of base tokens and takes them."""
         paths = self._choosers.open_files("Load Base Tokens", self._folder(), _BASE_TOKENS)
         if paths:
-            self._preferences.set("folder", str(paths[0].parent))
+            self._preferences.folder = paths[0].parent
             self._session.start_job(partial(read_base_vocabulary_work, paths[0]), self._take_base_tokens)
 
     def base_tokens_of_corpus(self) -> None:

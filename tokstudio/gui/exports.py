@@ -114,7 +114,7 @@ class ExportCommands(QObject):
             self._session.start_job(partial(_write_one, path, drawing), self._written, writes=True)
 
     def _folder(self) -> Path:
-        return Path(self._preferences.get("folder", str(Path.home())))
+        return self._preferences.folder
 
     def _name(self) -> str:
         return self._session.active.name if self._session.active is not None else ""
@@ -122,7 +122,7 @@ class ExportCommands(QObject):
     def _ask_target(self, name: str, filters: str) -> Path | None:
         path = self._choosers.save_file(f"Export {self._name()}", self._folder() / name, filters)
         if path is not None:
-            self._preferences.set("folder", str(path.parent))
+            self._preferences.folder = path.parent
             if not path.suffix:
                 path = path.with_suffix(Path(name).suffix)
                 # The dialog asked about the name without its ending.

@@ -152,7 +152,8 @@ class OpenCommands(ExportCommands):
 
     def open_any(self, paths: Iterable[Path]) -> None:
         """Opens what was dropped or named on the command line: tokenizers and projects as such, all else as texts."""
-        paths = list(paths)
+        # A project is opened from elsewhere some day.
+        paths = [path.absolute() for path in paths]
         if paths:
             self._session.start_job(partial(sort_work, paths), self._sorted, quiet=True)
 
@@ -191,7 +192,7 @@ class OpenCommands(ExportCommands):
             if len(paths) > 1:
                 self._session.refused.emit(f"Only {project.name} is opened: a project comes alone.")
             return
-        self._preferences.set("folder", str(paths[0].parent))
+        self._preferences.folder = paths[0].parent
         self._preferences.add_recent(paths, "text")
         self._session.open_paths(paths)
 
@@ -199,7 +200,7 @@ class OpenCommands(ExportCommands):
         """Asks for files of word counts and adds them to the corpus."""
         paths = self._choosers.open_files("Open Word Counts", self._folder(), _COUNTS)
         if paths:
-            self._preferences.set("folder", str(paths[0].parent))
+            self._preferences.folder = paths[0].parent
             self._session.open_counts(paths)
 
     # ---- tokenizers
@@ -218,7 +219,7 @@ class OpenCommands(ExportCommands):
 
     def load_tokenizer(self, path: Path) -> None:
         """Opens a tokenizer in the background, whatever else is being opened."""
-        self._preferences.set("folder", str(path.parent))
+        self._preferences.folder = path.parent
         self._session.start_job(partial(open_work, path), self._opened)
 
     def change_pattern(self) -> None:

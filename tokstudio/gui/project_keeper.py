@@ -132,7 +132,7 @@ class ProjectKeeper(QObject):
 
     def save_as(self) -> None:
         """Asks for a file and saves there."""
-        folder = self.path.parent if self.path is not None else Path(self._preferences.get("folder", str(Path.home())))
+        folder = self.path.parent if self.path is not None else self._preferences.folder
         path = self._choosers.save_file("Save Project", folder / f"{self.name or 'Untitled'}{SUFFIX}", _FILTER)
         if path is not None and path.suffix != SUFFIX:
             path = path.with_name(path.name + SUFFIX)
@@ -143,7 +143,7 @@ class ProjectKeeper(QObject):
         if path is None:
             self._then = None
             return
-        self._preferences.set("folder", str(path.parent))
+        self._preferences.folder = path.parent
         self._save_to(path, None)
 
     def _save_to(self, path: Path, known: Stamp | None) -> None:
@@ -185,7 +185,7 @@ class ProjectKeeper(QObject):
 
     def ask_and_open(self) -> None:
         """Asks for a project and opens it."""
-        paths = self._choosers.open_files("Open Project", Path(self._preferences.get("folder", "")), _FILTER)
+        paths = self._choosers.open_files("Open Project", self._preferences.folder, _FILTER)
         if paths:
             self.open(paths[0])
 
@@ -196,7 +196,7 @@ class ProjectKeeper(QObject):
             begin()
 
     def _open(self, path: Path) -> None:
-        self._preferences.set("folder", str(path.parent))
+        self._preferences.folder = path.parent
         self.begin_opening(partial(_open_work, path), self._adopt)
 
     def begin_opening(self, work: Callable[[], Work], take: Callable[..., None]) -> None:

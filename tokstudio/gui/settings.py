@@ -58,6 +58,16 @@ class Preferences:
         self._store.setValue(key, value)
 
     @property
+    def folder(self) -> Path:
+        """Where files were opened or written last; the person's own folder before that. Always absolute."""
+        folder = Path(self.get("folder", ""))
+        return folder if folder.is_absolute() else Path.home()
+
+    @folder.setter
+    def folder(self, folder: Path) -> None:
+        self.set("folder", str(folder.absolute()))
+
+    @property
     def recent(self) -> list[Recent]:
         """What was opened lately, the latest first."""
         lines = (line.rpartition("\t") for line in self.get("recent", "").split("\n") if line)

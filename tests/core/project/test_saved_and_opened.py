@@ -152,6 +152,13 @@ def kept_and_reopened(source):
     return finish(reopen_source_work(finish(keep_source_work(source))))
 
 
+def test_a_file_named_from_its_folder_is_kept_with_its_whole_path(tmp_path, monkeypatch):
+    (tmp_path / "book.txt").write_text("a book")
+    monkeypatch.chdir(tmp_path)
+    (source,) = Corpus.from_files("book.txt").sources
+    assert finish(keep_source_work(source)).path == tmp_path / "book.txt"
+
+
 @pytest.mark.parametrize("documents", ["file", "line"])
 @pytest.mark.parametrize(
     "content", [LINES.encode(), "\ufeffGrüße\nan alle".encode(), "Grüße\n\nan alle\n".encode("cp1252")]

@@ -35,7 +35,7 @@ class Reopened:
 
 
 def keep_source_work(source: Source, in_corpus: bool = True) -> Work[ProjectSource]:
-    """What a project keeps of a source: of a file where it is, of everything else the text.
+    """What a project keeps of a source: of a file its absolute path, of everything else the text.
 
     Reads all of the text once; a source never changes, so one result serves many saves.
     """
@@ -45,7 +45,7 @@ def keep_source_work(source: Source, in_corpus: bool = True) -> Work[ProjectSour
         documents = yield from _division_work(source)
     return ProjectSource(
         source.name,
-        source.path,
+        None if source.path is None else source.path.absolute(),
         source.encoding,
         source.note,
         len(source.data),

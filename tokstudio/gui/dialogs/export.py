@@ -117,7 +117,7 @@ class ExportDialog(QDialog):
     def _build(self, formats: Collection[str], theme: Theme) -> None:
         self.list = FormatList((*TOKENIZERS, *TABLES), formats, theme, self._options())
         self.folder = FolderField(self._ask_folder)
-        self.folder.set_folder(Path(self._preferences.get("export_folder", self._preferences.get("folder", _home()))))
+        self.folder.set_folder(Path(self._preferences.get("export_folder", str(self._preferences.folder))))
         self.accept_loss = QCheckBox("Export &what they can hold")
         self.accept_loss.hide()
         self.note = line("muted")
@@ -395,7 +395,3 @@ def _what_will_be_there(look: Look) -> str:
 
 def _words(answer: object) -> str:
     return problem_of(answer).text if isinstance(answer, Exception) else str(answer)
-
-
-def _home() -> str:
-    return str(Path.home())
