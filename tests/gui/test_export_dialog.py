@@ -413,10 +413,26 @@ def test_a_large_tokenizer_is_looked_at_in_jobs_only(qtbot, session, opened, mon
 
 def test_ten_thousand_losses_are_not_all_shown(qtbot, session, make_run, opened, monkeypatch):
     make_run(vocabulary_size=280)
-    many = tuple(f"Loss {number}." for number in range(10_000))
+    many = tuple(f"The special token {number} is lost." for number in range(10_000))
     monkeypatch.setattr(type(FORMATS["classic"]), "losses", lambda self, tokenizer: many)
     dialog = opened("classic")
-    assert told(dialog, "classic") == ["Loss 0.", "Loss 1.", "Loss 2.", "And 9,997 more."]
+    assert told(dialog, "classic") == [*many[:3], "And 9,997 more like these."]
+
+
+def test_every_kind_of_loss_can_be_read_and_a_change_of_ids_comes_first(qtbot, session, opened):
+    odd = Tokenizer(
+        np.array([[97, 98], [99, 100]], dtype=np.int32),
+        np.array([301, 300], dtype=np.int32),
+        pattern="gpt2",
+        special_tokens={"<|end|>": 256},
+        extra_tokens={257: b"xyz"},
+        whole_words=[301],
+    )
+    session.add_tokenizer(odd, "odd")
+    dialog = opened("classic")
+    losses = told(dialog, "classic")
+    assert len(losses) == 5
+    assert losses[0].startswith("The ids change")
 
 
 def test_an_error_in_finding_out_is_told_on_its_row(qtbot, session, make_run, opened, monkeypatch):

@@ -232,7 +232,7 @@ def test_a_pattern_and_special_tokens_are_lost_only_when_that_is_accepted(tmp_pa
 
 def test_one_special_token_is_named_alone_and_those_that_come_first_move_the_ids():
     one = trained("banana", 2, special_tokens=["<s>"], special_placement="first")
-    special, moved = FORMATS["classic"].losses(one)
+    moved, special = FORMATS["classic"].losses(one)
     assert special == 'The special token "<s>" is lost: this format has none.'
     assert moved.startswith("The ids change: ")
     vocabulary = json.loads(written(one)["vocabulary.json"])

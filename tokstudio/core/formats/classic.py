@@ -84,6 +84,8 @@ class Classic(Format):
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """Its programs split no text, know no special tokens, take bytes for ids and merge the smallest id first."""
         found: list[str] = []
+        if not _has_usual_ids(tokenizer):
+            found.append("The ids change: this format needs the bytes at 0 to 255 and then the merges in order.")
         if tokenizer.pattern != "none":
             found.append(f"The pattern {shown(tokenizer.pattern)} is lost: this format splits no text.")
         if tokenizer.special_tokens:
@@ -92,8 +94,6 @@ class Classic(Format):
             found.append(f"Tokens that no merge makes are lost ({extra:,}): this format has merges only.")
         if words := len(tokenizer.whole_words):
             found.append(f"Words that become a token without merging are merged ({words:,}): some ids will differ.")
-        if not _has_usual_ids(tokenizer):
-            found.append("The ids change: this format needs the bytes at 0 to 255 and then the merges in order.")
         return tuple(found)
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:

@@ -71,6 +71,8 @@ class Minbpe(Format):
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """A pattern is one line, a special token one word, and ids are those of bytes and of merges in order."""
         found: list[str] = []
+        if not _has_usual_ids(tokenizer):
+            found.append("The ids change: this format needs the bytes at 0 to 255 and the merges from 256 on.")
         if fault := _pattern_fault(tokenizer.pattern):
             found.append(f"The pattern {shown(tokenizer.pattern)} is lost: {fault}.")
         found += [
@@ -82,8 +84,6 @@ class Minbpe(Format):
             found.append(f"Tokens that no merge makes are lost ({extra:,}): this format has merges only.")
         if whole := len(tokenizer.whole_words):
             found.append(f"Words that become a token without merging are merged ({whole:,}): some ids will differ.")
-        if not _has_usual_ids(tokenizer):
-            found.append("The ids change: this format needs the bytes at 0 to 255 and the merges from 256 on.")
         return tuple(found)
 
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from tokstudio.gui.widgets.fields import line
 from tokstudio.gui.widgets.signed_line import SignedLine
 
 _MOST_SHOWN = 3  # sentences of one kind: a vocabulary may have ten thousand special tokens
+_WORDS_OF_A_KIND = 3  # those that sentences of one kind begin with: "The special token"
 _BAR = 140
 INDENT = 26  # where the words of the check box begin
 
@@ -148,10 +149,16 @@ def _told(fit: Fit) -> list[tuple[str, str]]:
 
 
 def _cut(role: str, sentences: Sequence[str]) -> list[tuple[str, str]]:
-    """The first few of some sentences, and how many more there are."""
-    more = len(sentences) - _MOST_SHOWN
-    shown = [(role, sentence) for sentence in sentences[:_MOST_SHOWN]]
-    return [*shown, (role, f"And {more:,} more.")] if more > 0 else shown
+    """All sentences; of those that say the same of one thing after another the first few, and how many more."""
+    kinds: dict[str, list[str]] = {}
+    for sentence in sentences:
+        kinds.setdefault(" ".join(sentence.split(" ")[:_WORDS_OF_A_KIND]), []).append(sentence)
+    told: list[tuple[str, str]] = []
+    for alike in kinds.values():
+        told += [(role, sentence) for sentence in alike[:_MOST_SHOWN]]
+        if (more := len(alike) - _MOST_SHOWN) > 0:
+            told.append((role, f"And {more:,} more like these."))
+    return told
 
 
 def _clear(part: QVBoxLayout) -> None:
