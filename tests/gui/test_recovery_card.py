@@ -109,6 +109,70 @@ def test_an_interrupted_training_is_offered_restored_and_goes_on(qtbot, monkeypa
     assert at_the_window(monkeypatch, look) == 0
 
 
+@pytest.mark.parametrize("opened", ["project", "text"])
+def test_a_restored_run_goes_on_with_the_text_that_is_open(qtbot, monkeypatch, tmp_path, book, crash, opened):
+    project = tmp_path / "cats.tokstudio"
+
+    def begin(window, answers):
+        window._session.set_settings(Settings(320))
+        qtbot.waitUntil(lambda: window._session.obstacle is None, timeout=PATIENCE)
+        answers.target = project
+        window.actions_by_id["save_project"].trigger()
+        quiet(qtbot, window)
+        steps(qtbot, window, 5)
+        crash.now()
+
+    def restore(window, answers):
+        session = window._session
+        offered(qtbot, window)
+        qtbot.waitUntil(lambda: session.obstacle is None, timeout=PATIENCE)
+        session.set_settings(Settings(320))
+        (source,) = session.sources
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: len(session.runs) == 1, timeout=PATIENCE)
+        quiet(qtbot, window)
+        assert session.active.corpus.sources == session.sources == (source,)
+        assert window.actions_by_id["continue_run"].isEnabled()
+        window.actions_by_id["continue_run"].trigger()
+        quiet(qtbot, window)
+        expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=320)).run
+        assert np.array_equal(session.active.merges, expected.merges)
+        answers.target = project
+        window.actions_by_id["save_project"].trigger()
+        quiet(qtbot, window)
+        assert [source.name for source in finish(open_work(project)).sources] == ["book.txt"]
+
+    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    crash.happened()
+    assert at_the_window(monkeypatch, restore, [str(project if opened == "project" else book)]) == 0
+
+
+def test_a_restored_run_leaves_a_text_alone_that_only_looks_like_its_own(qtbot, monkeypatch, tmp_path, book, crash):
+    other = tmp_path / "other.txt"
+    other.write_text(TEXT.replace("cat", "dog"))
+
+    def begin(window, answers):
+        window._session.set_settings(Settings(320))
+        steps(qtbot, window, 5)
+        crash.now()
+
+    def restore(window, answers):
+        session = window._session
+        offered(qtbot, window)
+        qtbot.waitUntil(lambda: session.obstacle is None, timeout=PATIENCE)
+        session.set_settings(Settings(320))
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: len(session.runs) == 1, timeout=PATIENCE)
+        quiet(qtbot, window)
+        assert [source.path for source in session.sources] == [other]
+        assert [source.path for source in session.active.corpus.sources] == [book]
+        assert not window.actions_by_id["continue_run"].isEnabled()
+
+    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    crash.happened()
+    assert at_the_window(monkeypatch, restore, [str(other)]) == 0
+
+
 def test_what_is_discarded_is_gone_and_what_is_put_off_comes_again(qtbot, monkeypatch, book, crash, folder):
     def begin(window, answers):
         steps(qtbot, window, 3)

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.progress import Work
@@ -159,6 +161,27 @@ def reopen_work(project: Project) -> Work[Reopened]:
         project.state,
         tuple(texts.problems),
     )
+
+
+def use_sources_work(reopened: Reopened, sources: tuple[Source, ...], kept: KeptSources) -> Work[Reopened]:
+    """Lets runs have been trained on sources at hand where these hold the same, so that they can go on with them.
+
+    Args:
+        reopened: Whose runs; nobody else may have them yet.
+        sources: The sources at hand.
+        kept: What is known of those.
+    """
+    left, same = list(sources), dict[Source, Source]()
+    for source, entry in reopened.kept:
+        for known in left:
+            if _same_documents(source, known) and (yield from kept.keep_work(known)).sha256 == entry.sha256:
+                same[source] = known
+                left.remove(known)
+                break
+    for run in reopened.runs:
+        if run.corpus is not None:
+            run.corpus = Corpus(tuple(same.get(source, source) for source in run.corpus.sources))
+    return replace(reopened, kept=tuple(pair for pair in reopened.kept if pair[0] not in same))
 
 
 def adopt(session: Session, reopened: Reopened) -> None:
@@ -320,6 +343,15 @@ def _reopened_run(key: int, entry: ProjectRun, texts: _Texts) -> StudioRun:
     why = next((texts.lost[number] for number in entry.sources if number in texts.lost), None)
     run.corpus_problem = None if why is None else f"{why}; {run.name} cannot go on"
     return run
+
+
+def _same_documents(one: Source, other: Source) -> bool:
+    """Whether two texts are as long, and divided and counted in the same way."""
+    if len(one.data) != len(other.data) or not np.array_equal(one.ends, other.ends):
+        return False
+    if one.counts is None or other.counts is None:
+        return one.counts is other.counts
+    return np.array_equal(one.counts, other.counts)
 
 
 def _number(state: Mapping[str, Json], name: str) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from tokstudio.core.corpus import Source
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.project import LeftBehind, Project, ProjectRun, Recorder, recoverable_work
 from tokstudio.gui.kept_sources import KeptSources
@@ -24,6 +25,7 @@ from tokstudio.gui.project_state import (
     project_work,
     reopen_work,
     snapshot,
+    use_sources_work,
 )
 from tokstudio.gui.session import Session
 
@@ -78,7 +80,8 @@ class Recovery(QObject):
         left = self._left[0]
         if left.project is None:
             # Nothing goes for it.
-            self._session.start_job(partial(_reopen_work, left), self._take_reopened)
+            sources = self._session.sources
+            self._session.start_job(partial(_reopen_work, left, sources, self._session.kept), self._take_reopened)
         elif self._projects.may_leave("Restore", begin := partial(self._restore, left)):
             begin()
 
@@ -168,7 +171,7 @@ class Recovery(QObject):
         self.offered.emit()
 
     def _restore(self, left: LeftBehind) -> None:
-        self._projects.begin_opening(partial(_reopen_work, left), self._take_reopened)
+        self._projects.begin_opening(partial(_reopen_work, left, (), self._session.kept), self._take_reopened)
 
     def _take_reopened(self, reopened: tuple[LeftBehind, Reopened | None, Reopened | None]) -> None:
         left, project, recording = reopened
@@ -192,11 +195,20 @@ def _copy_work(recorder: Recorder, taken: Snapshot, kept: KeptSources, state: ob
     return state
 
 
-def _reopen_work(left: LeftBehind) -> Work[tuple[LeftBehind, Reopened | None, Reopened | None]]:
-    found: list[Reopened | None] = []
-    for project in (left.project, left.recording):
-        found.append(None if project is None else (yield from reopen_work(project)))
-    return left, found[0], found[1]
+def _reopen_work(
+    left: LeftBehind, sources: tuple[Source, ...], kept: KeptSources
+) -> Work[tuple[LeftBehind, Reopened | None, Reopened | None]]:
+    """Reads both; the recorded run takes its texts from the project, else from `sources`, where they hold them."""
+    project = recording = None
+    if left.project is not None:
+        project = yield from reopen_work(left.project)
+        sources = project.sources
+        for source, entry in project.kept:
+            kept.put(source, entry)
+    if left.recording is not None:
+        reopened = yield from reopen_work(left.recording)
+        recording = yield from use_sources_work(reopened, sources, kept)
+    return left, project, recording
 
 
 def _discard_work(left: LeftBehind) -> Work[None]:
