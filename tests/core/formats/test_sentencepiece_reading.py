@@ -88,6 +88,15 @@ def test_it_encodes_and_shows_what_the_library_does(tmp_path, options):
     assert set(kinds) <= set(KINDS)
 
 
+def test_the_bytes_of_a_character_share_all_of_it(tmp_path):
+    tokenizer = load(put(tmp_path, trained_model(byte_fallback=True, character_coverage=0.98)))
+    text = "the \U0001f984 cat \U0001f984\U0001f984"
+    ids, ends = finish(tokenizer.encode_with_ends_work(text))
+    pieces = zip(ids.tolist(), [0, *ends.tolist()], ends.tolist(), strict=False)
+    in_bytes = [text.encode()[begin:end].decode() for token, begin, end in pieces if tokenizer.kind(token) == "byte"]
+    assert in_bytes == ["\U0001f984", "", "", ""] * 3
+
+
 def test_derived_merges_are_those_of_the_training(tmp_path):
     tokenizer = load(put(tmp_path, trained_model(normalization_rule_name="identity")))
     assert len(tokenizer.merges) > 100

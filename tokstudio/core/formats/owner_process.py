@@ -133,7 +133,13 @@ class _SentencePiece:
 
         schema: Any = sentencepiece_pb2
         pieces = schema.SentencePieceText.FromString(self._processor.encode(text, out_type="serialized_proto")).pieces
-        return [piece.id for piece in pieces], np.array([piece.end for piece in pieces], np.int64)
+        ends = np.array([piece.end for piece in pieces], np.int64)
+        # Of the bytes of a character only the last is said to take any text; they share all of it.
+        for number in range(len(pieces) - 2, -1, -1):
+            here, following = pieces[number], pieces[number + 1]
+            if here.begin == here.end and self._processor.IsByte(here.id) and self._processor.IsByte(following.id):
+                ends[number] = ends[number + 1]
+        return [piece.id for piece in pieces], ends
 
     def decode(self, ids: list[int]) -> str:
         return self._processor.decode(ids)
