@@ -28,6 +28,7 @@ class Answers:
         self.line: str | None = None
         self.yes = True
         self.save = False
+        self.can_show = True
         self.asked: list[str] = []
         self.shown: list[Path] = []
 
@@ -47,8 +48,9 @@ class Answers:
         self.asked.append(title)
         return self.line
 
-    def show_file(self, path: Path) -> None:
+    def show_file(self, path: Path) -> bool:
         self.shown.append(path)
+        return self.can_show
 
     def save_or_not(self, title: str, text: str) -> str | None:
         self.asked.append(text)

@@ -10,11 +10,13 @@ from PySide6.QtCore import QProcess, QUrl
 from PySide6.QtGui import QDesktopServices
 
 
-def show_in_file_manager(file: Path) -> None:
-    """Opens the folder that a file is in."""
-    command = _command(sys.platform, file)
-    if command is None or not QProcess.startDetached(*command)[0]:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(file.parent)))
+def show_in_file_manager(path: Path) -> bool:
+    """Opens a folder, or the one that a file is in; gives whether the system could."""
+    folder = path if path.is_dir() else path.parent
+    command = _command(sys.platform, path) if folder != path else None
+    if command is not None and QProcess.startDetached(*command)[0]:
+        return True
+    return QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
 
 
 def _command(platform: str, file: Path) -> tuple[str, list[str]] | None:

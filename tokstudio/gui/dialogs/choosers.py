@@ -48,9 +48,9 @@ class Choosers:
         entered, accepted = QInputDialog.getText(self._parent, title, label, text=value)
         return entered if accepted else None
 
-    def show_file(self, path: Path) -> None:
-        """Shows a file where it lies."""
-        show_in_file_manager(path)
+    def show_file(self, path: Path) -> bool:
+        """Shows a file where it lies, or a folder; gives whether the system could."""
+        return show_in_file_manager(path)
 
     def save_or_not(self, title: str, text: str) -> Literal["save", "discard"] | None:
         """Asks what becomes of what is not saved; None where the person would rather stay."""
