@@ -372,6 +372,16 @@ def test_python_and_report_can_be_taken_along(qtbot, session, with_special, open
     assert sentences[-1] == f"Wrote REPORT.txt to {out}."
 
 
+def test_of_several_formats_their_folder_is_shown_and_a_failure_is_said(qtbot, session, make_run, opened, out, answers):
+    make_run(vocabulary_size=280)
+    dialog = opened("huggingface", "classic")
+    press_export(qtbot, session, dialog)
+    answers.can_show = False
+    qtbot.mouseClick(dialog.show_button, Qt.MouseButton.LeftButton)
+    assert answers.shown == [out]
+    assert dialog.note.text() == "The folder could not be opened."
+
+
 def test_a_report_that_cannot_be_saved_is_one_sentence(qtbot, session, make_run, opened, out, answers):
     make_run(vocabulary_size=280)
     dialog = opened("huggingface")

@@ -51,3 +51,10 @@ def test_elsewhere_and_where_that_fails_the_folder_is_opened(monkeypatch, system
     system.starts = False
     show_in_file_manager(tmp_path / "tokenizer.json")
     assert system.asked[2] == tmp_path.as_posix()
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_a_folder_is_opened_itself_and_it_is_told_whether_that_worked(monkeypatch, system, tmp_path, works):
+    monkeypatch.setattr(file_manager.QDesktopServices, "openUrl", lambda url: system.open(url) and works)
+    assert show_in_file_manager(tmp_path) is works
+    assert system.asked == [tmp_path.as_posix()]

@@ -340,7 +340,8 @@ class ExportDialog(QDialog):
 
     def _show_files(self) -> None:
         reports = [made.report for made in self._outcomes.values() if made.report is not None]
-        self._choosers.show_file(reports[0].files[0])
+        if not self._choosers.show_file(reports[0].files[0] if len(reports) == 1 else self.folder.folder):
+            self._say("The folder could not be opened.", "error")
 
     def _save_report(self) -> None:
         suggestion = self.folder.folder / "REPORT.txt"
