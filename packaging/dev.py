@@ -242,6 +242,8 @@ def checks(arguments: list[str]) -> list[tuple[str, list[str]]]:
         ("format", [str(program("ruff")), "format", "--check"]),
         ("types", [python, "-m", "pyright"]),
         ("import contracts", [str(program("lint-imports")), "--no-logo"]),
+        # Before the tests: several processes that compile at once could read each other's half-written loops.
+        ("compiled loops", [python, "-m", "tokstudio.core.kernels.prepare"]),
         ("tests", [python, "-m", "pytest", "--numprocesses=auto", *arguments]),
     ]
 

@@ -205,7 +205,7 @@ def test_a_debian_without_its_venv_package_is_told_or_mended(
 
 def test_pytest_comes_last_and_gets_the_arguments(dev: ModuleType) -> None:
     names = [name for name, _ in dev.checks([])]
-    assert names == ["linter", "format", "types", "import contracts", "tests"]
+    assert names == ["linter", "format", "types", "import contracts", "compiled loops", "tests"]
     assert dev.checks(["-k", "playhead"])[-1][1][-5:] == ["-m", "pytest", "--numprocesses=auto", "-k", "playhead"]
 
 

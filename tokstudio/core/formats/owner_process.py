@@ -307,7 +307,7 @@ class _Refusals:
         # Where a regular expression takes too long the library panics, which is no Exception.
         is_panic = kind is not None and kind.__name__ == "PanicException"
         if is_panic or (isinstance(error, Exception) and not isinstance(error, FormatError)):
-            raise FormatError(f"{self._what}: {error}.") from error
+            raise FormatError(f"{self._what}: {' '.join(str(error).split())}.") from error
 
 
 def read_exactly(file: BinaryIO, size: int) -> bytes | None:
