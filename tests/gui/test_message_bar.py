@@ -65,3 +65,12 @@ def test_a_message_goes_by_escape_and_when_its_cause_is_gone(qtbot, monkeypatch)
         qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
 
     assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_message_stays_while_the_window_loads_its_compiled_loops(qtbot, monkeypatch):
+    def act(window, answers):
+        with qtbot.waitSignal(window._session.busy_changed, timeout=PATIENCE):
+            window._session.failed.emit(FILE)
+        assert window.messages.isVisible()
+
+    assert at_the_window(monkeypatch, act) == 0

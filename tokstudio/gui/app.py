@@ -112,7 +112,7 @@ class Studio(QObject):
     def _answers(self) -> None:
         if self.window.isVisible():
             _log.info("The window answers.")
-            self.session.start_job(prepare_work)
+            self.session.start_job(prepare_work, asked=False)
             if self._recovery is not None:
                 self.window.recovery.look(self._recovery)
 

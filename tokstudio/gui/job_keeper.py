@@ -38,8 +38,12 @@ class JobKeeper(QObject):
         *,
         quiet: bool = False,
         writes: bool = False,
+        asked: bool = True,
     ) -> Job:
-        """Runs work in the background. `done` and `failed` must be bound methods of QObjects."""
+        """Runs work in the background. `done` and `failed` must be bound methods of QObjects.
+
+        Without `asked` the work is shown and is not something that the person has begun.
+        """
         job = Job(work, self)
         job.quiet, job.writes = quiet, writes
         if done is not None:
@@ -49,7 +53,7 @@ class JobKeeper(QObject):
         self.jobs.append(job)
         job.start()
         self.busy_changed.emit()
-        if not quiet:
+        if asked and not quiet:
             self.begun.emit()
         return job
 

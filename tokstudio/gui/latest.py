@@ -31,14 +31,17 @@ class Latest(QObject):
         session: Whose jobs these are.
         parent: The owner.
         quiet: Whether the person need not know of them.
+        asked: Whether they begin as the person asks for them, not in the course of something else.
     """
 
     done = Signal(object)
     failed = Signal(object)
 
-    def __init__(self, session: Session, parent: QObject | None = None, *, quiet: bool = False) -> None:
+    def __init__(
+        self, session: Session, parent: QObject | None = None, *, quiet: bool = False, asked: bool = True
+    ) -> None:
         super().__init__(parent)
-        self._quiet = quiet
+        self._quiet, self._asked = quiet, asked
         self._session = session
         self._ticket = 0
         self._job: Job | None = None
@@ -52,7 +55,9 @@ class Latest(QObject):
         """Begins work; what was under way is cancelled, and its answer never heard."""
         self.cancel()
         ticket = self._ticket
-        self._job = self._session.start_job(lambda: _answer(ticket, work), self._take, quiet=self._quiet)
+        self._job = self._session.start_job(
+            lambda: _answer(ticket, work), self._take, quiet=self._quiet, asked=self._asked
+        )
         self._job.cancelled.connect(self._cancelled)
 
     def cancel(self) -> None:

@@ -69,7 +69,7 @@ class TextPage(QWidget):
         self._shown: _Key | None = None
         self._stale = True
         self._prepared = False
-        self.latest = Latest(session, self)
+        self.latest = Latest(session, self, asked=False)
         self.latest.done.connect(self._finished)
         self.latest.failed.connect(self._failed)
         self._pause, self._patience, self._hover = (self._single_shot(time) for time in (_PAUSE, _PATIENCE, _HOVER))
