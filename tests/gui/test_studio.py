@@ -15,7 +15,7 @@ from tokenizers import Tokenizer as HuggingFaceTokenizer
 from tests.gui.person import PATIENCE, at_the_window, export
 from tokstudio import Corpus, TrainingConfig, load, train
 from tokstudio.cli import main
-from tokstudio.gui.actions import SPECS
+from tokstudio.gui.action_specs import SPECS
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.dialogs.export import ExportDialog
 from tokstudio.resources import sample_text
@@ -125,7 +125,7 @@ def test_step_pause_resume_and_stop_by_keys(qtbot, monkeypatch, book):
                 lambda made=made: session.active is not None and len(session.active) == made, timeout=PATIENCE
             )
             qtbot.waitUntil(lambda: session.state == "paused")
-        assert window._pause_button.defaultAction() is window.actions_by_id["resume"]
+        assert window.toolbar.pause_button.defaultAction() is window.actions_by_id["resume"]
         qtbot.keyClick(window, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
         qtbot.waitUntil(lambda: session.training is None)
         assert session.active.ended == "stopped"

@@ -7,11 +7,12 @@ from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt, QTimer
+from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt
 from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
-from PySide6.QtWidgets import QMainWindow, QSizePolicy, QTabBar, QTabWidget, QToolBar, QToolButton, QWidget
+from PySide6.QtWidgets import QMainWindow, QTabWidget
 
 from tokstudio.gui.actions import build_actions, refresh_actions
+from tokstudio.gui.arrangement import Arrangement
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.commands import Commands
 from tokstudio.gui.dialogs.about import AboutDialog, ShortcutsDialog
@@ -38,10 +39,9 @@ from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.message_bar import MessageBar
 from tokstudio.gui.widgets.recovery_card import RecoveryCard
+from tokstudio.gui.widgets.tool_bar import ToolBar
 
-_LAYOUT_VERSION = 1
 _SIZE = QSize(1440, 900)
-_TOOLBAR = "open_corpus | train pause step stop"
 # The icon and the tip of what was opened lately.
 _RECENT = {
     "text": ("text", "Add this to the corpus."),
@@ -50,7 +50,6 @@ _RECENT = {
 }
 _GUTTER = 8
 _FRAME = 48  # what the system's title bar and borders take of the screen's height
-_COLUMNS = (0.21, 0.47, 0.32)
 
 
 class MainWindow(QMainWindow):
@@ -93,9 +92,10 @@ class MainWindow(QMainWindow):
         self.setStatusBar(self.status)
         self.unsaved_work = RecoveryCard(theme, self)
         self.messages = MessageBar(theme, self)
-        self._make_toolbar()
+        self.toolbar = ToolBar(self.actions_by_id, theme)
+        self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
         self._make_menus()
-        self._lay_out()
+        self.places = Arrangement(self, {pane.objectName(): pane for pane in self.panes})
         self._connect()
         self._restore()
         self._refresh()
@@ -137,19 +137,15 @@ class MainWindow(QMainWindow):
 
     def arrangement(self) -> str:
         """How the panes are arranged."""
-        return bytes(self.saveState(_LAYOUT_VERSION).toBase64().data()).decode("ascii")
+        return bytes(self.places.state().toBase64().data()).decode("ascii")
 
     def arrange(self, layout: str) -> None:
         """Puts the panes as `arrangement` said."""
-        self._arrange(QByteArray.fromBase64(layout.encode("ascii", "replace")))
-        self._show_titles()
+        self.places.restore(QByteArray.fromBase64(layout.encode("ascii", "replace")))
 
     def reset_layout(self) -> None:
         """Puts every pane back where it belongs."""
-        self._arrange(self._first_layout)
-        self.merges.raise_()
-        self._share_room()
-        self._show_titles()
+        self.places.reset()
 
     def show_shortcuts(self) -> None:
         """Lists every key."""
@@ -181,68 +177,10 @@ class MainWindow(QMainWindow):
             self.text,
             self.token,
         )
-        for pane in self.panes:
-            pane.visibilityChanged.connect(self._pane_moved)
-
-    def _lay_out(self) -> None:
-        """Three columns of two panes; what can be listed shares the middle one by tabs."""
-        self.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, self.corpus)
-        self.splitDockWidget(self.corpus, self.compression, Qt.Orientation.Horizontal)
-        self.splitDockWidget(self.compression, self.text, Qt.Orientation.Horizontal)
-        self.splitDockWidget(self.corpus, self.configure, Qt.Orientation.Vertical)
-        self.splitDockWidget(self.compression, self.merges, Qt.Orientation.Vertical)
-        self.splitDockWidget(self.text, self.token, Qt.Orientation.Vertical)
-        self.tabifyDockWidget(self.merges, self.vocabulary)
-        self.tabifyDockWidget(self.vocabulary, self.runs)
-        self.merges.raise_()
-        self._first_layout = self.saveState(_LAYOUT_VERSION)
-
-    def _arrange(self, layout: QByteArray) -> bool:
-        """Restores a layout. Qt makes new bars of tabs for it and leaves the old ones standing, so those are hidden."""
-        for bar in self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
-            bar.hide()
-        return self.restoreState(layout, _LAYOUT_VERSION)
-
-    def _share_room(self) -> None:
-        columns = [round(share * self.width()) for share in _COLUMNS]
-        self.resizeDocks([self.corpus, self.compression, self.text], columns, Qt.Orientation.Horizontal)
-        for upper, lower, share in (
-            (self.corpus, self.configure, 0.43),
-            (self.compression, self.merges, 0.46),
-            (self.text, self.token, 0.6),
-        ):
-            heights = [round(share * self.height()), round((1 - share) * self.height())]
-            self.resizeDocks([upper, lower], heights, Qt.Orientation.Vertical)
-
-    def _make_toolbar(self) -> None:
-        bar = QToolBar("Toolbar")
-        bar.setObjectName("toolbar")
-        bar.setMovable(False)
-        bar.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        bar.setIconSize(QSize(18, 18))
-        for name in _TOOLBAR.split():
-            if name == "|":
-                bar.addSeparator()
-            else:
-                bar.addAction(self.actions_by_id[name])
-        # One button holds the training and lets it go on.
-        self._pause_button = _button(bar.widgetForAction(self.actions_by_id["pause"]))
-        bar.addSeparator()
-        self._export_button = QToolButton()
-        self._export_button.setText("Export")
-        self._export_button.setIcon(icon("export", self._theme))
-        self._export_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self._export_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._export_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        bar.addWidget(self._export_button)
-        spacer = QWidget()
-        spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        bar.addWidget(spacer)
-        self.addToolBar(Qt.ToolBarArea.TopToolBarArea, bar)
 
     def _make_menus(self) -> None:
         menus = build_menus(self.menuBar(), self.actions_by_id)
-        self._export_button.setMenu(menus["Export"])
+        self.toolbar.export_button.setMenu(menus["Export"])
         self._recent_menu = menus["Recent"]
         self._recent_menu.aboutToShow.connect(self._fill_recent)
         self._encoding_menu = menus["Encoding"]
@@ -304,10 +242,7 @@ class MainWindow(QMainWindow):
 
     def _refresh(self) -> None:
         refresh_actions(self.actions_by_id, self._session)
-        held = self._session.state == "paused"
-        self._pause_button.setDefaultAction(self.actions_by_id["resume" if held else "pause"])
-        # A button with two actions would offer them in a menu.
-        self._pause_button.removeAction(self.actions_by_id["pause" if held else "resume"])
+        self.toolbar.show_paused(self._session.state == "paused")
         run = self._session.active
         project = f"{self.projects.name}[*]" if self.projects.path is not None else ""
         self.setWindowTitle(" – ".join(filter(None, (project, run.name if run is not None else "", "TokStudio"))))
@@ -322,23 +257,11 @@ class MainWindow(QMainWindow):
     def _keep_columns(self, choices: str) -> None:
         self._preferences.set("run_columns", choices)
 
-    def _pane_moved(self) -> None:
-        QTimer.singleShot(0, self, self._show_titles)
-
-    def _show_titles(self) -> None:
-        """A pane among tabs needs no title of its own."""
-        for pane in self.panes:
-            pane.show_title(not self.tabifiedDockWidgets(pane))
-        for bar in self.findChildren(QTabBar):
-            bar.setDrawBase(False)
-            bar.setExpanding(False)
-            bar.setAccessibleName("Tables")
-
     def _restore(self) -> None:
         preferences = self._preferences
         self.restoreGeometry(preferences.bytes("geometry"))
-        if not self._arrange(preferences.bytes("layout")):
-            self._share_room()
+        if not self.places.restore(preferences.bytes("layout")):
+            self.places.share_room()
         for name in ("show_white_space", "byte_level_characters", "show_ids", "recognise_specials", "more_settings"):
             self.actions_by_id[name].setChecked(preferences.get(name, name == "show_white_space"))
         self.runs.table.set_choices(preferences.get("run_columns", ""))
@@ -346,7 +269,7 @@ class MainWindow(QMainWindow):
 
     def _remember(self) -> None:
         self._preferences.set_bytes("geometry", self.saveGeometry())
-        self._preferences.set_bytes("layout", QByteArray(self.saveState(_LAYOUT_VERSION)))
+        self._preferences.set_bytes("layout", self.places.state())
         self._preferences.flush()
 
     # ---- Qt's own
@@ -380,11 +303,6 @@ class MainWindow(QMainWindow):
         elif data.hasText():
             self._session.add_text(data.text(), "Dropped text")
         event.acceptProposedAction()
-
-
-def _button(widget: QWidget) -> QToolButton:
-    assert isinstance(widget, QToolButton)
-    return widget
 
 
 def _has_text(data: QMimeData) -> bool:

@@ -1,0 +1,256 @@
+"""Every action of the window, once: its id, words, shortcut, icon, and what may stand in its way.
+
+What an action does is the method of `Commands` with the action's id as its name.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from PySide6.QtGui import QAction, QKeySequence
+
+from tokstudio.gui import obstacles
+from tokstudio.gui.export_plan import TOKENIZERS
+from tokstudio.gui.obstacles import Obstacle
+
+_Key = QKeySequence.StandardKey
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One action.
+
+    Attributes:
+        id: Its name, and that of the method of `Commands` which it calls.
+        text: The verb on menus and buttons; `&` marks the letter for the keyboard.
+        tip: One sentence for the status bar.
+        keys: Shortcuts, the first of which is shown.
+        icon: Name of a drawing in `resources/icons`, or "".
+        obstacle: Why it cannot be done now, or None.
+        checkable: Whether it is a switch.
+        role: Where macOS puts it.
+        format: The format that it exports; what it calls is then `export_format`, with this name.
+    """
+
+    id: str
+    text: str
+    tip: str
+    keys: tuple[str | _Key, ...] = ()
+    icon: str = ""
+    obstacle: Obstacle = obstacles.never
+    checkable: bool = False
+    role: QAction.MenuRole = QAction.MenuRole.NoRole
+    format: str = ""
+
+
+def _format_specs() -> Iterator[Spec]:
+    """An action for each format, with a letter for the keyboard that no other entry of the menu has."""
+    taken = set("fmjvips")
+    for known in TOKENIZERS:
+        title, tip = known.title, f"Write {known.description}."
+        free = (place for place, letter in enumerate(title.lower()) if letter.isalpha() and letter not in taken)
+        place = next(free, 0)
+        taken.add(title[place].lower())
+        text = f"{title[:place]}&{title[place:]}…"
+        yield Spec(f"export_{known.name}", text, tip, (), "export", obstacles.run_in_the_making, format=known.name)
+
+
+SPECS: tuple[Spec, ...] = (
+    Spec("open_project", "Open Pro&ject…", "Open a project with all its runs.", ("Ctrl+Alt+P",), "open"),
+    Spec("save_project", "&Save Project", "Save corpus, settings, runs and text.", (_Key.Save, "Ctrl+S"), "save"),
+    Spec(
+        "save_project_as",
+        "Save Project &As…",
+        "Save the project as another file.",
+        (_Key.SaveAs, "Ctrl+Shift+S"),
+        "save",
+    ),
+    Spec("open_corpus", "&Open Corpus…", "Add text files to the corpus.", (_Key.Open,), "open"),
+    Spec("open_folder", "Open &Folder…", "Add all text files of a folder to the corpus.", ("Ctrl+Alt+O",), "folder"),
+    Spec("open_counts", "Open Word Co&unts…", "Add a file of words and how often each occurs.", (), "open"),
+    Spec(
+        "paste_corpus", "&Paste as Corpus", "Add the text on the clipboard to the corpus.", ("Ctrl+Shift+V",), "paste"
+    ),
+    Spec("sample_article", "&How Tokenizers Work", "Add an English article of 30 kB to the corpus.", icon="text"),
+    Spec("sample_scripts", "One Story in &Eight Scripts", "Add a small text in eight scripts.", icon="text"),
+    Spec("sample_python", "A &Python Program", "Add a short Python program.", icon="text"),
+    Spec("clear_recent", "&Clear This List", "Forget the files that were opened lately."),
+    Spec(
+        "remove_source",
+        "&Remove Selected",
+        "Take the chosen sources out of the corpus.",
+        (),
+        "remove",
+        obstacles.no_corpus,
+    ),
+    Spec("reload_source", "Re&load Selected", "Read the chosen files again.", (), "reload", obstacles.no_corpus),
+    Spec("clear_corpus", "&Clear Corpus", "Take all sources out of the corpus.", (), "remove", obstacles.no_corpus),
+    Spec("open_tokenizer", "Open &Tokenizer…", "Open a tokenizer's files.", ("Ctrl+Shift+O",), "tokenizer"),
+    Spec("open_tokenizer_folder", "Open To&kenizer Folder…", "Open the tokenizer that a folder holds.", (), "folder"),
+    Spec(
+        "export_tokenizer",
+        "Tokenizer &Files…",
+        "Write files for other programs, and prove that they read them the same.",
+        ("Ctrl+E",),
+        "export",
+        obstacles.run_in_the_making,
+    ),
+    *_format_specs(),
+    Spec(
+        "export_merges_csv",
+        "&Merge Log as CSV…",
+        "Write every merge with its counts.",
+        (),
+        "export",
+        obstacles.no_counts,
+    ),
+    Spec(
+        "export_merges_jsonl",
+        "Merge Log as &JSON Lines…",
+        "Write every merge with its counts, as JSON.",
+        (),
+        "export",
+        obstacles.no_counts,
+    ),
+    Spec(
+        "export_vocabulary_csv",
+        "&Vocabulary as CSV…",
+        "Write every token with its bytes and uses.",
+        (),
+        "export",
+        obstacles.run_in_the_making,
+    ),
+    Spec(
+        "export_ids",
+        "Token &Ids of the Text…",
+        "Write the ids of the text in the Text pane, as a JSON list or as a NumPy array.",
+        (),
+        "export",
+        obstacles.no_text,
+    ),
+    Spec("export_plot_png", "Plot as &PNG…", "Save the plot as a picture.", (), "export", obstacles.no_counts),
+    Spec(
+        "export_plot_svg", "Plot as &SVG…", "Save the plot as a drawing that scales.", (), "export", obstacles.no_counts
+    ),
+    Spec("quit", "&Quit", "Close TokStudio.", (_Key.Quit, "Ctrl+Q"), "", role=QAction.MenuRole.QuitRole),
+    Spec("copy", "&Copy", "Copy what is selected.", (_Key.Copy,), "copy"),
+    Spec("copy_ids", "Copy &Ids", "Copy the ids of the selected tokens of the text.", ("Ctrl+Shift+C",), "ids"),
+    Spec("filter", "&Filter", "Go to the filter of the table that is shown.", (_Key.Find,), "filter"),
+    Spec("train", "&Train", "Train a tokenizer on the corpus.", ("Ctrl+R", "F5"), "train", lambda s: s.obstacle),
+    Spec(
+        "train_on_sample",
+        "Train on a Sa&mple",
+        "Train on as much as fits into memory.",
+        (),
+        "train",
+        obstacles.no_sample,
+    ),
+    Spec(
+        "train_anyway",
+        "Train An&yway",
+        "Train although there is likely too little memory.",
+        obstacle=obstacles.no_need_to_force,
+    ),
+    Spec(
+        "continue_run",
+        "&Continue Run",
+        "Go on from where the active run ended, to the limits that are set now.",
+        ("Ctrl+Shift+R",),
+        "train",
+        obstacles.cannot_continue,
+    ),
+    Spec(
+        "load_base_tokens",
+        "&Load from File…",
+        "Take the base tokens from a JSON list, or from a file with one a line.",
+        (),
+        "open",
+    ),
+    Spec(
+        "base_tokens_of_corpus",
+        "From the &Corpus",
+        "Begin a list of base tokens with the characters of the corpus.",
+        (),
+        "text",
+        obstacles.no_corpus,
+    ),
+    Spec("pause", "&Pause", "Hold the training; nothing is lost.", ("F6",), "pause", obstacles.not_running),
+    Spec("resume", "&Resume", "Go on with the training.", ("F6",), "train", obstacles.not_paused),
+    Spec("step", "&Step", "Make one merge, then pause.", ("F10",), "step", obstacles.cannot_step),
+    Spec("stop", "St&op", "End the training here and keep the run.", ("Shift+F5",), "stop", obstacles.no_training),
+    Spec(
+        "sample_train_article",
+        "&How Tokenizers Work",
+        "Train on the English article.",
+        (),
+        "train",
+        obstacles.cannot_train_a_sample,
+    ),
+    Spec(
+        "sample_train_scripts",
+        "One Story in &Eight Scripts",
+        "Train on the text in eight scripts.",
+        (),
+        "train",
+        obstacles.cannot_train_a_sample,
+    ),
+    Spec(
+        "sample_train_python",
+        "A &Python Program",
+        "Train on the Python program.",
+        (),
+        "train",
+        obstacles.cannot_train_a_sample,
+    ),
+    Spec(
+        "first",
+        "To the &Start",
+        "Move the playhead before the first merge.",
+        ("Alt+Home",),
+        "first",
+        obstacles.at_start,
+    ),
+    Spec("previous", "One Merge &Back", "Move the playhead back by one merge.", ("[",), "previous", obstacles.at_start),
+    Spec("next", "One Merge &Forward", "Move the playhead on by one merge.", ("]",), "next", obstacles.at_end),
+    Spec("last", "To the &End", "Move the playhead to the newest merge.", ("Alt+End",), "last", obstacles.at_end),
+    Spec(
+        "previous_run", "Earlier &Run", "Show the run before the active one.", ("Alt+PgUp",), "", obstacles.no_other_run
+    ),
+    Spec("next_run", "Later R&un", "Show the run after the active one.", ("Alt+PgDown",), "", obstacles.no_other_run),
+    Spec("rename_run", "Re&name Run…", "Give the active run another name.", ("F2",), "rename", obstacles.no_run),
+    Spec(
+        "change_pattern",
+        "Change &Pattern…",
+        "Say how a tokenizer splits text whose files do not.",
+        obstacle=obstacles.pattern_is_known,
+    ),
+    Spec("delete_run", "&Delete Run", "Forget the active run.", (), "delete", obstacles.run_in_the_making),
+    Spec("show_white_space", "&White Space", "Mark spaces and line ends in tokens.", (), "whitespace", checkable=True),
+    Spec("show_ids", "Token &Ids", "Write the id beneath each token of the text.", ("Ctrl+I",), "ids", checkable=True),
+    Spec(
+        "recognise_specials",
+        "Special &Tokens in Text",
+        "Make special tokens in the text their ids instead of plain text.",
+        obstacle=obstacles.no_specials,
+        checkable=True,
+    ),
+    Spec(
+        "byte_level_characters",
+        "&Byte-Level Characters",
+        "Write tokens of bytes as GPT-2's files do: Ġ for a space, Ċ for a line end.",
+        obstacle=obstacles.no_bytes,
+        checkable=True,
+    ),
+    Spec("more_settings", "&More Settings", "Show every setting of the training.", checkable=True),
+    Spec("theme_system", "Like the &System", "Light or dark, as the system is.", checkable=True),
+    Spec("theme_light", "&Light", "Always light.", checkable=True),
+    Spec("theme_dark", "&Dark", "Always dark.", checkable=True),
+    Spec("text_larger", "&Larger Text", "Make all text larger.", (_Key.ZoomIn, "Ctrl+=")),
+    Spec("text_smaller", "&Smaller Text", "Make all text smaller.", (_Key.ZoomOut,)),
+    Spec("text_reset", "&Normal Text", "Give text its usual size again.", ("Ctrl+0",)),
+    Spec("reset_layout", "&Reset Layout", "Put every pane back where it belongs."),
+    Spec("shortcuts", "&Keyboard Shortcuts", "List every key.", (_Key.HelpContents,), "help"),
+    Spec("about", "&About TokStudio", "Version and licence.", (), "info", role=QAction.MenuRole.AboutRole),
+)

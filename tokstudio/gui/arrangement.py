@@ -1,0 +1,104 @@
+"""Where the panes stand: three columns of two; those that answer like questions share a place by tabs."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+from PySide6.QtCore import QByteArray, QObject, Qt, QTimer
+from PySide6.QtWidgets import QMainWindow, QTabBar
+
+from tokstudio.gui.widgets.pane import Pane
+
+_VERSION = 2  # one more with every pane that is added
+# Columns from left to right with their shares of the width: in each the upper and the lower places with the upper's
+# share of the height, and in each place the panes that share it by tabs, the first of them in front.
+_COLUMNS = (
+    (0.21, 0.43, ("corpus",), ("configure",)),
+    (0.47, 0.46, ("compression",), ("merges", "vocabulary", "runs")),
+    (0.32, 0.60, ("text",), ("token",)),
+)
+
+
+class Arrangement(QObject):
+    """Puts panes in their places and tells where they stand.
+
+    Args:
+        window: Whose docks they are; it owns this.
+        panes: Each by its object's name.
+    """
+
+    def __init__(self, window: QMainWindow, panes: Mapping[str, Pane]) -> None:
+        super().__init__(window)
+        self._window = window
+        self._panes = panes
+        for pane in panes.values():
+            pane.visibilityChanged.connect(self._pane_moved)
+        self._lay_out()
+        self._first = window.saveState(_VERSION)
+
+    def state(self) -> QByteArray:
+        """How the panes stand, for `restore`."""
+        return self._window.saveState(_VERSION)
+
+    def restore(self, state: QByteArray) -> bool:
+        """Puts the panes as `state` said; False where that is of another version, and nothing has moved."""
+        restored = self._put(state)
+        self._show_titles()
+        return restored
+
+    def reset(self) -> None:
+        """Puts every pane back where it belongs."""
+        self._put(self._first)
+        self._raise_first()
+        self.share_room()
+        self._show_titles()
+
+    def _lay_out(self) -> None:
+        add, panes = self._window.splitDockWidget, self._panes
+        tops = [panes[upper[0]] for _, _, upper, _ in _COLUMNS]
+        self._window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, tops[0])
+        for left, right in itertools.pairwise(tops):
+            add(left, right, Qt.Orientation.Horizontal)
+        for _, _, upper, lower in _COLUMNS:
+            add(panes[upper[0]], panes[lower[0]], Qt.Orientation.Vertical)
+        for _, _, *places in _COLUMNS:
+            for place in places:
+                for before, after in itertools.pairwise(place):
+                    self._window.tabifyDockWidget(panes[before], panes[after])
+        self._raise_first()
+
+    def _raise_first(self) -> None:
+        for _, _, *places in _COLUMNS:
+            for place in places:
+                if len(place) > 1:
+                    self._panes[place[0]].raise_()
+
+    def _put(self, state: QByteArray) -> bool:
+        """Restores a layout. Qt makes new bars of tabs for it and leaves the old ones standing, so those are hidden."""
+        for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            bar.hide()
+        return self._window.restoreState(state, _VERSION)
+
+    def share_room(self) -> None:
+        """Gives every pane its usual share of the window."""
+        window, panes = self._window, self._panes
+        fronts = [panes[upper[0]] for _, _, upper, _ in _COLUMNS]
+        widths = [round(share * window.width()) for share, *_ in _COLUMNS]
+        window.resizeDocks(fronts, widths, Qt.Orientation.Horizontal)
+        for _, share, upper, lower in _COLUMNS:
+            heights = [round(share * window.height()), round((1 - share) * window.height())]
+            window.resizeDocks([panes[upper[0]], panes[lower[0]]], heights, Qt.Orientation.Vertical)
+
+    def _pane_moved(self) -> None:
+        QTimer.singleShot(0, self, self._show_titles)
+
+    def _show_titles(self) -> None:
+        """A pane among tabs needs no title of its own."""
+        for pane in self._panes.values():
+            pane.show_title(not self._window.tabifiedDockWidgets(pane))
+        for bar in self._window.findChildren(QTabBar):
+            bar.setDrawBase(False)
+            bar.setExpanding(False)
+            bar.setAccessibleName("Tables")

@@ -1,0 +1,117 @@
+"""What may stand in the way of an action: one sentence for the person, or None."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tokstudio.gui.session import Session
+
+Obstacle = Callable[[Session], str | None]
+
+
+def never(session: Session) -> str | None:
+    return None
+
+
+def no_corpus(session: Session) -> str | None:
+    return None if session.sources else "The corpus is empty."
+
+
+def cannot_train_a_sample(session: Session) -> str | None:
+    return "A training is under way." if session.training is not None else session.settings.problem
+
+
+def not_running(session: Session) -> str | None:
+    return None if session.state == "running" else "No training is under way."
+
+
+def not_paused(session: Session) -> str | None:
+    return None if session.state == "paused" else "No training is paused."
+
+
+def no_training(session: Session) -> str | None:
+    return None if session.training is not None else "No training is under way."
+
+
+def cannot_step(session: Session) -> str | None:
+    return None if session.state == "paused" else session.obstacle
+
+
+def no_sample(session: Session) -> str | None:
+    if session.training is not None:
+        return "A training is under way."
+    return None if session.sample_size is not None else "As far as is known, all of the corpus can be trained on."
+
+
+def no_need_to_force(session: Session) -> str | None:
+    if session.lacks_memory_alone:
+        return None
+    return session.obstacle or "As far as is known, there is memory enough: Train is all it takes."
+
+
+def cannot_continue(session: Session) -> str | None:
+    if session.can_continue(session.active):
+        return None
+    if session.active is not None and session.active.corpus_problem is not None:
+        return f"{session.active.corpus_problem}."
+    return "Choose a run of this corpus, and set a larger vocabulary or a lower frequency."
+
+
+def no_run(session: Session) -> str | None:
+    return None if session.active is not None else "Train a tokenizer first, or open one."
+
+
+def no_specials(session: Session) -> str | None:
+    if session.runs and not any(run.special_tokens for run in session.runs):
+        return "None of the tokenizers has special tokens."
+    return no_run(session)
+
+
+def no_other_run(session: Session) -> str | None:
+    if session.training is not None:
+        return "A training is under way: its run stays active."
+    return None if len(session.runs) > 1 else "There is no other run."
+
+
+def no_text(session: Session) -> str | None:
+    return no_run(session) or (None if session.text else "The Text pane holds no text.")
+
+
+def no_bytes(session: Session) -> str | None:
+    if session.active is not None and session.active.ready and not session.active.byte_level:
+        return "The tokens of this tokenizer are made of characters."
+    return None
+
+
+def run_in_the_making(session: Session) -> str | None:
+    if session.active is not None and session.active.ended is None:
+        return "Stop the training first; the run is kept."
+    return no_run(session)
+
+
+def no_counts(session: Session) -> str | None:
+    if session.active is not None and not session.active.has_counts:
+        return "This tokenizer was opened from a file: it has no counts."
+    return run_in_the_making(session)
+
+
+def pattern_is_known(session: Session) -> str | None:
+    run = session.active
+    if run is None or run.origin is None:
+        return "Only an opened tokenizer can be given another pattern: train anew to split text in another way."
+    return "The tokenizer's files say how it splits text." if run.origin.says_pattern else None
+
+
+def no_playhead(session: Session) -> str | None:
+    reason = session.active.no_playhead if session.active is not None else None
+    return f"No playhead: {reason}." if reason is not None else no_run(session)
+
+
+def at_start(session: Session) -> str | None:
+    return no_playhead(session) or (None if session.playhead > 0 else "The playhead is at the start.")
+
+
+def at_end(session: Session) -> str | None:
+    at_end = session.active is not None and session.playhead == len(session.active)
+    return no_playhead(session) or ("The playhead is at the end." if at_end else None)

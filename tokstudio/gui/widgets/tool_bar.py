@@ -1,0 +1,59 @@
+"""The toolbar: the corpus, the training and the export, within reach of the mouse."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QSizePolicy, QToolBar, QToolButton, QWidget
+
+from tokstudio.gui.icons import icon
+from tokstudio.gui.theme import Theme
+
+_ACTIONS = "open_corpus | train pause step stop |"
+
+
+class ToolBar(QToolBar):
+    """Buttons for the actions of every day.
+
+    Args:
+        actions: The window's actions by id.
+        theme: Its looks.
+
+    Attributes:
+        export_button: Opens a menu, which whoever makes the menus gives it.
+    """
+
+    def __init__(self, actions: Mapping[str, QAction], theme: Theme) -> None:
+        super().__init__("Toolbar")
+        self._actions = actions
+        self.setObjectName("toolbar")
+        self.setMovable(False)
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.setIconSize(QSize(18, 18))
+        for name in _ACTIONS.split():
+            if name == "|":
+                self.addSeparator()
+            else:
+                self.addAction(actions[name])
+        button = self.widgetForAction(actions["pause"])
+        assert isinstance(button, QToolButton)
+        self.pause_button = button
+        self.export_button = QToolButton()
+        self.export_button.setText("Export")
+        self.export_button.setIcon(icon("export", theme))
+        self.export_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.export_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.export_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.addWidget(self.export_button)
+        spacer = QWidget()
+        spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.addWidget(spacer)
+
+    def show_paused(self, paused: bool) -> None:
+        """Lets one button hold the training and let it go on."""
+        self.pause_button.setDefaultAction(self._actions["resume" if paused else "pause"])
+        # A button with two actions would offer them in a menu.
+        self.pause_button.removeAction(self._actions["pause" if paused else "resume"])
