@@ -76,7 +76,7 @@ def prepare_corpus_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Pr
         sources, held_out = yield from hold_out_work(sources, config.held_out)
     replaced = 0
     if config.base == "characters":
-        valid = yield from together("reading", ((len(source.data), _valid_work(source)) for source in sources))
+        valid = yield from together("reading", ((len(source.data), valid_work(source)) for source in sources))
         sources = tuple(source for source, _ in valid)
         replaced = sum(places for _, places in valid)
     specials = SpecialFinder(token.encode() for token in config.all_specials)
@@ -152,9 +152,9 @@ def _cut_counts_work(source: Source, specials: SpecialFinder) -> Work[Source]:
     return replace(source, data=data, ends=ends, counts=source.counts[document[kept]])
 
 
-def _valid_work(source: Source) -> Work[tuple[Source, int]]:
-    """The same source as valid UTF-8 in every document, and how many places had to be replaced."""
-    if (yield from _is_valid_work(source)):
+def valid_work(source: Source) -> Work[tuple[Source, int]]:
+    """Makes valid UTF-8 of every document: the source, and how many places became U+FFFD."""
+    if (yield from _isvalid_work(source)):
         return source, 0
     made, ends = bytearray(), list[int]()
     start = replaced = 0
@@ -175,7 +175,7 @@ def _valid_work(source: Source) -> Work[tuple[Source, int]]:
     return replace(source, data=np.frombuffer(made, np.uint8), ends=np.array(ends, np.int64)), replaced
 
 
-def _is_valid_work(source: Source) -> Work[bool]:
+def _isvalid_work(source: Source) -> Work[bool]:
     data, ends = source.data, source.ends
     at = 0
     while at < len(data):

@@ -295,3 +295,20 @@ def emit(numbers: Int32, ids: NDArray[np.uint32], id_offsets: Int64, out: NDArra
                 out[total + k - start] = ids[k]
         total += end - start
     return total
+
+
+@njit(nogil=True, cache=True)
+def take_apart(merges: Int32, first_id: int, standing: Int64) -> None:
+    """Adds to the number of each token how often it stands inside the longer ones.
+
+    Args:
+        merges: int32 [n, 2], ids of left and right; row k made the id `first_id` + k, of tokens made before it.
+        first_id: The id that the first row made.
+        standing: int64, how often each token stands in a text, by id. Afterwards: how often it was made, later merges
+            having taken it up again.
+    """
+    # Backwards: what takes a token up was made after it, and is counted already.
+    for row in range(len(merges) - 1, -1, -1):
+        times = standing[first_id + row]
+        standing[merges[row, 0]] += times
+        standing[merges[row, 1]] += times

@@ -78,6 +78,7 @@ def _exercise_text() -> None:
     from tokstudio.core.config import TrainingConfig
     from tokstudio.core.corpus import Corpus
     from tokstudio.core.formats.ranks import recover_merges_work
+    from tokstudio.core.kernels.encode import take_apart
     from tokstudio.core.kernels.words import gather, spread
     from tokstudio.core.patterns import cut
     from tokstudio.core.preparation import prepare_corpus_work
@@ -93,6 +94,7 @@ def _exercise_text() -> None:
         tokenizer = Tokenizer(np.array([[97, 98]], np.int32), pattern=config.pattern)
         tokenizer.encode("a tail")
         tokenizer.tokens.length(0)
+    take_apart(tokenizer.merges, 0, np.zeros(128, np.int64))
     finish(recover_merges_work([bytes([value]) for value in range(256)]))
     none8, none64, slots = np.zeros(1, np.uint8), np.zeros(1, np.int64), np.zeros(1, np.uint64)
     cut(none8, 0, 1)
