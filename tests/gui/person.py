@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, SignalInstance
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -56,7 +56,7 @@ class Answers:
         self.asked.append(text)
         return "save" if self.save else "discard" if self.yes else None
 
-    def confirm(self, title: str, text: str, verb: str) -> bool:
+    def confirm(self, title: str, text: str, verb: str, over: SignalInstance | None = None) -> bool:
         self.asked.append(text)
         return self.yes
 

@@ -6,12 +6,13 @@ from __future__ import annotations
 import errno
 import json
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QApplication, QLabel, QMessageBox
 from shiboken6 import isValid
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 
@@ -23,6 +24,7 @@ from tokstudio.core.formats.huggingface import HuggingFace
 from tokstudio.core.progress import Progress
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui import export_plan
+from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.dialogs.export import ExportDialog
 from tokstudio.gui.settings import Preferences
 from tokstudio.gui.widgets.signed_line import SignedLine
@@ -231,6 +233,100 @@ def test_a_folder_without_permission_is_refused_before_anything_is_written(
     assert not dialog.export_button.isEnabled()
 
 
+def test_a_folder_that_cannot_be_made_is_told_once_at_its_field(qtbot, session, make_run, opened, out, tmp_path):
+    make_run(vocabulary_size=280)
+    dialog = opened("huggingface", "classic", "vocabulary-csv")
+    out.write_text("in the way")
+    press_export(qtbot, session, dialog)
+    assert dialog.folder.is_invalid
+    assert dialog.folder.note.text() == f"{out.name} is a file, not a folder: choose another."
+    assert not any(row.result_text() for row in dialog.list.rows.values())
+    out.unlink()
+    dialog.folder.edit.setText(str(tmp_path / "other"))
+    settle(qtbot, session)
+    assert not dialog.folder.is_invalid
+    press_export(qtbot, session, dialog)
+    assert (tmp_path / "other" / "classic" / "merges.json").is_file()
+
+
+def test_a_folder_that_the_system_refuses_is_told_once_and_nothing_is_written(
+    qtbot, session, make_run, opened, out, tmp_path, monkeypatch
+):
+    make_run(vocabulary_size=280)
+    dialog = opened("huggingface", "classic")
+    mkdir = Path.mkdir
+
+    def refusing(self, *more, **options):
+        if self.name == "classic":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        mkdir(self, *more, **options)
+
+    monkeypatch.setattr(Path, "mkdir", refusing)
+    press_export(qtbot, session, dialog)
+    assert dialog.folder.is_invalid
+    assert dialog.folder.note.text() == (
+        f"classic: the folder cannot be made: nothing can be written to {out}: choose another."
+    )
+    assert not any(row.result_text() for row in dialog.list.rows.values())
+    assert not out.exists()
+    monkeypatch.undo()
+    assert dialog.export_button.isEnabled(), "it can be tried again"
+    press_export(qtbot, session, dialog)
+    assert not dialog.folder.is_invalid
+    assert (out / "classic" / "merges.json").is_file()
+
+
+def test_a_folder_whose_name_is_too_long_says_so(qtbot, session, make_run, opened, out):
+    make_run(vocabulary_size=280)
+    dialog = opened("huggingface")
+    dialog.folder.edit.setText(str(out / ("long" * 100)))
+    settle(qtbot, session)
+    press_export(qtbot, session, dialog)
+    assert dialog.folder.note.text().endswith("the name is too long: choose a shorter one.")
+    assert not out.exists()
+    out.mkdir()
+    dialog.folder.edit.setText(str(out / ("longer" * 100)))
+    settle(qtbot, session)
+    assert dialog.folder.note.text().endswith("the name is too long: choose a shorter one.")
+    assert not dialog.export_button.isEnabled()
+
+
+def test_a_folder_of_one_format_is_looked_at_as_well(qtbot, session, make_run, opened, out):
+    make_run(vocabulary_size=280)
+    out.mkdir()
+    (out / "classic").write_text("mine")
+    dialog = opened("huggingface", "classic")
+    assert dialog.folder.note.text() == "classic is a file, not a folder: choose another."
+    assert not dialog.export_button.isEnabled()
+
+
+@pytest.mark.parametrize("last", ["written", "failed"])
+def test_what_came_of_it_is_in_sight_afterwards(qtbot, session, make_run, opened, monkeypatch, last):
+    make_run(vocabulary_size=280)
+    dialog = opened("huggingface", "merges-jsonl", "vocabulary-csv")
+    dialog.resize(dialog.width(), 320)
+    name = "vocabulary-csv"
+    if last == "failed":
+        name = "merges-jsonl"
+        monkeypatch.setattr(FORMATS[name], "contents", lambda tokenizer: {"merges.jsonl": broken()})
+    check = dialog.list.rows["huggingface"].check
+    check.setFocus()
+    settle(qtbot, session)
+    # Enter presses the button while the keyboard stays in the list.
+    qtbot.keyClick(check, Qt.Key.Key_Return)
+    settle(qtbot, session)
+    shown = dialog.list.rows[name].findChildren(SignedLine)[-1]
+    qtbot.waitUntil(lambda: shown.visibleRegion().boundingRect() == shown.rect(), timeout=PATIENCE)
+    assert (shown.words.text() == "written") == (last == "written")
+    QApplication.processEvents()
+    assert shown.visibleRegion().boundingRect() == shown.rect(), "it stays"
+
+
+def broken():
+    raise OSError(errno.EIO, "Input/output error")
+    yield b""
+
+
 def test_folder_and_formats_are_remembered(qtbot, session, make_run, opened, out, preferences):
     make_run(vocabulary_size=280)
     dialog = opened("huggingface")
@@ -336,6 +432,30 @@ def test_closing_while_it_writes_asks_once(qtbot, session, make_run, opened, out
     assert not dialog.isVisible()
     settle(qtbot, session)
     assert [path.name for path in out.iterdir()] == ["huggingface"]
+
+
+def test_the_question_goes_by_itself_when_all_is_written(qtbot, session, make_run, theme, preferences, out, held):
+    make_run(vocabulary_size=280)
+    preferences.set("export_folder", str(out))
+    dialog = ExportDialog(session, session.active, ("huggingface", "classic"), theme, preferences, Choosers())
+    qtbot.addWidget(dialog)
+    dialog.open()
+    settle(qtbot, session)
+    qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(held[0].is_set, timeout=PATIENCE)
+    asked = []
+
+    def look():
+        asked.append(QApplication.activeModalWidget().text())
+        held[1].set()
+
+    QTimer.singleShot(0, look)
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert asked == ["One format is not written yet. What is written stays."]
+    settle(qtbot, session)
+    assert dialog.isVisible(), "what came of it can be read"
+    assert (out / "classic" / "merges.json").is_file()
+    assert not [box for box in dialog.findChildren(QMessageBox) if box.isVisible()]
 
 
 def test_the_run_it_was_opened_for_is_exported_whatever_happens_meanwhile(qtbot, session, make_run, opened, out):

@@ -28,10 +28,21 @@ _PIECE = 1 << 18
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _MISSING = (errno.ENOENT, errno.ENOTDIR)
+_IN_THE_WAY = (errno.EEXIST, errno.ENOTDIR)
+_LONGEST_SHOWN = 80  # characters of a name that may be what is wrong
 
 _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.([0-9a-f]{8})-([0-9]{1,9})\.tokstudio")  # where, and by which process
 _STALE = 24 * 60 * 60  # seconds: no file takes as long to write
 _ENTRIES = 1000
+
+
+class FolderError(FormatError):
+    """A folder cannot be made, whatever was to be written into it."""
+
+    def __init__(self, folder: Path, error: OSError | ValueError) -> None:
+        name = file_name(folder)
+        shown = name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…"
+        super().__init__(f"{shown}: the folder cannot be made: {_why_no_folder(folder, error)}.")
 
 
 def write_files(contents: Mapping[Path, Iterable[bytes]]) -> Work[tuple[Path, ...]]:
@@ -85,15 +96,17 @@ class StagedFiles:
         """Makes a folder, and those above it, unless it is there; it goes again if nothing is committed.
 
         Raises:
-            FormatError: It cannot be made.
+            FolderError: It cannot be made.
         """
         try:
             missing = [above for above in (folder, *folder.parents) if not above.exists()]
+            if not missing and not folder.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
             for above in reversed(missing):
                 above.mkdir()
                 self._folders.append(above)
         except (OSError, ValueError) as error:
-            raise FormatError(f"{folder.name}: the folder cannot be made: {_reason(error)}.") from error
+            raise FolderError(folder, error) from error
 
     def write(self, path: Path, pieces: Iterable[bytes], total: int = 0) -> Work[None]:
         """Writes one file beside its target, and sees to it that it is on the disk.
@@ -321,6 +334,21 @@ def _flush_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def _why_no_folder(folder: Path, error: OSError | ValueError) -> str:
+    code = error.errno if isinstance(error, OSError) else None
+    above = next((above for above in folder.parents if os.path.lexists(above)), folder)
+    if code in _FORBIDDEN:
+        return f"nothing can be written to {above}: choose another"
+    if code in _IN_THE_WAY:
+        taken = folder if os.path.lexists(folder) else above
+        return f"{taken} is a file: choose another name"
+    if code == errno.ENAMETOOLONG:
+        return "the name is too long: choose a shorter one"
+    if code in _NO_SPACE:
+        return "there is no space left on the disk"
+    return f"{_reason(error)}: choose another"
 
 
 def _reason(error: OSError | ValueError) -> str:

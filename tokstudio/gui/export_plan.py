@@ -7,12 +7,12 @@ Writing and proving is left to `tokstudio.core.formats`, running it in the backg
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tokstudio.core.corpus import Corpus
-from tokstudio.core.files import StagedFiles, file_name, write_files
+from tokstudio.core.files import FolderError, StagedFiles, file_name, write_files
 from tokstudio.core.formats import FORMATS, ExportReport, Fit, Format, fit_work, save_work
 from tokstudio.core.formats.gaps import closed_gaps
 from tokstudio.core.progress import Progress, Work
@@ -83,6 +83,19 @@ class Look:
     is_new: bool
     replaced: Mapping[str, tuple[Path, ...]]
 
+    @property
+    def words(self) -> str:
+        """What will be there, for the line below the folder."""
+        folders, folder = self.places.folders, self.places.folder
+        several = [name for name, place in folders.items() if place != folder]
+        files = [file for name, place in folders.items() if place == folder for file in FORMATS[name].files]
+        remarks = [
+            "The folder will be made." if self.is_new else "",
+            f"Each tokenizer gets a folder of its own in it: {', '.join(several)}." if several else "",
+            f"It will hold {', '.join(files)}." if files else "",
+        ]
+        return " ".join(filter(None, remarks))
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -118,11 +131,23 @@ def fit_part_work(part: Part, name: str, close_gaps: bool) -> Work[Fit]:
 def look_work(places: Places) -> Work[Look]:
     """Looks whether the folder can be written to, and at what would be replaced in it."""
     yield Progress("looking")
-    problem = _folder_problem(places.folder)
-    if problem is not None:
-        return Look(places, problem, is_new=False, replaced={})
+    for folder in (places.folder, *places.folders.values()):
+        if (problem := _folder_problem(folder)) is not None:
+            return Look(places, problem, is_new=False, replaced={})
     replaced = {name: _there(name, folder) for name, folder in places.folders.items()}
     return Look(places, None, not places.folder.exists(), replaced)
+
+
+def folders_work(folders: Iterable[Path]) -> Work[None]:
+    """Makes sure that folders can be made, before anything is written into the first; none of them stays.
+
+    Raises:
+        FolderError: One of them cannot be made.
+    """
+    with StagedFiles() as staged:
+        for folder in folders:
+            yield Progress("writing")
+            staged.make_folder(folder)
 
 
 def export_work(tokenizer: Tokenizer, name: str, folder: Path, corpus: Corpus | None) -> Work[ExportReport]:
@@ -169,6 +194,8 @@ def _folder_problem(folder: Path) -> str | None:
         if not there.is_dir():
             return f"{file_name(there)} is a file, not a folder: choose another."
         allowed = os.access(there, os.W_OK | os.X_OK)
-    except (OSError, StopIteration):
+    except OSError as error:
+        return str(FolderError(folder, error))
+    except (StopIteration, ValueError):
         return "This folder cannot be used: choose another."
     return None if allowed else f"The folder {there} cannot be written to: choose another."

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
+from tokstudio.core.files import FolderError
 from tokstudio.core.formats import ExportReport
 from tokstudio.core.progress import Progress, Work
-from tokstudio.gui.export_plan import Outcome
+from tokstudio.gui.export_plan import Outcome, folders_work
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.problems import problem_of
@@ -65,14 +67,16 @@ class InTurn(QObject):
 
 
 class Exporting(QObject):
-    """Writes formats, one job after the other.
+    """Writes formats, one job after the other, once all of their folders can be made.
 
     Signals:
         settled: A format by its name, with its `Outcome`.
+        refused: A folder cannot be made: why, a sentence. What is not written yet is not tried.
         ended: Nothing is left to do.
     """
 
     settled = Signal(str, object)
+    refused = Signal(str)
     ended = Signal()
 
     def __init__(self, session: Session, parent: QObject) -> None:
@@ -104,7 +108,8 @@ class Exporting(QObject):
     def begin(self, orders: Iterable[Order]) -> None:
         """Writes formats in the order given."""
         self._orders.extend(orders)
-        self._next()
+        folders = [order.folder for order in self._orders]
+        self._start(partial(folders_work, folders), self._ready)
 
     def cancel(self) -> None:
         """Ends what is being written and forgets the rest; what is written stays."""
@@ -116,19 +121,38 @@ class Exporting(QObject):
             self.ended.emit()
             return
         order = self._orders[0]
-        self._job = self._session.start_job(order.work, self._written, self._failed, writes=True)
+        self._start(order.work, self._written)
+
+    def _start(self, work: Callable[[], Work[Any]], done: Callable[[Any], None]) -> None:
+        self._job = self._session.start_job(work, done, self._failed, writes=True)
         self._job.cancelled.connect(self._cancelled)
 
-    def _written(self, report: ExportReport) -> None:
-        # What was asked to end may have been over already.
-        stopped = self._job is not None and self._job.is_cancelled
-        self._settle(Outcome(self._orders[0].folder, report))
+    @property
+    def _is_stopped(self) -> bool:
+        """Whether what has just ended was asked to, when it was over already."""
+        return self._job is not None and self._job.is_cancelled
+
+    def _go_on(self, stopped: bool) -> None:
         if stopped:
             self._cancelled()
         else:
             self._next()
 
+    def _ready(self, _: object) -> None:
+        self._go_on(self._is_stopped)
+
+    def _written(self, report: ExportReport) -> None:
+        stopped = self._is_stopped
+        self._settle(Outcome(self._orders[0].folder, report))
+        self._go_on(stopped)
+
     def _failed(self, error: Exception) -> None:
+        if isinstance(error, FolderError):
+            self._job = None
+            self._orders.clear()
+            self.refused.emit(problem_of(error).text)
+            self._next()
+            return
         self._settle(Outcome(self._orders[0].folder, problem=problem_of(error).text))
         self._next()
 

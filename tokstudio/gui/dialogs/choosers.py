@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from PySide6.QtCore import SignalInstance
 from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QMessageBox, QWidget
 
 from tokstudio.gui.file_manager import show_in_file_manager
@@ -63,12 +64,19 @@ class Choosers:
         box.exec()
         return "save" if box.clickedButton() is save else "discard" if box.clickedButton() is discard else None
 
-    def confirm(self, title: str, text: str, verb: str) -> bool:
-        """Asks whether to do something that cannot be taken back; Escape and Enter say no."""
+    def confirm(self, title: str, text: str, verb: str, over: SignalInstance | None = None) -> bool:
+        """Asks whether to do something that cannot be taken back; Escape and Enter say no.
+
+        The question goes by itself, as if answered with no, when `over` tells that there is nothing left to ask.
+        """
         box = QMessageBox(QMessageBox.Icon.NoIcon, title, text, parent=self._parent)
         yes = box.addButton(verb, QMessageBox.ButtonRole.DestructiveRole)
         no = box.addButton(QMessageBox.StandardButton.Cancel)
         box.setDefaultButton(no)
         box.setEscapeButton(no)
+        if over is not None:
+            over.connect(box.reject)
         box.exec()
+        if over is not None:
+            over.disconnect(box.reject)
         return box.clickedButton() is yes

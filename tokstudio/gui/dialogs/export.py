@@ -81,6 +81,7 @@ class ExportDialog(QDialog):
         self._part: Part | None = None
         self._look: Look | None = None
         self._outcomes: dict[str, Outcome] = {}
+        self._refusals: dict[Path, str] = {}
         self._parts, self._looks = Latest(session, self, quiet=True), Latest(session, self, quiet=True)
         self._fits, self._exporting = InTurn(session, self), Exporting(session, self)
         self._timer = QTimer(self)
@@ -166,6 +167,7 @@ class ExportDialog(QDialog):
         self._looks.failed.connect(self._fail)
         self._fits.answered.connect(self._take_fit)
         self._exporting.settled.connect(self._settled)
+        self._exporting.refused.connect(self._take_refusal)
         self._exporting.ended.connect(self._ended)
         self._timer.timeout.connect(self._show_progress)
         self.finished.connect(self.deleteLater)
@@ -218,8 +220,8 @@ class ExportDialog(QDialog):
 
     def _take_look(self, look: Look) -> None:
         self._look = look
-        self.folder.set_help(_what_will_be_there(look))
-        self.folder.set_error(look.problem)
+        self.folder.set_help(look.words)
+        self.folder.set_error(look.problem or self._refusals.get(look.places.folder))
         self._refresh()
 
     def _ask_folder(self, folder: Path) -> Path | None:
@@ -295,6 +297,7 @@ class ExportDialog(QDialog):
             return
         self._preferences.set("export_folder", str(self.folder.folder))
         self._preferences.set("export_formats", " ".join(self.list.chosen))
+        self._refusals.clear()
         orders: list[Order] = []
         for name in self._waiting:
             tokenizer = part.tokenizer(name, self._closes_gaps)
@@ -326,9 +329,15 @@ class ExportDialog(QDialog):
         if whole and run in self._session.runs:
             self._session.run_exported(run)
 
+    def _take_refusal(self, problem: str) -> None:
+        self._refusals[self.folder.folder] = problem
+
     def _ended(self) -> None:
         self._timer.stop()
         self._choose_places()
+        failed = [name for name, made in self._outcomes.items() if made.report is None]
+        if failed:
+            self.list.show_row(failed[0])
 
     # ---- what came of it
 
@@ -367,7 +376,7 @@ class ExportDialog(QDialog):
         left = self._exporting.left
         formats = "One format is" if left == 1 else f"{left} formats are"
         question = f"{formats} not written yet. What is written stays."
-        if left and not self._choosers.confirm(self.windowTitle(), question, "Stop"):
+        if left and not self._choosers.confirm(self.windowTitle(), question, "Stop", self._exporting.ended):
             return
         self._exporting.cancel()
         super().reject()
@@ -379,19 +388,6 @@ class ExportDialog(QDialog):
             first = self.list.chosen[0]
             self.list.rows[first].check.setFocus()
             self.list.show_row(first)
-
-
-def _what_will_be_there(look: Look) -> str:
-    """What is said below the folder."""
-    folders = look.places.folders
-    several = [name for name, folder in folders.items() if folder != look.places.folder]
-    files = [file for name, folder in folders.items() if folder == look.places.folder for file in FORMATS[name].files]
-    remarks = [
-        "The folder will be made." if look.is_new else "",
-        f"Each tokenizer gets a folder of its own in it: {', '.join(several)}." if several else "",
-        f"It will hold {', '.join(files)}." if files else "",
-    ]
-    return " ".join(filter(None, remarks))
 
 
 def _words(answer: object) -> str:

@@ -99,8 +99,8 @@ class FormatList(QFrame):
             row.set_changeable(changeable)
 
     def show_row(self, name: str) -> None:
-        """Scrolls to a format."""
-        self._body.ensureWidgetVisible(self.rows[name])
+        """Scrolls to a format and to what came of it, and stays there until the person goes elsewhere."""
+        self._body.keep_in_sight(self.rows[name])
 
     def _toggled(self, name: str, wanted: bool) -> None:
         if wanted:

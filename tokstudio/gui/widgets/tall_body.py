@@ -29,6 +29,8 @@ class TallBody(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setWidget(content)
+        self._kept: QWidget | None = None
+        self.verticalScrollBar().actionTriggered.connect(self._let_go)
         # The card is the background.
         self.viewport().setAutoFillBackground(False)
         content.setAutoFillBackground(False)
@@ -66,12 +68,34 @@ class TallBody(QScrollArea):
         if content is not None:
             QTimer.singleShot(0, content, lambda: self.verticalScrollBar().setValue(inner.mapTo(content, QPoint()).y()))
 
+    def keep_in_sight(self, inner: QWidget) -> None:
+        """Scrolls, once all is laid out, to `inner`, and stays there until the person scrolls or the keyboard moves.
+
+        Of what is taller than the room, the end is shown.
+        """
+        self._kept = inner
+        QTimer.singleShot(0, self, self._show_kept)
+
+    def _let_go(self) -> None:
+        self._kept = None
+
+    def _show_kept(self) -> None:
+        content, kept = self.widget(), self._kept
+        if content is None or kept is None or not content.isAncestorOf(kept):
+            return
+        top = kept.mapTo(content, QPoint()).y()
+        for y in (top - _AROUND, top + kept.height() + _AROUND):
+            self.ensureVisible(0, y, 0, 0)
+
     def _inner_focus(self) -> QWidget | None:
         """What in the content has the keyboard."""
         content, focus = self.widget(), QApplication.focusWidget()
         return focus if content is not None and focus is not None and content.isAncestorOf(focus) else None
 
     def _keep_focus_in_sight(self) -> None:
+        if self._kept is not None:
+            QTimer.singleShot(0, self, self._show_kept)
+            return
         focus = self._inner_focus()
         # Who has scrolled away from it wants to look at something else.
         if focus is not None and not focus.visibleRegion().isEmpty():
@@ -79,6 +103,7 @@ class TallBody(QScrollArea):
 
     def _follow_focus(self) -> None:
         if self._inner_focus() is not None:
+            self._kept = None
             # Later: what has just been shown is not laid out yet.
             QTimer.singleShot(0, self, self._show_focus)
 
