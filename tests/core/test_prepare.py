@@ -21,7 +21,7 @@ def first_start(monkeypatch, tmp_path):
             yield Progress("compiling")
 
     monkeypatch.setattr(prepare, "_ready", threading.Event())
-    monkeypatch.setattr(prepare, "_marker", lambda: tmp_path / "not there")
+    monkeypatch.setattr(prepare, "marker", lambda: tmp_path / "not there")
     monkeypatch.setattr(prepare, "_compile", compile_for_ever)
     monkeypatch.setattr(prepare, "exercise", lambda: None)
     return monkeypatch

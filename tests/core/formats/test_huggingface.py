@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -141,7 +142,7 @@ def test_a_large_file_is_proved_in_another_process(tmp_path, monkeypatch):
 
 def test_where_another_process_cannot_be_had_it_is_proved_here(tmp_path, monkeypatch):
     monkeypatch.setattr(owners, "_SMALL", 0)
-    monkeypatch.setattr(owners.sys, "executable", str(tmp_path / "nothing"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
     assert save(banana(), tmp_path).proof.startswith("identical over ")
 
 

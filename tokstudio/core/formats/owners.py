@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import subprocess
-import sys
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.errors import ConfigError, FormatError
 from tokstudio.core.formats.owner_process import DONE, LENGTH, REFUSED, TITLES, Answers, read_exactly
+from tokstudio.core.own_process import own_command
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.torture import torture_text
 
@@ -257,11 +257,9 @@ class _Question:
 
 
 def _started() -> subprocess.Popen[bytes] | None:
-    if getattr(sys, "frozen", False):
-        return None
     try:
         return subprocess.Popen(
-            [sys.executable, "-m", "tokstudio.core.formats.owner_process"],
+            own_command("tokstudio.core.formats.owner_process"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

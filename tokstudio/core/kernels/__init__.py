@@ -1,4 +1,13 @@
 """The compiled loops, one file a kind. Nothing else in TokStudio is compiled.
 
-Every loop here is `njit(nogil=True, cache=True)`: it holds no lock while it runs, and is compiled once an installation.
+Every loop here is `njit(nogil=True, cache=True)` of `compiled`: it holds no lock while it runs, and is compiled once an
+installation.
 """
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from tokstudio.core.kernels.cache import choose_folder
+
+# Before any loop loads Numba, which asks for it once.
+choose_folder()

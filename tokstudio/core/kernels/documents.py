@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tokstudio.core.kernels.compiled import njit
 from tokstudio.core.kernels.scan import scan
 from tokstudio.core.kernels.tables import Int32, Int64
 

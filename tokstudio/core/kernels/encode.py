@@ -15,9 +15,9 @@ merge, and need the first half only.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tokstudio.core.kernels.compiled import njit
 from tokstudio.core.kernels.tables import Int32, Int64
 
 Bytes = NDArray[np.uint8]

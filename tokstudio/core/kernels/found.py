@@ -11,8 +11,7 @@ then written in order.
 # pyright: reportArgumentType=false, reportAssignmentType=false
 from __future__ import annotations
 
-from numba import njit
-
+from tokstudio.core.kernels.compiled import njit
 from tokstudio.core.kernels.heap import build_heap
 from tokstudio.core.kernels.merge import squeeze
 from tokstudio.core.kernels.prefetch import prefetch

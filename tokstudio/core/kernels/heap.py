@@ -5,8 +5,7 @@
 # pyright: reportReturnType=false, reportArgumentType=false
 from __future__ import annotations
 
-from numba import njit
-
+from tokstudio.core.kernels.compiled import njit
 from tokstudio.core.kernels.tables import (
     BUILD_HEAP,
     BY_BYTES,

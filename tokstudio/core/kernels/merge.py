@@ -11,8 +11,7 @@ tokens merged away.
 # pyright: reportArgumentType=false, reportAssignmentType=false
 from __future__ import annotations
 
-from numba import njit
-
+from tokstudio.core.kernels.compiled import njit
 from tokstudio.core.kernels.heap import before, prefix_of, sift_down, sorts_after, tie_of_ids
 from tokstudio.core.kernels.prefetch import prefetch
 from tokstudio.core.kernels.tables import (

@@ -7,16 +7,14 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import subprocess
 import sys
 import threading
 import time
-from importlib.metadata import version
 from pathlib import Path
 
-import platformdirs
-
+from tokstudio.core.kernels.cache import forget_older, marker, problem
+from tokstudio.core.own_process import own_command
 from tokstudio.core.progress import Progress, Work, finish
 
 _lock = threading.Lock()
@@ -36,7 +34,7 @@ def prepare_work() -> Work[None]:
         time.sleep(0.01)
     try:
         if not _ready.is_set():
-            if not _marker().exists():
+            if not marker().exists():
                 _compiling.set()
                 yield Progress("compiling")
                 yield from _compile()
@@ -126,7 +124,7 @@ def _compile() -> Work[None]:
     """Runs this module as a program for each part; where that fails, the loops are compiled in this process."""
     processes = [
         subprocess.Popen(
-            [sys.executable, "-m", __name__, part],
+            own_command("tokstudio.core.kernels.prepare", part),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -147,37 +145,29 @@ def _compile() -> Work[None]:
         _leave_note()
 
 
-def _marker() -> Path:
-    """The file that says: for these loops, compiler, interpreter and place, the cache is filled."""
-    identity = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        identity.update(source.read_bytes())
-    for part in (version("numba"), version("numpy"), sys.version, str(Path(__file__).parent)):
-        identity.update(part.encode())
-    return Path(platformdirs.user_cache_dir("tokstudio", appauthor=False)) / f"loops-{identity.hexdigest()[:16]}"
-
-
 def _leave_note() -> None:
-    marker = _marker()
+    note = marker()
     try:
-        marker.parent.mkdir(parents=True, exist_ok=True)
-        for old in marker.parent.glob("loops-*"):
-            old.unlink(missing_ok=True)
-        marker.write_text("Numba's cache holds TokStudio's compiled loops.\n")
+        note.parent.mkdir(parents=True, exist_ok=True)
+        forget_older()
+        note.write_text("Numba's cache holds TokStudio's compiled loops.\n")
     except OSError:
         # Without a cache folder every start compiles; it is slower and says so, and nothing else is lost.
         return
 
 
-def main() -> None:
-    """Compiles the parts that are named, or all of them; of all it leaves a note."""
+def main() -> int:
+    """Compiles the parts that are named, or all of them; of all it leaves a note. Gives 1 where they are not kept."""
     discard_outdated()
     parts = sys.argv[1:]
     for part in parts or _PARTS:
         _PARTS[part]()
+    if problem() is not None:
+        return 1
     if not parts:
         _leave_note()
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -11,8 +11,8 @@ one with a higher rank, which no list of merges in order can say; see `formats.r
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from tokstudio.core.kernels.compiled import njit
 from tokstudio.core.kernels.encode import (
     STATE_SIZE,
     encode_sequence,

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from tokstudio.core.kernels.compiled import njit
 from tokstudio.core.kernels.tables import Int64
 from tokstudio.core.unicode_classes import LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER
 
