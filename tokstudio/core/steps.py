@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tokstudio.core.corpus import Text, to_utf8
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.patterns import splitter
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.progress import Progress, Work, finish
 from tokstudio.core.specials import AllowedSpecial, SpecialFinders
 from tokstudio.core.tokenizer import Tokenizer
 
@@ -106,13 +106,22 @@ class Steps:
         tokenizer: The tokenizer with all its merges.
         merges: How many of them were applied.
         pieces: Every piece that stands at some time.
+        allowed_special: Which special tokens became their ids.
     """
 
-    def __init__(self, data: bytes, tokenizer: Tokenizer, merges: int, pieces: Pieces) -> None:
+    def __init__(
+        self,
+        data: bytes,
+        tokenizer: Tokenizer,
+        merges: int,
+        pieces: Pieces,
+        allowed_special: AllowedSpecial = (),
+    ) -> None:
         self.data = data
         self.tokenizer = tokenizer
         self.merges = merges
         self.pieces = pieces
+        self.allowed_special = allowed_special
         self._made = np.flatnonzero(pieces.merges)
 
     def __len__(self) -> int:
@@ -151,6 +160,40 @@ class Steps:
             middle=int(pieces.starts[right]),
             stop=int(pieces.stops[right]),
         )
+
+    def at(self, merges: int) -> Steps:
+        """The steps of the same text with fewer merges; takes time in proportion to the text.
+
+        Raises:
+            ConfigError: So many are not applied here.
+        """
+        if not 0 <= merges <= self.merges:
+            raise ConfigError(f"Of merge {merges:,} no steps are known here: {self.merges:,} are applied.")
+        pieces = self.pieces
+        known = self.tokenizer.at(merges).tokens
+        if not all(known.in_use(token) for token in self.tokenizer.whole_words.intersection(pieces.ids.tolist())):
+            # A word is one token as it is only where that token is there.
+            return finish(steps_work(self.tokenizer, self.data, merges, self.allowed_special))
+        # Merges are in order: what a later one makes is no part of what an earlier one does.
+        kept = np.flatnonzero(pieces.merges <= merges)
+        place = np.full(len(pieces.ids) + 1, -1, np.int64)
+        place[kept] = np.arange(len(kept))  # the last one stays -1: what is no piece
+        parents = place[pieces.parents[kept]]
+        made = pieces.merges[kept] > 0
+        first = np.where(made, 1 + np.cumsum(made), pieces.first[kept])
+        gone = np.where(parents >= 0, first[parents], np.where(pieces.first[kept] == 0, pieces.gone[kept], _NEVER))
+        own = Pieces(
+            starts=pieces.starts[kept],
+            stops=pieces.stops[kept],
+            ids=pieces.ids[kept],
+            first=first,
+            gone=gone,
+            parents=parents,
+            merges=pieces.merges[kept],
+            lefts=place[pieces.lefts[kept]],
+            rights=place[pieces.rights[kept]],
+        )
+        return Steps(self.data, self.tokenizer, merges, own, self.allowed_special)
 
     @cached_property
     def pre_tokens(self) -> State:
@@ -203,7 +246,7 @@ def steps_work(
         if special >= 0:
             token = finder.texts[special]
             made.add(stop, stop + len(token), tokenizer.special_tokens[token.decode()], first=0)
-    return Steps(raw, tokenizer, limit, made.pieces())
+    return Steps(raw, tokenizer, limit, made.pieces(), allowed_special)
 
 
 class _Making:
