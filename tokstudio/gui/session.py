@@ -16,7 +16,7 @@ from tokstudio.core.project import Recorder
 from tokstudio.core.run import Run
 from tokstudio.core.sample import sample_work
 from tokstudio.gui.choices import Settings
-from tokstudio.gui.held_out import Measured, measure_run_work
+from tokstudio.gui.held_out import HeldOutKeeper
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.kept_sources import is_missing
 from tokstudio.gui.models.sources import size_text
@@ -60,6 +60,7 @@ class Session(RunKeeper):
         self.forecast: Forecast | None = None
         self.field_problem = ""
         self.training: Training | None = None
+        self._held_out = HeldOutKeeper(self)
         self._sampling: Job | None = None
         self._paused_before = False
         self._timer = QTimer(self)
@@ -203,6 +204,7 @@ class Session(RunKeeper):
     def close(self) -> None:
         """Ends every job and waits for its thread; what was kept for a crash is not needed any more."""
         self._timer.stop()
+        self._held_out.close()
         self.end_jobs(*([self.training.job] if self.training else []))
         if self.recorder is not None:
             self.recorder.close()
@@ -274,9 +276,6 @@ class Session(RunKeeper):
         training.run.complete(run)
         if training.run is self.active:
             self._merges_added()
-        if training.run.held_out:
-            made = training.run
-            self.start_job(lambda: measure_run_work(made), self._take_measured, quiet=True)
 
     def _training_failed(self, error: Exception) -> None:
         training = self.training
@@ -294,9 +293,4 @@ class Session(RunKeeper):
             if run.base_counts is None or (run.ended == "failed" and len(run) == 0):
                 self.delete(run)
         self.training_changed.emit()
-        self.runs_changed.emit()
-
-    def _take_measured(self, measured: Measured) -> None:
-        measured.run.held_out_ratio = measured.bytes_per_token
-        measured.run.held_out = ()
         self.runs_changed.emit()

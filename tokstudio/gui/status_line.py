@@ -50,6 +50,7 @@ _WORDS = {
     "counting lines": "Counting what the corpus holds",
     "counting characters": "Counting what the corpus holds",
     "encoding": "Encoding",
+    "measuring held-out text": "Measuring held-out text",
     "writing": "Writing",
     "proving": "Reading back what was written",
 }
@@ -226,8 +227,8 @@ class StatusLine(QStatusBar):
         elif not run.tokens_before:
             self.figures.setText("")
         else:
-            ratio = run.held_out_ratio
-            held_out = f" ({ratio:.2f} in held-out text)" if ratio is not None and at == len(run) else ""
+            ratio = run.held_out_bytes_per_token(at)
+            held_out = f" ({ratio:.2f} in held-out text)" if ratio is not None else ""
             before = f" ({run.tokens_before:,} at first)" if at else ""
             ratio_told = f"{_several(at, 'merge', 'merges')}    {run.bytes_per_token(at):.2f} bytes per token"
             tokens = f"    {run.tokens_at(at):,} tokens in corpus"

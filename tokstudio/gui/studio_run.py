@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tokstudio.core.alphabet import Alphabet
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.held_out_curve import HeldOut
 from tokstudio.core.preparation import Prepared
 from tokstudio.core.project import ProjectTokenizer
 from tokstudio.core.run import NOTHING_LEFT, STOPPED, MergeBatch, Run, merged, special_ids, uses
@@ -62,6 +63,9 @@ class StudioRun:
         replaced: How many places were not UTF-8 and became U+FFFD.
         held_out: The text that was kept out, until it is measured.
         held_out_ratio: Bytes per token of that text after all merges; None where there is none, or it is not measured.
+        held_out_bytes: Bytes of that text, once it is measured.
+        held_out_tokens: int64 [n + 1], its tokens after 0, 1, ... n merges; None where it is not measured.
+        held_out_problem: Why it could not be measured; "" where it could, or was not tried.
         exported: Whether it was written to a file since it ended.
         saved: How many of its merges a project file holds.
         begun: The run before its first merge, while it trains; None before that is known.
@@ -80,6 +84,9 @@ class StudioRun:
         self.unknown = self.replaced = 0
         self.held_out: tuple[Source, ...] = ()
         self.held_out_ratio: float | None = None
+        self.held_out_bytes = 0
+        self.held_out_tokens: NDArray[np.int64] | None = None
+        self.held_out_problem = ""
         self.ended: str | None = None
         self.run: Run | None = None
         self.alphabet: Alphabet | None = None
@@ -281,6 +288,20 @@ class StudioRun:
         """Compression ratio of the corpus after so many merges."""
         tokens = self.tokens_at(merges)
         return self.corpus_bytes / tokens if tokens else 0.0
+
+    def take_held_out(self, found: HeldOut | None, problem: str = "") -> None:
+        """Takes over what became of the text that was kept out, or why that is not known; lets go of the text."""
+        self.held_out, self.held_out_problem = (), problem
+        if found is not None:
+            self.held_out_bytes, self.held_out_tokens = found.bytes, found.tokens
+            self.held_out_ratio = self.held_out_bytes_per_token(len(found.tokens) - 1)
+
+    def held_out_bytes_per_token(self, merges: int) -> float | None:
+        """Compression ratio of the text that was kept out after so many merges; None where it is not known."""
+        tokens = self.held_out_tokens
+        if tokens is None:
+            return self.held_out_ratio if merges == len(self) else None
+        return self.held_out_bytes / int(tokens[merges]) if tokens[merges] else None
 
     def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Bytes per token over merges, from 0 merges on: two float64 arrays [n + 1]."""

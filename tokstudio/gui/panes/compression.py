@@ -6,18 +6,26 @@ Before there is anything to draw it is the place where people are welcomed.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 
-import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction, QActionGroup, QImage
 from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton
 
+from tokstudio.gui.run_curves import (
+    RATIO,
+    VIEWS,
+    View,
+    curve,
+    has_held_out_curve,
+    held_out_curve,
+    playhead_text,
+    remark,
+)
 from tokstudio.gui.session import Session
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.elided_label import ElidedLabel
 from tokstudio.gui.widgets.legend import Entry, Legend
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.playhead_bar import PlayheadBar
@@ -27,25 +35,11 @@ from tokstudio.resources import SAMPLES
 
 _MANY = 100_000  # merges from which on the growing curve is drawn less often
 _SELDOM = 250  # milliseconds
+_HELD_OUT = "held-out"  # of a curve's name, and of what the plot calls it
 
 _READY = "Each merge joins the two tokens that stand side by side most often. Press Train and watch."
 _WAITING = "The curve begins with the first merge."
 _OPENED = "There is no curve: the tokenizer was opened from a file, which has no counts of a corpus."
-
-
-@dataclass(frozen=True)
-class View:
-    """One way to look at a run: its words on the menu, in the title and on the axis."""
-
-    menu: str
-    title: str
-    axis: str
-
-
-RATIO = View("Bytes per token", "Compression · bytes per token", "bytes per token")
-TOKENS = View("Tokens in corpus", "Compression · tokens in corpus", "tokens")
-COUNT = View("Count of chosen pair", "Compression · count of chosen pair", "times")
-VIEWS = (RATIO, TOKENS, COUNT)
 
 
 class CompressionPane(Pane):
@@ -63,6 +57,7 @@ class CompressionPane(Pane):
         self._theme = theme
         self._seen = False
         self._view = RATIO
+        self._by_log = {view: view.log for view in VIEWS}
         self._drawn: dict[int, tuple[object, ...]] = {}
         self._shown_active: StudioRun | None = None
         self.plot = CurvePlot(theme)
@@ -146,7 +141,10 @@ class CompressionPane(Pane):
         self.stack = QStackedWidget()
         for page in (self.welcome, self.ready, self.waiting, self.opened, self.plot):
             self.stack.addWidget(page)
+        self.remark = ElidedLabel()
+        self.remark.setProperty("role", "muted")
         self.body.addWidget(self.stack, 1)
+        self.body.addWidget(self.remark)
         self.body.addWidget(self.bar)
 
     # ---- keeping up
@@ -213,18 +211,39 @@ class CompressionPane(Pane):
         runs = [run for run in self._session.runs if run.has_counts and len(run)]
         for key in set(self._drawn) - {run.key for run in runs}:
             self.plot.remove_curve(key)
+            self.plot.remove_curve((key, _HELD_OUT))
             del self._drawn[key]
         for run in runs:
-            active = run is self._session.active
-            state = (self._view, len(run), run.ended, run.name, active)
+            state = (
+                self._view,
+                len(run),
+                run.ended,
+                run.name,
+                run is self._session.active,
+                run.held_out_tokens is None,
+            )
             if self._drawn.get(run.key) != state:
                 self._drawn[run.key] = state
-                x, y = _curve(run, self._view)
-                self.plot.set_curve(run.key, x, y, run.name, "active" if active else "other", run.hue)
+                self._draw_run(run)
         active_first = sorted(runs, key=lambda run: (run is not self._session.active, -run.key))
-        self.legend.set_entries(
-            [Entry(run.key, run.name, run.hue, run is self._session.active) for run in active_first]
-        )
+        self.legend.set_entries([entry for run in active_first for entry in self._entries(run)])
+
+    def _draw_run(self, run: StudioRun) -> None:
+        active = run is self._session.active
+        self.plot.set_curve(run.key, *curve(run, self._view), run.name, "active" if active else "other", run.hue)
+        key, held_out = (run.key, _HELD_OUT), held_out_curve(run, self._view)
+        if held_out is None:
+            self.plot.remove_curve(key)
+        else:
+            role = "active held-out" if active else "other held-out"
+            self.plot.set_curve(key, *held_out, f"{run.name}, {_HELD_OUT}", role, run.hue)
+
+    def _entries(self, run: StudioRun) -> Iterator[Entry]:
+        active = run is self._session.active
+        yield Entry(run.key, run.name, run.hue, active)
+        if has_held_out_curve(run, self._view):
+            name = _HELD_OUT if active else f"{run.name}, {_HELD_OUT}"
+            yield Entry((run.key, _HELD_OUT), name, run.hue, active, held_out=True)
 
     def _show_playhead(self) -> None:
         run, merges = self._session.active, self._session.playhead
@@ -233,20 +252,28 @@ class CompressionPane(Pane):
             self.bar.set_range(length)
         self.bar.set_value(merges)
         if run is not None and run.has_counts and length:
-            self.plot.set_playhead(float(merges), _playhead_text(run, merges, self._view))
+            self.plot.set_playhead(float(merges), playhead_text(run, merges, self._view))
+            told = remark(run, merges, self._view) if self.stack.currentWidget() is self.plot else ""
         else:
             self.plot.set_playhead(None, "")
+            told = ""
+        if told != self.remark.text():
+            self.remark.setText(told)
+        self.remark.setVisible(bool(told))
 
     # ---- what a person does
 
     def _activate(self, key: object) -> None:
         for run in self._session.runs:
-            if run.key == key:
+            if key in (run.key, (run.key, _HELD_OUT)):
                 self._session.activate(run)
                 return
 
     def _choose_view(self, action: QAction) -> None:
+        if action is self._log:
+            self._by_log[self._view] = action.isChecked()
         self._view = self._choices.get(action, self._view)
+        self._log.setChecked(self._by_log[self._view])
         self._apply_view()
         self.catch_up()
 
@@ -255,22 +282,3 @@ class CompressionPane(Pane):
         self.plot.set_log(logarithmic, logarithmic)
         self.plot.set_labels("merges", self._view.axis)
         self.plot.setAccessibleName(f"Plot: {self._view.menu.lower()} over merges")
-
-
-def _curve(run: StudioRun, view: View) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if view is RATIO:
-        return run.curve()
-    if view is COUNT:
-        # No pair was chosen before the first merge.
-        return np.arange(1, len(run) + 1, dtype=np.float64), run.count.astype(np.float64)
-    tokens = np.concatenate([[run.tokens_before], run.tokens_after]).astype(np.float64)
-    return np.arange(len(tokens), dtype=np.float64), tokens
-
-
-def _playhead_text(run: StudioRun, merges: int, view: View) -> str:
-    place = f"merge {merges:,}" if merges else "no merges"
-    if view is RATIO:
-        return f"{place}   {run.bytes_per_token(merges):.2f} bytes per token"
-    if view is TOKENS:
-        return f"{place}   {run.tokens_at(merges):,} tokens"
-    return f"{place}   {int(run.count[merges - 1]):,} times" if merges else place

@@ -17,12 +17,17 @@ _GAP = 8.0
 _WIDEST = 0.3  # share of a picture that names may take
 
 
-def curve_pen(palette: Palette, hue: int, *, active: bool) -> QPen:
-    """The pen of a curve: the active one's is broad; when the colours of the others are used up, lines are dashed."""
+def curve_pen(palette: Palette, hue: int, *, active: bool, dotted: bool = False) -> QPen:
+    """The pen of a curve: the active one's is broad; when the colours of the others are used up, lines are dashed.
+
+    Dotted is the curve of text that was held out, in the colour of its run.
+    """
     turn, place = divmod(hue, len(palette.curves))
     pen = QPen(QColor(palette.accent if active else palette.curves[place]), 2.0 if active else 1.0)
     pen.setCosmetic(True)
-    if turn % 2 and not active:
+    if dotted:
+        pen.setDashPattern([1.5, 2.0] if active else [2.0, 3.0])
+    elif turn % 2 and not active:
         pen.setDashPattern([5.0, 3.0])
     return pen
 

@@ -23,12 +23,20 @@ _TRIES = 4
 
 @dataclass(frozen=True)
 class Entry:
-    """One curve: what `chosen` calls it, its name, its colour among the others, and whether it is the active one."""
+    """One curve: what `chosen` calls it, its name, its colour, whether it is the active run's, and of held-out text."""
 
     key: Hashable
     name: str
     hue: int = 0
     active: bool = False
+    held_out: bool = False
+
+    @property
+    def tip(self) -> str:
+        """What it is, or what a click does."""
+        if self.active:
+            return f"{self.name}: {'text that was kept out of the active run' if self.held_out else 'the active run'}"
+        return f"Show {self.name}"
 
 
 class Legend(QWidget):
@@ -100,7 +108,7 @@ class Legend(QWidget):
         button.setIcon(self._swatch(entry))
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.setToolTip(f"{entry.name}: the active run" if entry.active else f"Show {entry.name}")
+        button.setToolTip(entry.tip)
         button.setAccessibleName(button.toolTip())
         button.setProperty("key", entry.key)
         button.clicked.connect(self._choose_button)
@@ -131,7 +139,8 @@ class Legend(QWidget):
             while fitting < len(widths) and sum(widths[: fitting + 1]) <= room:
                 fitting += 1
         hidden = len(widths) - fitting
-        self._more.setText(f"{hidden} more" if fitting else f"{hidden} runs")
+        kind = "curves" if any(entry.held_out for entry in self._entries) else "runs"
+        self._more.setText(f"{hidden} more" if fitting else f"{hidden} {kind}")
         self._more.setVisible(hidden > 0)
         for place, (button, action) in enumerate(zip(buttons, self._menu.actions(), strict=True)):
             action.setVisible(place >= fitting)
@@ -145,7 +154,7 @@ class Legend(QWidget):
         picture.setDevicePixelRatio(ratio)
         picture.fill(Qt.GlobalColor.transparent)
         with QPainter(picture) as painter:
-            pen = curve_pen(self._theme.palette, entry.hue, active=entry.active)
+            pen = curve_pen(self._theme.palette, entry.hue, active=entry.active, dotted=entry.held_out)
             pen.setWidthF(pen.widthF() * 1.3 * ratio)
             painter.setPen(pen)
             painter.drawLine(0, _SWATCH.height() // 2, _SWATCH.width() - 4, _SWATCH.height() // 2)

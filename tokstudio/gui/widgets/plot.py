@@ -26,7 +26,7 @@ from PySide6.QtGui import (
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QApplication, QWidget
 
-from tokstudio.gui.widgets.curve_marks import curve_pen, draw_legend, legend_width
+from tokstudio.gui.widgets.curve_marks import draw_legend, legend_width
 from tokstudio.gui.widgets.plot_canvas import Curve, PlotCanvas
 from tokstudio.gui.widgets.plot_labels import PlotLabels
 from tokstudio.gui.widgets.plot_scale import value_text
@@ -147,7 +147,7 @@ class CurvePlot(PlotCanvas):
         painter.drawLine(QPointF(place.x(), area.top()), QPointF(place.x(), area.bottom()))
         painter.drawLine(QPointF(area.left(), place.y()), QPointF(area.right(), place.y()))
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(curve_pen(palette, curve.hue, active=curve.role == "active").color())
+        painter.setBrush(curve.pen(palette).color())
         painter.drawEllipse(place, 3, 3)
         labels.write(place, self._cross_hair_text(curve, x, y), framed=True)
 
@@ -157,7 +157,11 @@ class CurvePlot(PlotCanvas):
             f"{value_text(y, curve.whole)} {self._labels[1]}".strip(),
         )
         if curve.role == "active":
-            return f"{x_text} · {y_text}"
+            held_out = next(
+                (one for one in self._curves.values() if one.role == "active held-out" and len(one.x)), None
+            )
+            beside = "" if held_out is None else f" · held-out {value_text(held_out.nearest(x)[1], held_out.whole)}"
+            return f"{x_text} · {y_text}{beside}"
         # Rather the name is cut than the values.
         metrics = QFontMetricsF(self._theme.tabular_font())
         name = metrics.elidedText(curve.name, Qt.TextElideMode.ElideRight, self._area().width() / 3)
@@ -248,8 +252,8 @@ class CurvePlot(PlotCanvas):
 
     def _draw_names(self, painter: QPainter, area: QRectF) -> None:
         palette = self._theme.palette
-        curves = sorted(self._curves.values(), key=lambda curve: curve.role != "active")
-        rows = [(curve_pen(palette, curve.hue, active=curve.role == "active"), curve.name) for curve in curves]
+        curves = sorted(self._curves.values(), key=lambda curve: not curve.of_active)
+        rows = [(curve.pen(palette), curve.name) for curve in curves]
         draw_legend(painter, area, palette, rows)
 
     # What a person does

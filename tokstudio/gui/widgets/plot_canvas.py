@@ -17,13 +17,13 @@ from tokstudio.gui.widgets.curve_marks import curve_pen
 from tokstudio.gui.widgets.plot_scale import FloatArray, decimate, tick_texts, tick_values, to_axis
 
 if TYPE_CHECKING:
-    from tokstudio.gui.theme import Theme
+    from tokstudio.gui.theme import Palette, Theme
 
-Role = Literal["active", "other"]
+Role = Literal["active", "other", "active held-out", "other held-out"]
 
 # A column is about a pixel wide: twice as many points are the most that a curve can show. Broad lines are drawn slowly,
 # so curves to compare with have fewer.
-_COLUMNS: dict[Role, int] = {"active": 1_000, "other": 400}
+_COLUMNS: dict[Role, int] = {"active": 1_000, "other": 400, "active held-out": 400, "other held-out": 400}
 _OVERHANG = 10.0  # how far a label may stand out at the ends of an axis
 
 
@@ -59,6 +59,15 @@ class Curve:
     fill: QGraphicsPathItem
     hue: int = 0
     whole: bool = False
+
+    @property
+    def of_active(self) -> bool:
+        """Whether it is of the run the playhead runs along."""
+        return self.role.startswith("active")
+
+    def pen(self, palette: Palette) -> QPen:
+        """What it is drawn with."""
+        return curve_pen(palette, self.hue, active=self.of_active, dotted=self.role.endswith("held-out"))
 
     def nearest(self, x: float) -> tuple[float, float]:
         """The point of the curve whose x is nearest."""
@@ -112,7 +121,8 @@ class PlotCanvas(pg.GraphicsView):
             x: float64, ascending. Kept as it is, not copied.
             y: float64, as long as `x`.
             name: its name in the legend of an exported picture and beside the cross-hair.
-            role: `"active"` for the curve the playhead runs along, `"other"` for one to compare with.
+            role: `"active"` for the curve the playhead runs along, `"other"` for one to compare with; with
+                `" held-out"` behind it for the text that was kept out of that run.
             hue: which colour it has among those to compare with; the same number always means the same one.
         """
         curve = self._curves.get(key)
@@ -215,7 +225,7 @@ class PlotCanvas(pg.GraphicsView):
     def _paint_curve(self, curve: Curve) -> None:
         palette = self._theme.palette
         active = curve.role == "active"
-        pen = curve_pen(palette, curve.hue, active=active)
+        pen = curve.pen(palette)
         pen.setWidthF(self._pixels(pen.widthF()))
         curve.item.setPen(pen)
         ground = QColor(palette.accent)
@@ -224,7 +234,7 @@ class PlotCanvas(pg.GraphicsView):
         curve.fill.setBrush(ground)
         curve.fill.setPen(QPen(Qt.PenStyle.NoPen))
         curve.fill.setVisible(active)
-        curve.item.setZValue(1 if active else 0)
+        curve.item.setZValue(1 if curve.of_active else 0)
 
     def _refresh(self) -> None:
         """Fit the axes to what is visible, and give each curve the points that its pixels can show."""
