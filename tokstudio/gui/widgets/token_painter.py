@@ -13,7 +13,8 @@ from PySide6.QtGui import QBrush, QColor, QFont, QPainter, QPen
 
 from tokstudio.gui.theme import Palette
 from tokstudio.gui.widgets.special_frame import paint_special
-from tokstudio.gui.widgets.token_rows import PADDING, Box, TokenRows
+from tokstudio.gui.widgets.token_blocks import TokenBlocks
+from tokstudio.gui.widgets.token_rows import PADDING, Box
 
 INSET = 3.0  # between the edge of a box and its text, above and below
 _RADIUS = 4.0
@@ -28,7 +29,7 @@ class Look:
         white_space: Whether spaces beside other characters get their marks.
         id_font: The font of the ids below the pieces, or None for no ids.
         selection: First and last selected token, or None.
-        hovered: The piece below the mouse, or -1.
+        hovered: The token below the mouse, or -1.
     """
 
     white_space: bool
@@ -47,7 +48,7 @@ class RowPainter:
         look: What is to be seen.
     """
 
-    def __init__(self, painter: QPainter, rows: TokenRows, palette: Palette, look: Look) -> None:
+    def __init__(self, painter: QPainter, rows: TokenBlocks, palette: Palette, look: Look) -> None:
         self._painter = painter
         self._rows = rows
         self._look = look
@@ -150,7 +151,7 @@ class RowPainter:
         if selected:
             self._painter.setPen(self._outline)
             self._painter.drawRoundedRect(rectangle.adjusted(1, 1, -1, -1), _RADIUS - 1, _RADIUS - 1)
-        elif box.piece == self._look.hovered:
+        elif box.first <= self._look.hovered < box.first + box.tokens:
             self._painter.setPen(self._muted)
             self._painter.drawRoundedRect(inner, _RADIUS, _RADIUS)
 
@@ -176,5 +177,5 @@ class RowPainter:
         flags = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextDontClip
         for box in boxes:
             if box.begin == 0:
-                text = self._rows.id_text(box.piece)
+                text = self._rows.id_text(box)
                 self._painter.drawText(QRectF(left + box.x, top + 1, box.width, height), flags, text)

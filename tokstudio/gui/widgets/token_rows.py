@@ -1,6 +1,6 @@
 """Measures pieces and puts them into rows of a given width, a stretch at a time.
 
-It draws nothing and knows no scroll position: `token_view.py` does.
+It draws nothing and knows no scroll position: `token_view.py` does. `token_blocks.py` has these for parts of a text.
 """
 
 # SPDX-License-Identifier: MIT
@@ -27,7 +27,6 @@ TICK = 3.0  # the least room for the tick of each token that shares a piece
 ROW_GAP = 5.0
 _STEP = 4096  # pieces measured, and put into rows, at a time: a few milliseconds
 _SHAPED_STEP = 256  # as many, where they are not plain ASCII
-_IDS_SHOWN = 8
 _KEPT_SHAPES = 20_000
 _LONGEST_TEXT = 20_000  # characters of one piece that are drawn
 _SPACE = regex.compile(r"\s")
@@ -69,7 +68,6 @@ class Box(NamedTuple):
     """Where a piece, or the part of a long one, stands in its row.
 
     Attributes:
-        piece: Its index.
         x: Its left edge from the left edge of the row.
         width: Its width.
         raw: The bytes of the piece.
@@ -82,7 +80,6 @@ class Box(NamedTuple):
         end: The character after the last one drawn, or -1 for all.
     """
 
-    piece: int
     x: float
     width: float
     raw: bytes
@@ -174,6 +171,8 @@ class TokenRows:
         width: The room in a row.
     """
 
+    IDS_SHOWN = 8  # below a piece that more tokens share
+
     def __init__(self, table: PieceTable, shaper: Shaper, id_cell: float, width: float) -> None:
         self.table = table
         self.shaper = shaper
@@ -201,22 +200,6 @@ class TokenRows:
     def complete(self) -> bool:
         """Whether every piece of the text is in a row."""
         return self.table.complete and self._broken == self.table.count
-
-    def set_width(self, width: float) -> None:
-        """Begins the rows anew for another width; what was measured stays."""
-        self._width = width
-        self._begin_anew()
-
-    def set_id_cell(self, id_cell: float) -> None:
-        """Begins the rows anew with or without ids; what was measured stays."""
-        self._id_cell = id_cell
-        self._place(0, self._measured)
-        self._begin_anew()
-
-    def _begin_anew(self) -> None:
-        self._firsts.clear()
-        self._parts.clear()
-        self._broken = 0
 
     def grow(self) -> None:
         """Measures a bounded number of further pieces and puts them into rows."""
@@ -251,18 +234,12 @@ class TokenRows:
             count = tokens[index + 1] - tokens[index]
             width = lefts[index + 1] - lefts[index] - GAP
             plain, special = bool(flags[index] & PLAIN), bool(flags[index] & SPECIAL)
-            box = Box(begin + index, lefts[index], width, raw, tokens[index], count, colour, plain, special)
+            box = Box(lefts[index], width, raw, tokens[index], count, colour, plain, special)
             yield self._part_box(box, part) if part else box
 
     def _part_box(self, box: Box, part: tuple[int, int]) -> Box:
         width = min(self.shaper.shape(box.raw, *part).width + 2 * PADDING, self._width)
         return box._replace(width=width, begin=part[0], end=part[1], plain=False)
-
-    def id_text(self, piece: int) -> str:
-        """Gives the ids that stand below a piece."""
-        first, after = int(self.table.first[piece]), int(self.table.first[piece + 1])
-        shown = " ".join(map(str, self.table.ids[first : min(after, first + _IDS_SHOWN)].tolist()))
-        return shown if after - first <= _IDS_SHOWN else f"{shown} +{after - first - _IDS_SHOWN}"
 
     def _measure(self, end: int) -> None:
         begin = self._measured
@@ -292,7 +269,7 @@ class TokenRows:
         if self._id_cell and begin < end:
             # What `id_text` gives: digits, a space between two ids, and how many more there are.
             digits = np.append(0, np.cumsum(_digits(self.table.ids[first[0] : first[-1]])))
-            shown = np.minimum(counts, _IDS_SHOWN)
+            shown = np.minimum(counts, self.IDS_SHOWN)
             begins = first[:-1] - first[0]
             more = np.where(counts > shown, 2 + _digits(counts - shown), 0)
             characters = digits[begins + shown] - digits[begins] + shown - 1 + more

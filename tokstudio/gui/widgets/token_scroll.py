@@ -1,4 +1,4 @@
-"""A scroll area over rows of pieces: lays them out a little at a time and keeps the place that is looked at.
+"""A scroll area over rows of pieces: lays out what comes into sight and keeps the place that is looked at.
 
 `token_view.py` builds on it: painting, selection, mouse and keys.
 """
@@ -8,28 +8,27 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QElapsedTimer, QRectF, QSize, Qt, QTimer
+from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from tokstudio.gui.theme import Theme
-from tokstudio.gui.widgets.pieces import PieceTable
+from tokstudio.gui.widgets.token_blocks import TokenBlocks, TokenTable
 from tokstudio.gui.widgets.token_painter import INSET
-from tokstudio.gui.widgets.token_rows import ROW_GAP, Shaper, TokenRows
+from tokstudio.gui.widgets.token_rows import ROW_GAP, Shaper
 
 MARGIN = 4
 _FONT = 14
 _HEX_FONT = 12
 _ID_FONT = 10
-_SLICE_MILLISECONDS = 6  # how long rows are laid out before events get their turn
 _NO_TOKENS = (b"", np.zeros(0, np.int64), np.zeros(0, np.uint32))
 
 
 class TokenScroll(QAbstractScrollArea):
     """Rows of pieces under a scroll bar.
 
-    Rows are laid out until the view is full, and the rest while nothing else is to do; so a text of any length is there
-    at once, and its scroll bar grows for a moment.
+    Only what is in sight is laid out; how long the rest is the scroll bar guesses, and corrects while one goes there.
+    So a text of any length is there at once, at any place of it, and what is in sight never jumps.
 
     Args:
         theme: Its fonts.
@@ -42,12 +41,9 @@ class TokenScroll(QAbstractScrollArea):
         self._show_ids = False
         self._top_byte = 0  # the byte that stays at the top while rows are broken anew
         self._settling = False
-        self._table = PieceTable(*_NO_TOKENS)
+        self._table = TokenTable(*_NO_TOKENS)
         self._make_fonts()
         self._rows = self._new_rows()
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.timeout.connect(self._grow_a_while)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
@@ -66,7 +62,7 @@ class TokenScroll(QAbstractScrollArea):
             ids: For every token its id.
             special: For every token whether it is a special one; None where none is.
         """
-        table = PieceTable(data, ends, ids, special)
+        table = TokenTable(data, ends, ids, special)
         if data != self._table.data:
             self._top_byte = 0
         self._table = table
@@ -80,8 +76,7 @@ class TokenScroll(QAbstractScrollArea):
         """Switches the ids below the pieces."""
         if shown != self._show_ids:
             self._show_ids = shown
-            self._rows.set_id_cell(self._id_cell())
-            self._settle()
+            self._lay_out_anew()
 
     def sizeHint(self) -> QSize:
         """Gives room for a few rows."""
@@ -92,22 +87,21 @@ class TokenScroll(QAbstractScrollArea):
         if not 0 <= token < self._table.tokens:
             return QRectF()
         row = self._row_of(token)
-        piece = self._table.index_of(token)
-        box = next(box for box in self._rows.boxes(row) if box.piece == piece)
+        box = next(box for box in self._rows.boxes(row) if box.first <= token < box.first + box.tokens)
         top = MARGIN + row * self._row_height() - self.verticalScrollBar().value()
         return QRectF(MARGIN + box.x, top, box.width, self._rows.height + 2 * INSET)
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
-        """Remembers what is at the top and paints anew."""
-        row = self._row_at(MARGIN)
-        if not self._settling and 0 <= row < len(self._rows):
-            self._top_byte = int(self._table.edges[self._table.first[self._rows.first_piece(row)]])
+        """Lays out what has come into sight, remembers what is at the top, and paints anew."""
+        if not self._settling and self._table.tokens:
+            self._arrive(upwards=dy > 0)
+            top = self._rows.first_token(min(self._row_at(MARGIN), len(self._rows) - 1))
+            self._top_byte = int(self._table.edges[top])
         self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Breaks the rows for the new width; the text at the top stays there."""
-        self._rows.set_width(self._row_width())
-        self._settle()
+        self._lay_out_anew()
 
     def _make_fonts(self) -> None:
         self._text_size = self._theme.text_size
@@ -115,8 +109,8 @@ class TokenScroll(QAbstractScrollArea):
         self._id_font = font(_ID_FONT)
         self._shaper = Shaper(font(_FONT), font(_HEX_FONT))
 
-    def _new_rows(self) -> TokenRows:
-        return TokenRows(self._table, self._shaper, self._id_cell(), self._row_width())
+    def _new_rows(self) -> TokenBlocks:
+        return TokenBlocks(self._table, self._shaper, self._id_cell(), self._row_width())
 
     def _id_cell(self) -> float:
         return QFontMetricsF(self._id_font).horizontalAdvance("0") if self._show_ids else 0.0
@@ -126,7 +120,7 @@ class TokenScroll(QAbstractScrollArea):
         bar = self.verticalScrollBar().sizeHint().width()
         return max(40.0, self.width() - bar - 2.0 * MARGIN)
 
-    def _row_height(self) -> float:
+    def _row_height(self) -> int:
         ids = QFontMetricsF(self._id_font).height() + 2 if self._show_ids else 0.0
         return round(self._rows.height + 2 * INSET + ids + ROW_GAP)
 
@@ -134,62 +128,93 @@ class TokenScroll(QAbstractScrollArea):
         return int((y - MARGIN + self.verticalScrollBar().value()) // self._row_height())
 
     def _row_of(self, token: int) -> int:
-        while not self._rows.complete and (token >= self._table.done or self._table.index_of(token) >= self._rows.done):
-            self._rows.grow()
-        return self._rows.row_of(self._table.index_of(token))
+        self._lay_out(self._rows.block_of_token(token))
+        return self._rows.row_of(token)
+
+    def _lay_out(self, block: int) -> None:
+        """Lays out a block; what is in sight stays where it is."""
+        if self._rows.knows(block):
+            return
+        row, rest = divmod(self.verticalScrollBar().value(), self._row_height())
+        above = block < self._rows.block_of_row(row)
+        more = self._rows.lay_out(block)
+        self._scroll_to(row + more if above else row, rest)
+
+    def _reach(self, row: int, upwards: bool) -> int:
+        """Lays out the block that a row is in, and gives the row that stands in its place now.
+
+        Of a block that is come to from below the rows are counted from its end, as that is what one has seen of it.
+        """
+        rows = self._rows
+        block = rows.block_of_row(row)
+        local, expected = row - rows.first_row(block), rows.count(block)
+        self._lay_out(block)
+        if upwards:
+            local += rows.count(block) - expected
+        return rows.first_row(block) + min(max(local, 0), rows.count(block) - 1)
 
     def _lay_out_anew(self) -> None:
+        """Begins the rows anew, with the text that was at the top."""
         self._rows = self._new_rows()
-        self._settle()
-
-    def _settle(self) -> None:
-        """Lays out rows until the view is full below the byte that was at its top, and shows them."""
+        row = 0
         if self._table.tokens:
-            token = int(np.searchsorted(self._table.edges, self._top_byte, side="right")) - 1
-            top = self._row_of(min(token, self._table.tokens - 1))
-            wanted = top + self.viewport().height() / self._row_height() + 2
-            while len(self._rows) < wanted and not self._rows.complete:
-                self._rows.grow()
-        else:
-            top = 0
+            token = int(np.searchsorted(self._table.edges, np.int64(self._top_byte), side="right")) - 1
+            row = self._rows.row_of(min(token, self._table.tokens - 1))
+        self._show_from(row, 0)
+
+    def _arrive(self, upwards: bool) -> None:
+        """Lays out what is in sight at the place that was scrolled to."""
+        bar = self.verticalScrollBar()
+        if bar.value() == bar.maximum() and bar.value():
+            self._show_end()
+            return
+        row, rest = divmod(bar.value(), self._row_height())
+        self._show_from(self._reach(row, upwards), rest)
+
+    def _show_from(self, row: int, rest: int) -> None:
+        """Scrolls to `rest` pixels below the top of a row that is laid out, and lays out the rows that follow."""
+        rows = self._rows
+        block = rows.block_of_row(row)
+        while block + 1 < rows.blocks and rows.first_row(block + 1) - row < self._page_rows():
+            block += 1
+            rows.lay_out(block)
+        self._scroll_to(row, rest)
+        bar = self.verticalScrollBar()
+        if bar.value() < row * self._row_height() + rest and bar.value():
+            self._show_end()
+
+    def _show_end(self) -> None:
+        """Scrolls to the end, with the rows that lead there."""
+        rows = self._rows
+        block = rows.blocks - 1
+        rows.lay_out(block)
+        while block > 0 and len(rows) - rows.first_row(block) < self._page_rows():
+            block -= 1
+            rows.lay_out(block)
+        self._scroll_to(len(rows), 0)
+
+    def _page_rows(self) -> float:
+        return self.viewport().height() / self._row_height() + 2
+
+    def _scroll_to(self, row: int, rest: int) -> None:
+        height, page = self._row_height(), self.viewport().height()
+        bar = self.verticalScrollBar()
         self._settling = True
-        self._update_range()
-        self.verticalScrollBar().setValue(round(top * self._row_height()) if top else 0)
+        bar.setRange(0, max(0, round(2 * MARGIN + len(self._rows) * height - page)))
+        bar.setPageStep(page)
+        bar.setSingleStep(height)
+        bar.setValue(row * height + rest)
         self._settling = False
-        if not self._rows.complete:
-            self._timer.start(0)
         self.viewport().update()
 
-    def _update_range(self) -> None:
-        page = self.viewport().height()
-        total = 2 * MARGIN + len(self._rows) * self._row_height()
-        bar = self.verticalScrollBar()
-        bar.setRange(0, max(0, round(total - page)))
-        bar.setPageStep(page)
-        bar.setSingleStep(round(self._row_height()))
-
-    def _grow_a_while(self) -> None:
-        clock = QElapsedTimer()
-        clock.start()
-        height = self._row_height()
-        while not self._rows.complete and clock.elapsed() < _SLICE_MILLISECONDS:
-            self._rows.grow()
-        if not self._rows.complete:
-            self._timer.start(0)
-        if self._row_height() != height:
-            self._settle()  # a taller script came: the same text stays at the top
-        else:
-            self._update_range()
-
     def _bring_into_view(self, token: int) -> None:
-        height = self._row_height()
-        top = self._row_of(token) * height
-        self._update_range()
-        bar = self.verticalScrollBar()
+        row = self._row_of(token)
+        bar, height = self.verticalScrollBar(), self._row_height()
+        top = row * height
         if top < bar.value():
-            bar.setValue(round(top))
+            bar.setValue(top)
         elif top + height + 2 * MARGIN > bar.value() + self.viewport().height():
-            bar.setValue(round(top + height + 2 * MARGIN - self.viewport().height()))
+            bar.setValue(top + height + 2 * MARGIN - self.viewport().height())
 
     def _follow_theme(self) -> None:
         if self._text_size != self._theme.text_size:

@@ -156,7 +156,7 @@ class TokenView(TokenScroll):
         count = self._table.tokens
         text = f"{count:,} token{'' if count == 1 else 's'}." if count else self._placeholder
         if 0 <= self._current < count:
-            piece = self._table.piece(self._table.index_of(self._current))
+            piece = self._rows.piece_of(self._current)
             special = "special token, " if self._table.special[self._current] else ""
             text += f" Token {self._current + 1:,}: {piece.text!r}, {special}id {int(self._table.ids[self._current])}."
         self.setAccessibleDescription(text)
@@ -187,7 +187,7 @@ class TokenView(TokenScroll):
 
     def _paint_rows(self, painter: QPainter, event: QPaintEvent) -> None:
         id_font = self._id_font if self._show_ids else None
-        look = Look(self._white_space, id_font, self.selection(), self._hovered_piece())
+        look = Look(self._white_space, id_font, self.selection(), self._hovered)
         rows = RowPainter(painter, self._rows, self._theme.palette, look)
         height, scrolled = self._row_height(), self.verticalScrollBar().value()
         first = max(self._row_at(event.rect().top()), 0)
@@ -260,28 +260,25 @@ class TokenView(TokenScroll):
         if key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
             return min(max(current + (1 if key == Qt.Key.Key_Right else -1), 0), last)
         if key in rows:
-            return 0 if current < 0 else self._token_in_row(self._row_of(current) + rows[key])
+            return 0 if current < 0 else self._token_beside(rows[key])
         if key in (Qt.Key.Key_Home, Qt.Key.Key_End):
             boxes = list(self._rows.boxes(self._row_of(max(current, 0))))
             box = boxes[0 if key == Qt.Key.Key_Home else -1]
             return self._token_in(box, box.x if key == Qt.Key.Key_Home else box.x + box.width - 0.01)
         return None
 
-    def _token_in_row(self, row: int) -> int:
-        """Gives the token of `row`, or of the nearest row there is, that is nearest below or above the current one."""
-        while row >= len(self._rows) and not self._rows.complete:
-            self._rows.grow()
+    def _token_beside(self, rows: int) -> int:
+        """Gives the token so many rows below the current one, or in the last row there is, that is nearest to it."""
+        row = min(max(self._row_of(self._current) + rows, 0), len(self._rows) - 1)
+        row = self._reach(row, upwards=rows < 0)
         middle = self.token_rectangle(self._current).center() - QPointF(MARGIN, 0)
-        boxes = list(self._rows.boxes(min(max(row, 0), len(self._rows) - 1)))
+        boxes = list(self._rows.boxes(row))
         nearest = min(boxes, key=lambda box: max(box.x - middle.x(), middle.x() - box.x - box.width, 0))
         return self._token_in(nearest, middle.x())
 
     def _token_in(self, box: Box, x: float) -> int:
         share = (x - box.x) / max(box.width, 1.0)
         return box.first + min(max(int(share * box.tokens), 0), box.tokens - 1)
-
-    def _hovered_piece(self) -> int:
-        return self._table.index_of(self._hovered) if 0 <= self._hovered < self._table.done else -1
 
     def _set_hovered(self, token: int) -> None:
         if token != self._hovered:

@@ -1,0 +1,74 @@
+"""The window under a clock: how long it is ever deaf while something goes on in it."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtWidgets import QApplication
+
+from tokstudio.core.kernels.prepare import prepare_work
+from tokstudio.core.progress import finish
+from tokstudio.gui.app import Studio, make_application
+from tokstudio.gui.dialogs.choosers import Choosers
+from tokstudio.gui.settings import Preferences
+
+TICK = 16
+BAR = 50
+HEAD = ["what goes on in the window", "takes", "median gap", "99 %", "worst gap", f"above {BAR} ms"]
+
+
+class Clock(QObject):
+    """Notes every gap between two ticks of a timer of 16 ms, in milliseconds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._timer = QTimer(self)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._tick)
+        self._last = 0.0
+        self.gaps: list[float] = []
+
+    def during(self, name: str, going_on: Callable[[], bool]) -> list[str]:
+        """Lets the window live while `going_on`, and gives a row of the table."""
+        started = time.perf_counter()
+        self.gaps = []
+        self._last = started
+        self._timer.start(TICK)
+        while going_on():
+            QApplication.processEvents()
+            time.sleep(0.0005)
+        QApplication.processEvents()
+        self._tick()
+        self._timer.stop()
+        gaps = sorted(self.gaps)
+        share = gaps[min(len(gaps) - 1, int(0.99 * len(gaps)))]
+        over = sum(gap > BAR for gap in gaps)
+        taken = f"{time.perf_counter() - started:.1f} s"
+        return [name, taken, f"{gaps[len(gaps) // 2]:.0f} ms", f"{share:.0f} ms", f"{gaps[-1]:.0f} ms", str(over)]
+
+    def _tick(self) -> None:
+        now = time.perf_counter()
+        self.gaps.append(1000 * (now - self._last))
+        self._last = now
+
+
+@contextmanager
+def open_studio(folder: Path, choosers: Choosers | None = None) -> Iterator[Studio]:
+    """The whole window with its settings in a folder; the compiled loops are there before it opens."""
+    finish(prepare_work())
+    application = make_application()
+    studio = Studio(application, Preferences(folder / "settings.ini"), choosers=choosers)
+    studio.window.resize(1440, 900)
+    studio.show()
+    try:
+        yield studio
+    finally:
+        for run in studio.session.runs:
+            run.exported = True
+        studio.window.close()
+        studio.close()
