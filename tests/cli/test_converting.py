@@ -94,7 +94,22 @@ def test_gaps_between_ids_are_closed_only_when_asked_for(with_specials, tmp_path
     assert "moves" not in capsys.readouterr().err
     assert cli.main([*words[:2], str(closed), *words[2:], "--close-gaps"]) == 0
     assert load(closed).special_tokens == {"<a>": 266, "<b>": 267}
-    assert 'The special token "<a>" moves from 298 to 266.' in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert 'The special token "<a>" moves from 298 to 266.' in told
+    assert "tokens after renumbering." in told
+    assert "Ids 298-299 became 266-267." in told
+
+
+def test_what_its_library_encodes_for_is_copied_and_every_other_format_says_why_not(with_specials, tmp_path, capsys):
+    file = tokenizers.Tokenizer.from_file(str(with_specials))
+    file.normalizer = tokenizers.normalizers.Lowercase()
+    file.save(str(with_specials))
+    words = ["convert", str(with_specials), str(tmp_path / "copy"), "--format"]
+    assert cli.main([*words, "classic"]) == 1
+    assert "This tokenizer works by its own file only" in capsys.readouterr().err
+    assert cli.main([*words, "huggingface"]) == 0
+    assert "identical over" in capsys.readouterr().err
+    assert (tmp_path / "copy" / "tokenizer.json").read_bytes() == with_specials.read_bytes()
 
 
 def test_the_report_can_be_kept_and_read_by_programs(tokenizer, text, tmp_path, capsys):

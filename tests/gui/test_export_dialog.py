@@ -172,6 +172,9 @@ def test_only_up_to_the_playhead_with_gaps_or_without(qtbot, session, with_speci
     assert told(dialog, "huggingface") == [], "what is written now is not what was proved"
     assert dialog.export_button.text() == "Rep&lace"
     press_export(qtbot, session, dialog)
+    proof, moved = told(dialog, "huggingface")
+    assert proof.endswith("tokens after renumbering")
+    assert moved == "Id 269 became 266."
     assert load(out).special_tokens == {"<|end|>": 266}
     assert len(load(out)) == 267
 

@@ -25,12 +25,15 @@ def convert(arguments: argparse.Namespace, console: Console) -> int:
     """Reads, writes and proves; gives the exit code."""
     exports: list[tuple[str, Path]] = [(arguments.format, arguments.target)]
     check_folders(exports)
-    tokenizer, moved = _chosen(_read(arguments, console), arguments)
+    original = _read(arguments, console)
+    if arguments.merges is not None:
+        original = original.at(arguments.merges)
+    tokenizer, moved = closed_gaps(original) if arguments.close_gaps else (original, ())
     check_losses(tokenizer, exports, arguments.accept_loss)
     for sentence in moved:
         console.say(sentence)
     sample = read_file(arguments.sample) if arguments.sample is not None else b""
-    reports = export(tokenizer, exports, arguments.accept_loss, sample, console)
+    reports = export(tokenizer, exports, arguments.accept_loss, sample, console, original)
     if not reports:
         return FAILED
     report = replace(reports[0], notes=(*moved, *reports[0].notes))
@@ -49,17 +52,11 @@ def _read(arguments: argparse.Namespace, console: Console) -> Tokenizer:
     return load_tokenizer(arguments.source, arguments.pattern, console).tokenizer
 
 
-def _chosen(tokenizer: Tokenizer, arguments: argparse.Namespace) -> tuple[Tokenizer, tuple[str, ...]]:
-    """As many merges as are wanted, with the ids that are wanted; and what moved."""
-    if arguments.merges is not None:
-        tokenizer = tokenizer.at(arguments.merges)
-    return closed_gaps(tokenizer) if arguments.close_gaps else (tokenizer, ())
-
-
 def _as_json(report: ExportReport) -> dict[str, object]:
     return {
         "files": [str(file) for file in report.files],
         "proof": report.proof,
+        "renumbered": report.renumbered,
         "losses": list(report.losses),
         "notes": list(report.notes),
         "snippet": report.snippet,

@@ -54,18 +54,23 @@ def check_losses(tokenizer: Tokenizer, exports: Exports, accept_loss: bool) -> N
 
 
 def export(
-    tokenizer: Tokenizer, exports: Exports, accept_loss: bool, sample: bytes, console: Console
+    tokenizer: Tokenizer,
+    exports: Exports,
+    accept_loss: bool,
+    sample: bytes,
+    console: Console,
+    original: Tokenizer | None = None,
 ) -> list[ExportReport]:
-    """Writes every export that can be written, and gives their reports."""
+    """Writes every export that can be written, and gives their reports; for `original` see `save_work`."""
     reports: list[ExportReport] = []
     for name, path in exports:
         try:
-            report = console.finish(save_work(tokenizer, path, name, accept_loss, sample=sample))
+            report = console.finish(save_work(tokenizer, path, name, accept_loss, sample=sample, original=original))
         except TokStudioError as error:
             console.complain(str(error))
             continue
         reports.append(report)
         console.say(f"Exported {', '.join(map(str, report.files))}" + (f": {report.proof}." if report.proof else "."))
-        for sentence in (*report.losses, *report.notes):
+        for sentence in filter(None, (report.renumbered, *report.losses, *report.notes)):
             console.say(f"{path.name}: {sentence}")
     return reports

@@ -150,7 +150,7 @@ def folders_work(folders: Iterable[Path]) -> Work[None]:
             staged.make_folder(folder)
 
 
-def export_work(tokenizer: Tokenizer, name: str, folder: Path, corpus: Corpus | None) -> Work[ExportReport]:
+def export_work(part: Part, close_gaps: bool, name: str, folder: Path, corpus: Corpus | None) -> Work[ExportReport]:
     """Writes and proves one format; a folder that is made for it goes again where that fails.
 
     Raises:
@@ -160,7 +160,8 @@ def export_work(tokenizer: Tokenizer, name: str, folder: Path, corpus: Corpus | 
     sample = corpus.sample(_SAMPLE_OF_CORPUS) if corpus is not None else None
     with StagedFiles() as staged:
         staged.make_folder(folder)
-        report = yield from save_work(tokenizer, folder, name, accept_loss=True, sample=sample)
+        tokenizer = part.tokenizer(name, close_gaps)
+        report = yield from save_work(tokenizer, folder, name, accept_loss=True, sample=sample, original=part.plain)
         staged.commit()
     return report
 

@@ -24,11 +24,13 @@ from tokstudio.core.formats.base import (
     measure_work,
 )
 from tokstudio.core.formats.classic import Classic
+from tokstudio.core.formats.copies import writer_of
 from tokstudio.core.formats.gpt2 import Gpt2
 from tokstudio.core.formats.huggingface import HuggingFace
 from tokstudio.core.formats.json_reader import JsonReader
 from tokstudio.core.formats.lines import LineReader
 from tokstudio.core.formats.minbpe import Minbpe
+from tokstudio.core.formats.renumbering import renumbered
 from tokstudio.core.formats.report import ExportReport, WrittenFile, described
 from tokstudio.core.formats.sentencepiece import SentencePiece
 from tokstudio.core.formats.tables import MergesCsv, MergesJsonl, VocabularyCsv
@@ -98,9 +100,13 @@ def save_work(
     accept_loss: bool = False,
     *,
     sample: Text | None = None,
+    original: Tokenizer | None = None,
 ) -> Work[ExportReport]:
-    """Does what `save` does, in bounded pieces; closing it leaves everything as it was."""
-    chosen = _writable(format)
+    """Does what `save` does, in bounded pieces; closing it leaves everything as it was.
+
+    `original` is the tokenizer before the gaps between its ids were closed, if they were: the report says what moved.
+    """
+    chosen = writer_of(_writable(format), tokenizer)
     targets = _targets(chosen, Path(path))
     name = file_name(next(iter(targets.values())))
     fitting = yield from chosen.fit_work(tokenizer)
@@ -122,16 +128,18 @@ def save_work(
                 files.append(WrittenFile(targets[usual], meter.size, meter.digest.hexdigest()))
         written = {usual: staged[target] for usual, target in targets.items()}
         proof = yield from chosen.prove(tokenizer, written, name, _as_text(sample))
+        moved = renumbered(original or tokenizer, tokenizer, chosen)
         snippet = chosen.snippet(tokenizer, targets)
         return ExportReport(
             staged.commit(),
             fitting.losses,
-            proof,
+            f"{proof} after renumbering" if proof and moved else proof,
             fitting.notes,
             snippet,
             chosen.title,
             described(tokenizer),
             tuple(files),
+            moved,
         )
 
 
@@ -146,7 +154,7 @@ def fit(tokenizer: Tokenizer, format: str) -> Fit:
 
 def fit_work(tokenizer: Tokenizer, format: str) -> Work[Fit]:
     """Does what `fit` does, in bounded pieces."""
-    return (yield from _writable(format).fit_work(tokenizer))
+    return (yield from writer_of(_writable(format), tokenizer).fit_work(tokenizer))
 
 
 def load(path: AnyPath, pattern: str | None = None) -> Tokenizer:

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tokstudio.core.errors import FormatError
 from tokstudio.core.formats.json_reader import shown
 from tokstudio.core.progress import Progress, Work
@@ -67,6 +70,7 @@ class Format:
         writable: Whether it can be saved.
         keys: Keys that a JSON file of this format may begin with.
         largest: Most bytes that a file may have when it is written.
+        library: The library that owns it, as `Tokenizer.library` names it; None where none does.
     """
 
     name: str
@@ -78,6 +82,7 @@ class Format:
     writable: bool = False
     keys: frozenset[str] = frozenset()
     largest: int = LARGEST_WRITTEN
+    library: str | None = None
 
     def takes_folder(self, path: Path) -> bool:
         """Whether `path` names a folder to write to, made where there is none, rather than a file."""
@@ -120,6 +125,10 @@ class Format:
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """What is good to know before the files are used elsewhere, each a sentence; mostly nothing."""
         return ()
+
+    def new_ids(self, tokenizer: Tokenizer) -> NDArray[np.int32] | None:
+        """The id in its files of each token, by id, -1 for one that has none; None where all ids stay."""
+        return None
 
     def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
         """How well it holds a tokenizer: all of the above, and what only a look at every token shows."""

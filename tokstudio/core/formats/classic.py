@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokstudio.core.alphabet import BYTES, Alphabet
 from tokstudio.core.errors import FormatError
@@ -96,6 +97,14 @@ class Classic(Format):
             found.append(f"Words that become a token without merging are merged ({words:,}): some ids will differ.")
         return tuple(found)
 
+    def new_ids(self, tokenizer: Tokenizer) -> NDArray[np.int32]:
+        """The bytes, and then the merges in order."""
+        new_id = np.full(len(tokenizer.tokens), -1, np.int32)
+        new_id[tokenizer.byte_ids] = np.arange(BYTES, dtype=np.int32)
+        end = BYTES + len(tokenizer.merges)
+        new_id[tokenizer.merge_results] = np.arange(BYTES, end, dtype=np.int32)
+        return new_id
+
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
         """About the size of `vocabulary.json`: a line for each byte of each token."""
         return 14 * token_bytes + 60 * len(tokenizer)
@@ -147,11 +156,7 @@ class Classic(Format):
             return tokenizer
         if _has_usual_ids(tokenizer):
             return Tokenizer(tokenizer.merges, tokenizer.merge_results, checked=True)
-        new_id = np.zeros(len(tokenizer.tokens), np.int32)
-        new_id[tokenizer.byte_ids] = np.arange(BYTES, dtype=np.int32)
-        merges = len(tokenizer.merges)
-        new_id[tokenizer.merge_results] = np.arange(BYTES, BYTES + merges, dtype=np.int32)
-        return Tokenizer(new_id[tokenizer.merges], checked=True)
+        return Tokenizer(self.new_ids(tokenizer)[tokenizer.merges], checked=True)
 
 
 def _has_usual_ids(tokenizer: Tokenizer) -> bool:

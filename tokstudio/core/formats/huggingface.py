@@ -61,6 +61,7 @@ class HuggingFace(Format):
     writable = True
     keys = KEYS
     largest = GIGABYTE
+    library = "tokenizers"
 
     @property
     def looked_for(self) -> str:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tokstudio.core.alphabet import BYTES
 from tokstudio.core.expressions import compile_expression
 from tokstudio.core.formats.base import GIGABYTE, Format, bytes_problem, library_problem
 from tokstudio.core.formats.folders import only_file
@@ -85,6 +85,10 @@ class Minbpe(Format):
         if whole := len(tokenizer.whole_words):
             found.append(f"Words that become a token without merging are merged ({whole:,}): some ids will differ.")
         return tuple(found)
+
+    def new_ids(self, tokenizer: Tokenizer) -> NDArray[np.int32] | None:
+        """The bytes, then the merges in order, then special tokens."""
+        return _new_ids(tokenizer)
 
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """How minbpe's own reader treats the pattern."""
@@ -170,19 +174,32 @@ def _has_usual_ids(tokenizer: Tokenizer) -> bool:
     return np.array_equal(bytes_and_merges, np.arange(len(bytes_and_merges)))
 
 
+def _words(tokenizer: Tokenizer) -> dict[str, int]:
+    """The special tokens that the format can hold."""
+    return {token: number for token, number in tokenizer.special_tokens.items() if _is_word(token)}
+
+
+def _new_ids(tokenizer: Tokenizer) -> NDArray[np.int32] | None:
+    """See `Format.new_ids`."""
+    if _has_usual_ids(tokenizer):
+        return None
+    specials = sorted(_words(tokenizer).values())
+    new_id = np.full(len(tokenizer.tokens), -1, np.int32)
+    ids = np.concatenate([tokenizer.byte_ids, tokenizer.merge_results, np.array(specials, np.int32)])
+    new_id[ids] = np.arange(len(ids), dtype=np.int32)
+    return new_id
+
+
 def _held(tokenizer: Tokenizer) -> Tokenizer:
     """What the format can hold of a tokenizer."""
     from tokstudio.core.tokenizer import Tokenizer
 
-    specials = {token: number for token, number in tokenizer.special_tokens.items() if _is_word(token)}
+    specials = _words(tokenizer)
     merges, results = tokenizer.merges, tokenizer.merge_results
-    end = BYTES + len(merges)
-    if not _has_usual_ids(tokenizer):
-        new_id = np.zeros(len(tokenizer.tokens), np.int32)
-        new_id[tokenizer.byte_ids] = np.arange(BYTES, dtype=np.int32)
-        new_id[results] = np.arange(BYTES, end, dtype=np.int32)
+    new_id = _new_ids(tokenizer)
+    if new_id is not None:
         merges, results = new_id[merges], new_id[results]
-        specials = {token: end + place for place, token in enumerate(sorted(specials, key=specials.__getitem__))}
+        specials = {token: int(new_id[number]) for token, number in specials.items()}
     pattern = "none" if _pattern_fault(tokenizer.pattern) else tokenizer.pattern
     return Tokenizer(merges, results, special_tokens=specials, pattern=pattern, checked=True)
 

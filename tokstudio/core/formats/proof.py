@@ -99,7 +99,7 @@ def trials_work(tokenizer: Tokenizer, sample: str, specials: bool = True, decode
     ours: list[NDArray[np.uint32]] = []
     alphabet = tokenizer.alphabet
     may_refuse = alphabet.base == "characters" and alphabet.unknown is None
-    for text in _texts(tokenizer, sample, specials, may_refuse):
+    for text in trial_texts(tokenizer, sample, specials, may_refuse):
         try:
             ids = yield from tokenizer.encode_work(text, "all" if specials else ())
         except ConfigError:
@@ -111,6 +111,31 @@ def trials_work(tokenizer: Tokenizer, sample: str, specials: bool = True, decode
         ours.append(ids)
         yield Progress("proving")
     return Trials(texts, ours)
+
+
+def trial_texts(tokenizer: Tokenizer, sample: str, specials: bool = True, only_known: bool = False) -> Iterator[str]:
+    """Hard text, the sample in pieces, and the special tokens side by side and apart.
+
+    Args:
+        tokenizer: Whose special tokens and characters.
+        sample: Some text.
+        specials: Whether the special tokens are tried.
+        only_known: Leave out characters that are no base tokens.
+    """
+    units = tokenizer.alphabet.units
+    known = set(map(chr, units.tolist())) if only_known else set[str]()
+    for text in (torture_text(), *pieces_of(sample)):
+        yield "".join(filter(known.__contains__, text)) if only_known else text
+    if not specials:
+        return
+    between = chr(int(units[0])) if only_known and len(units) else " a\n"
+    group: list[str] = []
+    for token in tokenizer.special_tokens:
+        group.append(token)
+        if sum(map(len, group)) > _SAMPLE_PIECE:
+            yield from ("".join(group), between.join(group))
+            group.clear()
+    yield from ("".join(group), between.join(group))
 
 
 def varied(
@@ -138,23 +163,6 @@ def varied(
 def pieces_of(sample: str) -> list[str]:
     """A sample in pieces that are encoded at once."""
     return [sample[start : start + _SAMPLE_PIECE] for start in range(0, len(sample), _SAMPLE_PIECE)]
-
-
-def _texts(tokenizer: Tokenizer, sample: str, specials: bool, only_known: bool) -> Iterator[str]:
-    units = tokenizer.alphabet.units
-    known = set(map(chr, units.tolist())) if only_known else set[str]()
-    for text in (torture_text(), *pieces_of(sample)):
-        yield "".join(filter(known.__contains__, text)) if only_known else text
-    if not specials:
-        return
-    between = chr(int(units[0])) if only_known and len(units) else " a\n"
-    group: list[str] = []
-    for token in tokenizer.special_tokens:
-        group.append(token)
-        if sum(map(len, group)) > _SAMPLE_PIECE:
-            yield from ("".join(group), between.join(group))
-            group.clear()
-    yield from ("".join(group), between.join(group))
 
 
 def _first_difference(tokenizer: Tokenizer, ours: list[int], theirs: list[int]) -> str:

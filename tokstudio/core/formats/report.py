@@ -46,6 +46,7 @@ class ExportReport:
         format: What people call the format.
         tokenizer: What was exported, in a few lines.
         written: The files again, with sizes and hashes.
+        renumbered: Which ids became others, a sentence; "" where none did.
     """
 
     files: tuple[Path, ...]
@@ -56,6 +57,7 @@ class ExportReport:
     format: str = ""
     tokenizer: tuple[str, ...] = ()
     written: tuple[WrittenFile, ...] = ()
+    renumbered: str = ""
 
     def text(self) -> str:
         """All of it for people to read, and the versions of the libraries."""
@@ -68,6 +70,7 @@ class ExportReport:
         yield from _section("Files", files)
         yield from _section("Tokenizer", self.tokenizer)
         yield from _section("Lost", self.losses or ["Nothing."])
+        yield from _section("Renumbered", [self.renumbered] if self.renumbered else [])
         yield from _section("Notes", self.notes)
         yield from _section("Proof", [f"Read back: {self.proof}."] if self.proof else [])
         if self.snippet:

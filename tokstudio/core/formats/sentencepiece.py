@@ -42,6 +42,7 @@ class SentencePiece(Format):
     readable = True
     writable = True
     largest = GIGABYTE
+    library = "sentencepiece"
 
     @property
     def looked_for(self) -> str:

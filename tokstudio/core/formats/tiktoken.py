@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokstudio.core.alphabet import BYTES, Alphabet
 from tokstudio.core.errors import FormatError
@@ -64,6 +65,7 @@ class Tiktoken(Format):
     readable = True
     writable = True
     largest = GIGABYTE
+    library = "tiktoken"
 
     @property
     def looked_for(self) -> str:
@@ -104,6 +106,10 @@ class Tiktoken(Format):
         return (
             "The ranks hold neither pattern nor special tokens: the .json beside them does, and the .py loads both.",
         )
+
+    def new_ids(self, tokenizer: Tokenizer) -> NDArray[np.int32] | None:
+        """Merges have ascending ids."""
+        return writer.rank_ids(tokenizer)
 
     def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
         """No two tokens may have the same bytes, and merging is not ours to choose."""

@@ -98,15 +98,12 @@ def in_rank_order(tokenizer: Tokenizer) -> Tokenizer:
     """The same merges with ids that rise with each merge; only ids of merges change places."""
     from tokstudio.core.tokenizer import Tokenizer
 
-    results = tokenizer.merge_results
-    ascending = np.sort(results)
-    if np.array_equal(results, ascending):
+    new_id = rank_ids(tokenizer)
+    if new_id is None:
         return tokenizer
-    new_id = np.arange(len(tokenizer.tokens), dtype=np.int32)
-    new_id[results] = ascending
     return Tokenizer(
         new_id[tokenizer.merges],
-        ascending,
+        new_id[tokenizer.merge_results],
         alphabet=tokenizer.alphabet,
         special_tokens=tokenizer.special_tokens,
         pattern=tokenizer.pattern,
@@ -114,6 +111,17 @@ def in_rank_order(tokenizer: Tokenizer) -> Tokenizer:
         whole_words=[int(new_id[token]) for token in tokenizer.whole_words if token < len(new_id)],
         checked=True,
     )
+
+
+def rank_ids(tokenizer: Tokenizer) -> NDArray[np.int32] | None:
+    """See `Format.new_ids`."""
+    results = tokenizer.merge_results
+    ascending = np.sort(results)
+    if np.array_equal(results, ascending):
+        return None
+    new_id = np.arange(len(tokenizer.tokens), dtype=np.int32)
+    new_id[results] = ascending
+    return new_id
 
 
 def id_losses(tokenizer: Tokenizer) -> tuple[str, ...]:

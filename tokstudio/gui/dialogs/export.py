@@ -300,8 +300,7 @@ class ExportDialog(QDialog):
         self._refusals.clear()
         orders: list[Order] = []
         for name in self._waiting:
-            tokenizer = part.tokenizer(name, self._closes_gaps)
-            work = partial(export_work, tokenizer, name, folders[name], self._run.corpus)
+            work = partial(export_work, part, self._closes_gaps, name, folders[name], self._run.corpus)
             orders.append(Order(name, folders[name], work))
             self._outcomes.pop(name, None)
             self.list.rows[name].set_outcome(None)

@@ -120,6 +120,8 @@ class FormatRow(QWidget):
         self.copy_button.setVisible(report is not None and bool(report.snippet))
         if report is not None:
             self._result.addWidget(SignedLine("good", report.proof or "written", self._theme))
+            if report.renumbered:
+                self._result.addWidget(SignedLine("muted", report.renumbered, self._theme))
         elif outcome is not None:
             self._result.addWidget(SignedLine("error", outcome.problem, self._theme))
 
