@@ -1,0 +1,160 @@
+"""How long the window is deaf through every action it has, with a large corpus and vocabulary behind it, offscreen.
+
+A corpus is read and trained on, a tokenizer of 100,000 tokens beside it is opened if --tokenizer names one; then every
+action of the menus that can be done is done, one after the other, with a timer of 16 ms running. Dialogs are answered.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from _common import machine, parser, table, texts
+from _window import BAR, HEAD, Clock, open_studio
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QDialog, QPushButton
+
+from tokstudio.gui.action_specs import SPECS
+from tokstudio.gui.app import Studio
+from tokstudio.gui.choices import Settings
+from tokstudio.gui.dialogs.choosers import Choosers
+
+# What empties the corpus or the list of runs comes last; what ends the program is not done.
+_LAST = ("delete_run", "remove_source", "reload_source", "clear_corpus", "clear_recent")
+_NOT = ("quit",)
+_AT_LEAST = 0.4  # seconds that are watched after an action
+_AT_MOST = 60.0
+
+
+class _Answers(Choosers):
+    """Answers every question at once."""
+
+    def __init__(self, folder: Path, corpus: Path) -> None:
+        super().__init__()
+        self._folder, self._corpus = folder, corpus
+        self._small = folder / "small.txt"
+        self._small.write_text("the cat sat on the mat and the rat sat on the cat. " * 40)
+
+    def open_files(self, title: str, folder: Path, filters: str = "") -> list[Path]:
+        return [self._small] if "Corpus" in title else []
+
+    def open_folder(self, title: str, folder: Path) -> Path | None:
+        return None
+
+    def save_file(self, title: str, suggestion: Path, filters: str) -> Path | None:
+        return self._folder / suggestion.name
+
+    def text(self, title: str, label: str, value: str) -> str | None:
+        return value + " again"
+
+    def show_file(self, path: Path) -> bool:
+        return True
+
+    def save_or_not(self, title: str, text: str):
+        return "discard"
+
+
+def main() -> None:
+    """Does everything and prints what took longest."""
+    arguments = parser(__doc__)
+    arguments.add_argument("--text", default="mixed_100mb.txt")
+    arguments.add_argument("--tokenizer", type=Path)
+    arguments.add_argument("--vocabulary", type=int, default=100_000)
+    parsed = arguments.parse_args()
+    print(machine())
+    with tempfile.TemporaryDirectory() as folder, texts(parsed, parsed.text) as (path,):
+        answers = _Answers(Path(folder), path)
+        with open_studio(Path(folder), answers) as studio:
+            rows = _prepare(studio, path, parsed.vocabulary, parsed.tokenizer)
+            rows += _everything(studio)
+    worst = sorted(rows, key=lambda row: -int(row[4].split()[0]))
+    table(HEAD, worst[:20])
+    late = sum(row[-1] != "0" for row in rows)
+    print(f"{len(rows)} actions; {late} with a gap above {BAR} ms.")
+
+
+def _prepare(studio: Studio, path: Path, vocabulary: int, tokenizer: Path | None) -> list[list[str]]:
+    clock, session = Clock(), studio.session
+    rows = []
+    if tokenizer is not None:
+        studio.window.commands.open_any([tokenizer])
+        rows.append(clock.during("a tokenizer opened", _busy(studio)))
+    session.open_paths([path])
+    rows.append(clock.during("the corpus read", _busy(studio)))
+    session.set_text(session.sources[0].data[:10_000].tobytes().decode("utf-8", "ignore"))
+    session.set_settings(Settings(vocabulary_size=vocabulary, pattern="gpt2"))
+    session.train()
+    rows.append(clock.during("trained", _busy(studio)))
+    if session.active is not None:
+        session.look_at(session.active.base_size + len(session.active) // 2)
+    for pane in studio.window.panes:
+        pane.show()
+        pane.raise_()
+        rows.append(clock.during(f"{pane.windowTitle()} brought to the front", _busy(studio)))
+    return rows
+
+
+def _everything(studio: Studio) -> list[list[str]]:
+    clock, window = Clock(), studio.window
+    names = [spec.id for spec in SPECS if spec.id not in (*_LAST, *_NOT)]
+    rows = []
+    for name in (*names, *_LAST):
+        action = window.actions_by_id[name]
+        if not action.isEnabled():
+            continue
+        closing = QTimer()
+        closing.setInterval(30)
+        closing.timeout.connect(_answer_dialog)
+        closing.start()
+        began = [False]
+        going_on = _busy(studio)
+
+        def act(began=began, action=action, going_on=going_on) -> bool:
+            if not began[0]:
+                began[0] = True
+                action.trigger()
+            return going_on()
+
+        rows.append(clock.during(action.text().replace("&", ""), act))
+        closing.stop()
+        if studio.session.training is not None:
+            studio.session.stop()
+            clock.during("", _busy(studio))
+    return rows
+
+
+def _busy(studio: Studio):
+    """Whether anything goes on still: while it does, and for a moment after."""
+    began = time.perf_counter()
+    last = [began]
+
+    def going_on() -> bool:
+        now, session = time.perf_counter(), studio.session
+        state = session.training is not None and session.state == "running"
+        if state or session.jobs or QApplication.activeModalWidget() is not None:
+            last[0] = now
+        return now - last[0] < _AT_LEAST and now - began < _AT_MOST
+
+    return going_on
+
+
+def _answer_dialog() -> None:
+    """Presses what a dialog offers to press, and closes it when it has nothing more to do."""
+    dialog = QApplication.activeModalWidget()
+    if not isinstance(dialog, QDialog):
+        return
+    for button in dialog.findChildren(QPushButton):
+        if button.isDefault() and button.isEnabled() and not dialog.property("pressed"):
+            dialog.setProperty("pressed", True)
+            button.click()
+            return
+    dialog.reject()
+
+
+if __name__ == "__main__":
+    main()
