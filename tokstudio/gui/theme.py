@@ -175,8 +175,8 @@ class Theme(QObject):
             wanted = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
             QGuiApplication.styleHints().setColorScheme(wanted.get(self._mode, Qt.ColorScheme.Unknown))
         before, self._palette = self._palette, self._chosen_palette()
-        self._dress()
         if self._palette != before:
+            self._dress()
             self.changed.emit()
 
     def _dress(self) -> None:
