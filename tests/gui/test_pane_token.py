@@ -47,7 +47,9 @@ def test_a_token_shows_its_text_id_bytes_and_uses(session: Session, trained: Tok
     assert trained.headline.text() == token_label(raw)
     assert trained.origin.text() == "id 260 · merge 5"
     uses = int(run.uses(len(run))[token])
-    expected = f"{uses:,} use{'' if uses == 1 else 's'} in the corpus" if uses else "now only inside longer tokens"
+    rank = 1 + sum(int(other) > uses for other in run.uses(len(run)))
+    used = f"{uses:,} use{'' if uses == 1 else 's'} in the corpus, rank {rank} of 330"
+    expected = used if uses else "0 uses: now only inside longer tokens"
     assert trained.facts.text() == f"{raw.hex(' ').upper()}  ·  {expected}"
 
 
@@ -64,7 +66,7 @@ def test_a_byte_says_what_it_means(session: Session, trained: TokenPane):
     assert trained.origin.text() == "id 32 · byte"
     assert not trained.tree.isVisible()
     session.look_at(ord("Z"))
-    assert trained.facts.text() == "byte 5A: latin capital letter z  ·  not in the corpus"
+    assert trained.facts.text() == "byte 5A: latin capital letter z  ·  0 uses in the corpus"
 
 
 def test_what_is_built_from_a_token_is_listed_and_can_be_followed(qtbot, session: Session, trained: TokenPane):
@@ -76,6 +78,38 @@ def test_what_is_built_from_a_token_is_listed_and_can_be_followed(qtbot, session
     place = trained.chips.place_of(0).center()
     qtbot.mouseClick(trained.chips.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert session.token == built[0]
+
+
+def test_of_very_many_more_come_as_one_scrolls(qtbot, session: Session, pane: TokenPane):
+    # 300 tokens are built from "a".
+    pairs = [[97, other] for other in range(256)] + [[other, 97] for other in range(44)]
+    session.add_tokenizer(Tokenizer(np.array(pairs, np.int32)), "wide")
+    session.look_at(97)
+    assert pane.built.text() == "Built from it: 300 tokens"
+    assert len(pane.chips.chips()) < 300
+    pane.chips.setFocus()
+    for _ in range(300):
+        qtbot.keyClick(pane.chips, Qt.Key.Key_End)
+    assert [chip.id for chip in pane.chips.chips()] == list(range(256, 556))
+    # What was added is still there when the playhead moves on, and goes when it comes before it.
+    session.set_playhead(299)
+    assert [chip.id for chip in pane.chips.chips()] == list(range(256, 555))
+    qtbot.keyClick(pane.chips, Qt.Key.Key_End)
+    place = pane.chips.place_of(298)
+    qtbot.mouseClick(pane.chips.viewport(), Qt.MouseButton.LeftButton, pos=place.center())
+    assert session.token == 554
+
+
+def test_keys_zoom_the_tree_and_fit_it_again(qtbot, session: Session, trained: TokenPane):
+    session.look_at(len(session.tokenizer) - 1)
+    natural = trained.tree.place_of(0).width()
+    trained.tree.setFocus()
+    qtbot.keyClicks(trained.tree, "++")
+    larger = trained.tree.place_of(0).width()
+    qtbot.keyClicks(trained.tree, "-")
+    assert natural < trained.tree.place_of(0).width() < larger
+    qtbot.keyClicks(trained.tree, "0")
+    assert trained.tree.place_of(0).width() == natural
 
 
 def test_boxes_can_be_chosen_by_keys(qtbot, session: Session, trained: TokenPane):
@@ -93,7 +127,7 @@ def test_the_playhead_limits_what_is_built_and_used(session: Session, trained: T
     assert all(chip.id < 259 for chip in trained.chips.chips())
     session.set_playhead(0)
     assert not trained.chips.isVisible()
-    assert trained.facts.text().endswith(f"{CORPUS.count('t'):,} uses in the corpus")
+    assert trained.facts.text().endswith(f"{CORPUS.count('t'):,} uses in the corpus, rank 1 of 256")
     session.set_playhead(len(run))
     assert trained.facts.text().endswith("now only inside longer tokens")
 

@@ -47,7 +47,7 @@ class Spec:
 
 def _format_specs() -> Iterator[Spec]:
     """An action for each format, with a letter for the keyboard that no other entry of the menu has."""
-    taken = set("fmjvips")
+    taken = set("fmjvipsr")
     for known in TOKENIZERS:
         title, tip = known.title, f"Write {known.description}."
         free = (place for place, letter in enumerate(title.lower()) if letter.isalpha() and letter not in taken)
@@ -133,6 +133,14 @@ SPECS: tuple[Spec, ...] = (
     Spec("export_plot_png", "Plot as &PNG…", "Save the plot as a picture.", (), "export", obstacles.no_counts),
     Spec(
         "export_plot_svg", "Plot as &SVG…", "Save the plot as a drawing that scales.", (), "export", obstacles.no_counts
+    ),
+    Spec(
+        "export_tree_svg",
+        "Merge T&ree as SVG…",
+        "Save the tree of the token that is looked at as a drawing that scales.",
+        (),
+        "export",
+        obstacles.no_tree,
     ),
     Spec("quit", "&Quit", "Close TokStudio.", (_Key.Quit, "Ctrl+Q"), "", role=QAction.MenuRole.QuitRole),
     Spec("copy", "&Copy", "Copy what is selected.", (_Key.Copy,), "copy"),
@@ -225,6 +233,12 @@ SPECS: tuple[Spec, ...] = (
         "Change &Pattern…",
         "Say how a tokenizer splits text whose files do not.",
         obstacle=obstacles.pattern_is_known,
+    ),
+    Spec(
+        "count_uses",
+        "Count &Uses in the Corpus",
+        "Encode the corpus with the opened tokenizer, and count how often each token stands there.",
+        obstacle=obstacles.cannot_count_uses,
     ),
     Spec("delete_run", "&Delete Run", "Forget the active run.", (), "delete", obstacles.run_in_the_making),
     Spec("show_white_space", "&White Space", "Mark spaces and line ends in tokens.", (), "whitespace", checkable=True),

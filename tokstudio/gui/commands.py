@@ -236,6 +236,10 @@ class Commands(OpenCommands):
         if name is not None:
             self._session.rename(run, name)
 
+    def count_uses(self) -> None:
+        """Counts the uses of an opened tokenizer's tokens in the corpus."""
+        self._session.count_uses()
+
     def delete_run(self) -> None:
         """Forgets the active run."""
         if self._session.active is not None:

@@ -41,11 +41,23 @@ class PlotPicture(Protocol):
         ...
 
 
+class TreePicture(Protocol):
+    """Whoever can draw the tree of a token."""
+
+    def tree_svg(self) -> bytes:
+        """A drawing that scales."""
+        ...
+
+
 class Exports(Protocol):
     """What exporting needs of the window."""
 
     def plot(self) -> PlotPicture:
         """Who draws the plot for a file."""
+        ...
+
+    def merge_tree(self) -> TreePicture:
+        """Who draws the tree of the token that is looked at."""
         ...
 
     def show_export(self, run: StudioRun, formats: Collection[str]) -> None:
@@ -111,6 +123,13 @@ class ExportCommands(QObject):
         path = self._ask_target("compression.svg", "Drawing (*.svg)")
         if path is not None:
             drawing = self._exports.plot().to_svg(*_PLOT_SIZE)
+            self._session.start_job(partial(_write_one, path, drawing), self._written, writes=True)
+
+    def export_tree_svg(self) -> None:
+        """Saves the tree of the token that is looked at as a drawing."""
+        path = self._ask_target(f"token-{self._session.token}.svg", "Drawing (*.svg)")
+        if path is not None:
+            drawing = self._exports.merge_tree().tree_svg()
             self._session.start_job(partial(_write_one, path, drawing), self._written, writes=True)
 
     def _folder(self) -> Path:

@@ -106,6 +106,10 @@ class MainWindow(QMainWindow):
         """Who draws the plot for a file."""
         return self.compression
 
+    def merge_tree(self) -> TokenPane:
+        """Who draws the tree of the token that is looked at."""
+        return self.token
+
     def show_export(self, run: StudioRun, formats: Collection[str]) -> None:
         """Asks about formats and folder, and exports a run."""
         dialog = ExportDialog(self._session, run, formats, self._theme, self._preferences, self._choosers, self)
@@ -201,6 +205,7 @@ class MainWindow(QMainWindow):
             session.training_changed,
             session.runs_changed,
             session.playhead_changed,
+            session.token_changed,
             session.text_changed,
             session.settings_changed,
             session.sources_changed,

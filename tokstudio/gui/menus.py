@@ -17,12 +17,12 @@ _MENUS: dict[str, str] = {
     ">&Samples sample_article sample_scripts sample_python < "
     ">&Recent < - remove_source reload_source >Enc&oding < clear_corpus - open_tokenizer open_tokenizer_folder "
     f">&Export export_tokenizer - {_FORMATS} - export_merges_csv export_merges_jsonl export_vocabulary_csv - "
-    "export_ids export_plot_png export_plot_svg < - quit",
+    "export_ids export_plot_png export_plot_svg export_tree_svg < - quit",
     "&Edit": "copy copy_ids - filter",
     "&Train": "train train_on_sample train_anyway continue_run pause resume step stop - >Train&_on_a_Sample "
     "sample_train_article sample_train_scripts sample_train_python < >&Base_Tokens load_base_tokens "
     "base_tokens_of_corpus < - first previous next last - "
-    "previous_run next_run rename_run change_pattern delete_run",
+    "previous_run next_run rename_run change_pattern count_uses delete_run",
     "&View": ">&Panes < reset_layout - >&Theme theme_system theme_light theme_dark < "
     ">Text_&Size text_larger text_smaller text_reset < - show_white_space byte_level_characters show_ids "
     "recognise_specials more_settings "

@@ -103,6 +103,22 @@ def pattern_is_known(session: Session) -> str | None:
     return "The tokenizer's files say how it splits text." if run.origin.says_pattern else None
 
 
+def cannot_count_uses(session: Session) -> str | None:
+    if session.active is not None and session.active.has_counts:
+        return "The uses of a run that was trained here are known already."
+    if session.counting_uses:
+        return "The uses are being counted."
+    return no_run(session) or no_corpus(session)
+
+
+def no_tree(session: Session) -> str | None:
+    run, token = session.active, session.token
+    if run is None or token is None:
+        return no_run(session) or "Look at a token first: choose it anywhere."
+    made = run.ready and run.tokenizer.tokens.in_use(token) and run.tokenizer.parts(token) is not None
+    return None if made else "No merge makes this token: it has no tree."
+
+
 def no_playhead(session: Session) -> str | None:
     reason = session.active.no_playhead if session.active is not None else None
     return f"No playhead: {reason}." if reason is not None else no_run(session)

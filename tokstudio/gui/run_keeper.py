@@ -6,12 +6,17 @@ How runs come into being is left to the `Session`.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.corpus import Source
+from tokstudio.core.progress import Work
 from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.usage import count_uses_work
 from tokstudio.gui.corpus_keeper import CorpusKeeper
-from tokstudio.gui.studio_run import Origin, StudioRun
+from tokstudio.gui.jobs import Job
+from tokstudio.gui.studio_run import CountedUses, Origin, StudioRun
 
 
 class RunKeeper(CorpusKeeper):
@@ -40,7 +45,9 @@ class RunKeeper(CorpusKeeper):
         self.text = ""
         self._following = True
         self._made_runs = 0
+        self._counting_uses: tuple[Job, StudioRun, int] | None = None
         self.source_found.connect(self._give_back)
+        self.sources_changed.connect(self._forget_uses)
 
     @property
     def _in_training(self) -> StudioRun | None:
@@ -118,6 +125,50 @@ class RunKeeper(CorpusKeeper):
         """Notes that a run was written to a file, so that closing need not ask about it."""
         run.exported = True
         self.runs_changed.emit()
+
+    # ---- uses of opened tokenizers
+
+    @property
+    def counting_uses(self) -> bool:
+        """Whether the uses of an opened tokenizer are being counted."""
+        return self._counting_uses is not None
+
+    def count_uses(self) -> None:
+        """Counts how often each token of the opened tokenizer at the playhead stands in the corpus."""
+        run, tokenizer, corpus = self.active, self.tokenizer, self.corpus
+        if run is None or tokenizer is None or run.has_counts or self._counting_uses is not None:
+            return
+
+        def work() -> Work[NDArray[np.int64]]:
+            return (yield from count_uses_work(tokenizer, corpus))
+
+        job = self.start_job(work, self._take_uses)
+        self._counting_uses = job, run, self.playhead
+        job.ended.connect(self._uses_counted)
+        self.runs_changed.emit()
+
+    def _take_uses(self, uses: NDArray[np.int64]) -> None:
+        if self._counting_uses is not None and self.sender() is self._counting_uses[0]:
+            _, run, merges = self._counting_uses
+            names = [source.name for source in self.sources]
+            more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
+            run.counted = CountedUses(merges, uses, f"{names[0]}{more}" if names else "")
+
+    def _uses_counted(self) -> None:
+        if self._counting_uses is not None and self.sender() is self._counting_uses[0]:
+            self._counting_uses = None
+            self.runs_changed.emit()
+
+    def _forget_uses(self) -> None:
+        """What was counted in another corpus is not true of this one."""
+        if self._counting_uses is not None:
+            job, self._counting_uses = self._counting_uses[0], None
+            job.cancel()
+        known = [run for run in self.runs if run.counted is not None]
+        for run in known:
+            run.counted = None
+        if known:
+            self.runs_changed.emit()
 
     # ---- what is looked at
 

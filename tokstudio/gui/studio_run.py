@@ -43,6 +43,21 @@ class Origin:
     kept: ProjectTokenizer | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class CountedUses:
+    """How often each token of an opened tokenizer stands in a corpus.
+
+    Attributes:
+        merges: After how many merges that is so.
+        uses: int64, by id.
+        corpus: What the corpus is called.
+    """
+
+    merges: int
+    uses: NDArray[np.int64]
+    corpus: str
+
+
 class StudioRun:
     """The merges of one run, in arrays that grow without being copied at every batch.
 
@@ -71,6 +86,7 @@ class StudioRun:
         begun: The run before its first merge, while it trains; None before that is known.
         seconds: What its training has taken so far, while it trains.
         corpus_problem: Why it cannot go on: what it was trained on is not there any more.
+        counted: The uses of a tokenizer opened from a file in the corpus that is open; None until somebody asks.
     """
 
     def __init__(self, key: int, name: str, config: TrainingConfig | None = None, corpus: Corpus | None = None) -> None:
@@ -96,6 +112,8 @@ class StudioRun:
         self.seconds = 0.0
         self.corpus_problem: str | None = None
         self.begun: Run | None = None
+        self.counted: CountedUses | None = None
+        self._uses: tuple[int, NDArray[np.int64]] | None = None
         if config is not None and config.base == "bytes":
             self.alphabet = Alphabet.of_bytes(first=len(config.leading_specials))
         self._length = 0
@@ -310,15 +328,30 @@ class StudioRun:
         return np.arange(len(tokens), dtype=np.float64), ratio
 
     def uses(self, merges: int) -> NDArray[np.int64] | None:
-        """How often each token stands in the corpus after so many merges, by id; None where that is not known."""
+        """How often each token stands in the corpus after so many merges, by id; None where that is not known.
+
+        Every pane asks for those at the playhead: the last answer is kept, and must not be written to.
+        """
         if self.base_counts is None:
+            return self.counted.uses if self.counted is not None and self.counted.merges == merges else None
+        if self._uses is None or self._uses[0] != merges:
+            found = uses(self.base_counts, self.merges[:merges], self.merged[:merges])
+            found.setflags(write=False)
+            self._uses = merges, found
+        return self._uses[1]
+
+    def rank_of(self, token: int, merges: int) -> tuple[int, int] | None:
+        """The place of a token among all when the most used comes first, and how many there are; None if not known."""
+        every, own = self.uses(merges), self.uses_of(token, merges)
+        if every is None or own is None:
             return None
-        return uses(self.base_counts, self.merges[:merges], self.merged[:merges])
+        return int(np.count_nonzero(every > own)) + 1, self.vocabulary_size - len(self) + merges
 
     def uses_of(self, token: int, merges: int) -> int | None:
         """What `uses` says of one token, without counting the others; None where it is not known."""
         if self.base_counts is None:
-            return None
+            known = self.uses(merges)
+            return int(known[token]) if known is not None and token < len(known) else None
         special = next((text for text, number in self.special_tokens.items() if number == token), None)
         if special is not None:
             return self.special_uses(special)

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from tokstudio.gui.studio_run import StudioRun
 
-# A token stands in the corpus, or later merges have taken all of it up, or it never stood there.
-USED, NO_LONGER, NEVER = range(3)
+# A token stands in the corpus, or later merges have taken all of it up, or it never stood there; or it does not stand
+# there, and why is not known.
+USED, NO_LONGER, NEVER, UNUSED = range(4)
 
 
 class TokenUses:
@@ -18,17 +19,25 @@ class TokenUses:
     Args:
         run: Whose tokens they are.
         playhead: How many merges are applied.
+        ids: The id of each slot, for a tokenizer from a file.
 
     Attributes:
         counts: int64, empty where the run has no counts; then every token counts as used.
     """
 
-    def __init__(self, run: StudioRun | None = None, playhead: int = 0) -> None:
+    def __init__(self, run: StudioRun | None = None, playhead: int = 0, ids: NDArray[np.int32] | None = None) -> None:
         self.counts = np.zeros(0, np.int64)
         self._absent = np.zeros(0, np.bool_)
         self._specials: dict[int, int | None] = {}
-        counts = run.uses(playhead) if run is not None and run.has_counts else None
-        if run is None or run.base_counts is None or counts is None:
+        self._guessed = False
+        counts = run.uses(playhead) if run is not None else None
+        if run is None or counts is None:
+            return
+        if run.base_counts is None:
+            # Which of the unused ones merges have taken up is not known of a tokenizer that was not trained here.
+            self._guessed = True
+            order = np.arange(len(counts)) if ids is None else np.minimum(ids, len(counts))
+            self.counts = np.append(counts, 0)[order]
             return
         # A merge makes only what stands there, so it is among the base tokens that some were never used.
         self._absent = run.base_counts == 0
@@ -43,7 +52,7 @@ class TokenUses:
             trailing += number >= base
             self._specials[slot] = run.special_uses(text)
         behind = np.zeros(trailing, np.int64)
-        self.counts = np.concatenate([counts[:base], behind, counts[base:]]) if trailing else counts
+        self.counts = np.concatenate([counts[:base], behind, counts[base:]]) if trailing else counts.copy()
         for slot, uses in self._specials.items():
             self.counts[slot] = uses or 0
 
@@ -62,13 +71,15 @@ class TokenUses:
         """What has become of a token."""
         if slot in self._specials or self.count_of(slot) != 0:
             return USED
+        if self._guessed:
+            return UNUSED
         return NEVER if slot < len(self._absent) and self._absent[slot] else NO_LONGER
 
     def states(self, size: int) -> NDArray[np.int8]:
         """What has become of the first `size` tokens."""
         states = np.full(size, USED, np.int8)
         unused = np.flatnonzero(self.counts[:size] == 0)
-        states[unused] = NO_LONGER
+        states[unused] = UNUSED if self._guessed else NO_LONGER
         base = unused[: np.searchsorted(unused, len(self._absent))]
         states[base[self._absent[base]]] = NEVER
         states[[slot for slot in self._specials if slot < size]] = USED

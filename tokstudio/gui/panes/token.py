@@ -1,6 +1,6 @@
-"""The Token pane: the token that was last pointed at, anywhere; where it came from and what is built from it.
+"""The Token pane: the token that was last pointed at, anywhere, at the playhead.
 
-All of it is read from the active run, at the playhead.
+What its two pages show is `merges_page.py` (where it came from, what is built from it) and `lines_page.py` (its lines).
 """
 
 # SPDX-License-Identifier: MIT
@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedWidget, QTabBar, QToolButton, QVBoxLayout, QWidget
 
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.tokens import TokenKind
 from tokstudio.gui.icons import icon
+from tokstudio.gui.panes.lines_page import LinesPage
+from tokstudio.gui.panes.merges_page import MergesPage
 from tokstudio.gui.session import Session
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
-from tokstudio.gui.widgets.merge_tree import MergeTree, TreeNode
 from tokstudio.gui.widgets.pane import EmptyState, Pane
-from tokstudio.gui.widgets.token_chips import Chip, TokenChips
-from tokstudio.gui.widgets.token_label import TokenLabel, in_characters, meaning, token_label
+from tokstudio.gui.widgets.token_label import TokenLabel, meaning
 
 _EMPTY = "Point at a token anywhere to see where it came from."
 _EXPLAINED: dict[TokenKind, str] = {
@@ -32,23 +32,22 @@ _EXPLAINED: dict[TokenKind, str] = {
     "other": "No merge makes this token: its library does, by rules of its own.",
 }
 _LONGEST_HEX = 24  # bytes
-_LONGEST_LABEL = 48  # characters of a token in the tree and in boxes
 _LONGEST_TITLE = 400  # bytes of a token in large type
-_MOST_NODES = 300
-_MOST_CHIPS = 50
 _SMALLEST = 120  # pixels of height
-_ROOM_FOR_MORE = 170  # below which the tree has what is built from the token left out
-_ROWS_BESIDE_TREE = 2
-_ROWS_ALONE = 6
+_ROOM_FOR_MEANING = 170
+_MANY = 200_000  # merges from which on the rank waits until the playhead rests
+_SELDOM = 150  # milliseconds
+# The room of the header is dear: smaller than the tabs of a page.
+_TABS = "QTabBar::tab { padding: 2px 7px 3px 7px; }"
 
 
 class TokenPane(Pane):
-    """One token: its text, bytes, uses, tree of merges and what is built from it.
+    """One token: its text, bytes, uses and rank; its tree of merges and what is built from it, or its lines.
 
     Args:
         session: The state of the studio.
         theme: Colours and fonts.
-        actions: The window's actions, by id: `byte_level_characters`.
+        actions: The window's actions, by id: `byte_level_characters`, `export_tree_svg` and `count_uses`.
     """
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
@@ -58,7 +57,11 @@ class TokenPane(Pane):
         self._shown: tuple[int, int] | None = None  # run and token that headline and tree show
         self._stale = True
         self._characters = actions["byte_level_characters"]
-        self._build()
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(_SELDOM)
+        self._later.timeout.connect(self._show_uses)
+        self._build(actions)
         self._characters.toggled.connect(self._show_anew)
         session.token_changed.connect(self.refresh)
         session.playhead_changed.connect(self.refresh)
@@ -98,19 +101,30 @@ class TokenPane(Pane):
 
     def _show_anew(self) -> None:
         self._shown = None
-        self.chips.set_chips([])
         self.refresh()
 
+    def tree_svg(self) -> bytes:
+        """The tree of the token that is looked at, whole and in its natural size, as an SVG drawing."""
+        run, token = self._session.active, self._session.token
+        if run is not None and token is not None and self._shown != (run.key, token):
+            self._shown = (run.key, token)
+            self._show_token(run.tokenizer, token)
+        return self.tree.to_svg()
+
     def copy(self) -> None:
-        """Copies the token's text."""
-        self._copy_text()
+        """Copies the selected lines, or the token's text."""
+        if self.views.currentWidget() is self.lines and self.lines.table.selectionModel().hasSelection():
+            self.lines.table.copy()
+        else:
+            self._copy_text()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Offers to copy the token."""
         if self._shown is not None:
-            self._menu.popup(event.globalPos())
+            on_tree = self.tree.isVisible() and self.tree.rect().contains(self.tree.mapFromGlobal(event.globalPos()))
+            (self._tree_menu if on_tree else self._menu).popup(event.globalPos())
 
-    def _build(self) -> None:
+    def _build(self, actions: Mapping[str, QAction]) -> None:
         self.empty = EmptyState(_EMPTY)
         self.empty.setMinimumWidth(1)
         self.page = QWidget()
@@ -118,14 +132,12 @@ class TokenPane(Pane):
         self.origin = _muted()
         self.facts = _muted(wraps=True)
         self.meaning = _muted(wraps=True)
-        self.tree = MergeTree(self._theme)
-        self.tree.setMinimumHeight(40)
-        self.tree.nodeClicked.connect(self._session.look_at)
-        self.built = _muted(wraps=True)
-        self.chips = TokenChips(self._theme)
-        self.chips.setAccessibleName("Built from it")
-        self.chips.clicked.connect(self._session.look_at)
-        self._filler = QWidget()
+        self.merges, self.lines = MergesPage(self._theme), LinesPage(self._session, self._theme)
+        self.merges.chosen.connect(self._session.look_at)
+        self.tree, self.built, self.chips = self.merges.tree, self.merges.built, self.merges.chips
+        self.views = QStackedWidget()
+        self.views.addWidget(self.merges)
+        self.views.addWidget(self.lines)
         column = QVBoxLayout(self.page)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
@@ -137,23 +149,41 @@ class TokenPane(Pane):
         column.addWidget(self.facts)
         column.addWidget(self.meaning)
         column.addSpacing(4)
-        column.addWidget(self.tree, 1)
-        column.addWidget(self.built)
-        column.addWidget(self.chips)
-        column.addWidget(self._filler, 1)
+        column.addWidget(self.views, 1)
         self.pages = QStackedWidget()
         self.pages.addWidget(self.empty)
         self.pages.addWidget(self.page)
         self._theme.changed.connect(self._fit)
         self._fit()
         self.body.addWidget(self.pages)
-        self._build_menu()
+        self._build_tabs()
+        self._build_menu(actions)
 
-    def _build_menu(self) -> None:
+    def _build_tabs(self) -> None:
+        self.tabs = QTabBar()
+        self.tabs.setStyleSheet(_TABS)
+        self.tabs.setExpanding(False)
+        self.tabs.setAccessibleName("Merges or lines")
+        self.tabs.addTab("Merges")
+        self.tabs.addTab("Lines")
+        self.tabs.setTabToolTip(0, "The tree of its merges, and what is built from it")
+        self.tabs.setTabToolTip(1, "The lines of the corpus in which it stands")
+        self.tabs.currentChanged.connect(self.views.setCurrentIndex)
+        self.header.insertWidget(1, self.tabs)
+
+    def _build_menu(self, actions: Mapping[str, QAction]) -> None:
         self._menu = QMenu(self)
         self._menu.addAction("Copy &Text", self._copy_text)
         self._menu.addAction("Copy &Bytes", self._copy_bytes)
         self._menu.addAction("Copy &Id", self._copy_id)
+        self._tree_menu = QMenu(self)
+        self._tree_menu.addActions(self._menu.actions())
+        self._tree_menu.addSeparator()
+        self._tree_menu.addAction("Zoom I&n", self.tree.zoom_in).setToolTip("Also Ctrl and the wheel, or the key +")
+        self._tree_menu.addAction("Zoom &Out", self.tree.zoom_out)
+        self._tree_menu.addAction("&Fit", self.tree.fit)
+        self._tree_menu.addSeparator()
+        self._tree_menu.addAction(actions["export_tree_svg"])
         self.copies = QToolButton()
         self.copies.setIcon(icon("copy", self._theme, "muted"))
         self.copies.setIconSize(QSize(16, 16))
@@ -163,102 +193,53 @@ class TokenPane(Pane):
         self.copies.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.copies.setMenu(self._menu)
         self.header.addWidget(self.copies)
+        QWidget.setTabOrder(self.tabs, self.copies)
         QWidget.setTabOrder(self.copies, self.tree)
-        QWidget.setTabOrder(self.tree, self.chips)
 
     def _show_token(self, tokenizer: Tokenizer, token: int) -> None:
         """What the playhead does not change."""
         length = tokenizer.tokens.length(token)
         raw = tokenizer.tokens.prefix(token, _LONGEST_TITLE)
-        parts, kind = tokenizer.parts(token), tokenizer.kind(token)
-        self.headline.set_token(raw, kind == "special", self._in_characters(tokenizer, token))
+        kind = tokenizer.kind(token)
+        made_of_bytes = tokenizer.alphabet.base == "bytes"
+        as_characters = self._characters.isChecked() and made_of_bytes
+        self.headline.set_token(raw, kind == "special", as_characters and kind != "special")
         self.origin.setText(f"id {token:,} · {_origin(tokenizer, token, kind)}")
         self.meaning.setText(_EXPLAINED.get(kind) or (meaning(raw) if 1 < length <= _LONGEST_TITLE else ""))
-        self.tree.set_tree(self._tree(tokenizer, token) if parts is not None else None)
-        self.tree.setVisible(parts is not None)
-        self.chips.show_rows(_ROWS_BESIDE_TREE if parts is not None else _ROWS_ALONE)
-        self._filler.setVisible(parts is None)
+        self.merges.show_token(tokenizer, token, as_characters)
+        self._fit()
 
     def _show_at_playhead(self, run: StudioRun, tokenizer: Tokenizer, token: int) -> None:
         """What the playhead changes."""
         playhead = min(self._session.playhead, len(run))
+        if len(run) < _MANY:
+            self._show_uses()
+        else:
+            # Counting the uses of so many takes longer than a picture may.
+            self._later.start()
+        self.merges.show_built(tokenizer, token, playhead)
+        self.lines.refresh()
+
+    def _show_uses(self) -> None:
+        run, token = self._session.active, self._session.token
+        if run is None or token is None or self._shown != (run.key, token):
+            return
+        tokenizer, playhead = run.tokenizer, min(self._session.playhead, len(run))
         only_byte = tokenizer.tokens.length(token) == 1
         facts = [meaning(tokenizer.tokens.prefix(token, 1)) if only_byte else _hexadecimal(tokenizer, token)]
         number = _merge_number(tokenizer, token)
         if number > playhead:
             facts.append(f"Not made yet: merge {number:,} makes it.")
         else:
-            uses = run.uses_of(token, playhead)
-            if uses is not None:
-                facts.append(_uses(uses, run.uses_of(token, number) or 0))
-        text = "  ·  ".join(facts)
+            facts.append(_uses(run, token, playhead, number))
+        text = "  ·  ".join(filter(None, facts))
         if text != self.facts.text():
             self.facts.setText(text)
-        self._show_built(tokenizer, token, playhead)
-
-    def _show_built(self, tokenizer: Tokenizer, token: int, playhead: int) -> None:
-        rows = np.flatnonzero((tokenizer.merges[:playhead] == token).any(axis=1))
-        results = tokenizer.merge_results[rows[:_MOST_CHIPS]].tolist()
-        if results != [chip.id for chip in self.chips.chips()]:
-            self.chips.set_chips([Chip(made, self._label(tokenizer, made)) for made in results])
-        count = len(rows)
-        first = f", the first {_MOST_CHIPS} of them here" if count > _MOST_CHIPS else ""
-        text = f"Built from it: {count:,} token{'' if count == 1 else 's'}{first}" if count else ""
-        if text != self.built.text():
-            self.built.setText(text)
-        self._fit()
-
-    def _in_characters(self, tokenizer: Tokenizer, token: int) -> bool:
-        """Whether a token is shown in the byte-level alphabet."""
-        made_of_bytes = tokenizer.alphabet.base == "bytes"
-        return self._characters.isChecked() and made_of_bytes and tokenizer.kind(token) != "special"
-
-    def _label(self, tokenizer: Tokenizer, token: int) -> str:
-        # A character has four bytes at most: more than enough for the label, even where the last one is cut.
-        length, limit = tokenizer.tokens.length(token), 4 * _LONGEST_LABEL
-        raw = tokenizer.tokens.prefix(token, limit)
-        if self._in_characters(tokenizer, token):
-            return in_characters(raw, _LONGEST_LABEL)
-        if length > limit:
-            raw = raw.decode("utf-8", "ignore").encode() or raw
-        return token_label(raw, _LONGEST_LABEL)
-
-    def _tree(self, tokenizer: Tokenizer, token: int) -> TreeNode:
-        """How a token was made, level by level; without recursion, as a long one is a chain of thousands of merges."""
-        ids = [token]
-        parts: list[tuple[int, int] | None] = []  # the places of both parts; None for a byte, and where it is cut short
-        labels: dict[int, str] = {}
-        for place in range(_MOST_NODES):
-            if place == len(ids):
-                break
-            made = tokenizer.parts(ids[place])
-            if made is None or len(ids) + 2 > _MOST_NODES:
-                parts.append(None)
-            else:
-                parts.append((len(ids), len(ids) + 1))
-                ids += made
-        nodes: list[TreeNode | None] = [None] * len(ids)
-        for place in reversed(range(len(ids))):
-            one = ids[place]
-            if one not in labels:
-                labels[one] = self._label(tokenizer, one)
-            label = labels[one]
-            left_right = parts[place]
-            if left_right is None:
-                nodes[place] = TreeNode(one, label, truncated=tokenizer.parts(one) is not None)
-            else:
-                nodes[place] = TreeNode(one, label, nodes[left_right[0]], nodes[left_right[1]])
-        root = nodes[0]
-        assert root is not None
-        return root
 
     def _fit(self) -> None:
         self.pages.setMinimumHeight(self._theme.scaled(_SMALLEST))
-        # Without a tree there is room at any height.
-        roomy = self.tree.isHidden() or self.pages.height() >= self._theme.scaled(_ROOM_FOR_MORE)
+        roomy = self.tree.isHidden() or self.pages.height() >= self._theme.scaled(_ROOM_FOR_MEANING)
         self.meaning.setVisible(roomy and bool(self.meaning.text()))
-        for widget in (self.built, self.chips):
-            widget.setVisible(roomy and bool(self.chips.chips()))
 
     def _catch_up(self) -> None:
         if self._stale:
@@ -310,7 +291,17 @@ def _hexadecimal(tokenizer: Tokenizer, token: int) -> str:
     return shown if length <= _LONGEST_HEX else f"{shown} … {length:,} bytes"
 
 
-def _uses(count: int, at_first: int) -> str:
+def _uses(run: StudioRun, token: int, playhead: int, number: int) -> str:
+    """How often a token is used, and its rank among all; what has become of one that is not used any more."""
+    count = run.uses_of(token, playhead)
+    if count is None:
+        counted = run.counted
+        return f"uses were counted after merge {counted.merges:,}" if counted is not None else ""
+    where = "the corpus" if run.counted is None else run.counted.corpus
     if count == 0:
-        return "now only inside longer tokens" if at_first else "not in the corpus"
-    return f"{count:,} use{'' if count == 1 else 's'} in the corpus"
+        # What was made there once, or stood there at first, is now part of longer tokens.
+        once = run.has_counts and bool(run.uses_of(token, number))
+        return "0 uses: now only inside longer tokens" if once else f"0 uses in {where}"
+    text = f"{count:,} use{'' if count == 1 else 's'} in {where}"
+    ranked = run.rank_of(token, playhead)
+    return text if ranked is None else f"{text}, rank {ranked[0]:,} of {ranked[1]:,}"

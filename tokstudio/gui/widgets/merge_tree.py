@@ -7,7 +7,7 @@ import sys
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QBuffer, QEvent, QIODevice, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
@@ -22,9 +22,9 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
+from tokstudio.gui.widgets.svg import svg_of
 from tokstudio.gui.widgets.tree_layout import Box, TreeNode, lay_out
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ _MARGIN = 8.0
 # Shrinking to the width stops here, where the text is just readable.
 _SMALLEST_FIT = 0.6
 _SMALLEST, _LARGEST = 0.25, 3.0
+_STEP = 1.2
 
 
 class MergeTree(QAbstractScrollArea):
@@ -82,25 +83,30 @@ class MergeTree(QAbstractScrollArea):
     def to_svg(self) -> bytes:
         """The whole tree on its background as an SVG drawing in its natural size."""
         width, height = (max(1, round(side + 2 * _MARGIN)) for side in self._size)
-        buffer = QBuffer()
-        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-        drawing = QSvgGenerator(QSvgGenerator.SvgVersion.Svg11)
-        drawing.setOutputDevice(buffer)
-        drawing.setSize(QSize(width, height))
-        drawing.setViewBox(QRect(0, 0, width, height))
-        drawing.setResolution(self.logicalDpiX())
-        drawing.setTitle(self.accessibleName())
-        drawing.setDescription(self.accessibleDescription())
-        with QPainter(drawing) as painter:
+
+        def paint(painter: QPainter) -> None:
             painter.fillRect(QRect(0, 0, width, height), QColor(self._theme.palette.surface))
             painter.translate(_MARGIN, _MARGIN)
             self._draw(painter, QRectF(0, 0, *self._size), marks=False)
-        return bytes(buffer.data().data())
+
+        return svg_of(self, width, height, paint)
+
+    def zoom_in(self) -> None:
+        """Show it larger."""
+        self._zoom_to(self._scale() * _STEP, QPointF(self.viewport().rect().center()))
+
+    def zoom_out(self) -> None:
+        """Show it smaller."""
+        self._zoom_to(self._scale() / _STEP, QPointF(self.viewport().rect().center()))
+
+    def fit(self) -> None:
+        """Show as much of it as the width allows."""
+        self._zoom_to(None, QPointF(self.viewport().rect().center()))
+        self._show_root()
 
     def box_at(self, place: QPoint) -> Box | None:
         """The box at a place of the viewport."""
-        index = self._index_at(place)
-        return self._boxes[index] if index >= 0 else None
+        return self._boxes[index] if (index := self._index_at(place)) >= 0 else None
 
     def place_of(self, index: int) -> QRectF:
         """Where a box (in the order of `lay_out`) is in the viewport."""
@@ -320,7 +326,7 @@ class MergeTree(QAbstractScrollArea):
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom with Ctrl, else scroll."""
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            self._zoom_to(self._scale() * 1.2 ** (event.angleDelta().y() / 120), event.position())
+            self._zoom_to(self._scale() * _STEP ** (event.angleDelta().y() / 120), event.position())
             event.accept()
         else:
             super().wheelEvent(event)
@@ -328,16 +334,16 @@ class MergeTree(QAbstractScrollArea):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Go from box to box, activate one, or zoom."""
         key = Qt.Key(event.key())
-        middle = QPointF(self.viewport().rect().center())
-        scales = {Qt.Key.Key_Plus: self._scale() * 1.2, Qt.Key.Key_Minus: self._scale() / 1.2, Qt.Key.Key_0: None}
+        # The key of + without Shift is = on many keyboards.
+        zooms = {"+": self.zoom_in, "=": self.zoom_in, "-": self.zoom_out, "0": self.fit}
         target = self._neighbour(key)
         if target is not None:
             self._make_current(target)
             self._reveal(target)
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and self._current >= 0:
             self.nodeClicked.emit(self._boxes[self._current].id)
-        elif key in scales:
-            self._zoom_to(scales[key], middle)
+        elif event.text() in zooms:
+            zooms[event.text()]()
         else:
             event.ignore()
 
@@ -365,8 +371,7 @@ class MergeTree(QAbstractScrollArea):
             Qt.Key.Key_Right: row[place + 1] if place + 1 < len(row) else -1,
             Qt.Key.Key_Home: 0,
         }
-        target = targets.get(key, -1)
-        return target if target >= 0 else None
+        return target if (target := targets.get(key, -1)) >= 0 else None
 
     def _make_current(self, index: int) -> None:
         self._current = index

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -47,6 +48,8 @@ class TokenChips(QAbstractScrollArea):
 
     #: The id of the token that was chosen.
     clicked = Signal(int)
+    #: The last boxes are in sight.
+    moreWanted = Signal()
 
     def __init__(self, theme: Theme, rows: int = 2, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -60,6 +63,7 @@ class TokenChips(QAbstractScrollArea):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.viewport().setMouseTracking(True)
+        self.verticalScrollBar().valueChanged.connect(self._look_ahead)
         theme.changed.connect(self._arrange)
         self._arrange()
 
@@ -70,6 +74,13 @@ class TokenChips(QAbstractScrollArea):
         self._chips = tuple(chips)
         self._current, self._hovered = (0 if chips else -1), -1
         self.verticalScrollBar().setValue(0)
+        self._arrange()
+        self._describe()
+
+    def add_chips(self, chips: Sequence[Chip]) -> None:
+        """Adds tokens at the end; what is current and in sight stays so."""
+        self._chips += tuple(chips)
+        self._current = max(self._current, 0 if self._chips else -1)
         self._arrange()
         self._describe()
 
@@ -107,9 +118,11 @@ class TokenChips(QAbstractScrollArea):
                 painter.fillRect(event.rect(), QColor(self._theme.palette.surface))
                 painter.setRenderHint(QPainter.RenderHint.Antialiasing)
                 painter.setFont(self._theme.monospace_font(_FONT))
-                for index in range(len(self._chips)):
-                    if self.place_of(index).intersects(event.rect()):
-                        self._draw(painter, index)
+                shown = event.rect().translated(0, self.verticalScrollBar().value())
+                for index in range(self._first_below(shown.top()), len(self._chips)):
+                    if self._places[index].top() > shown.bottom():
+                        break
+                    self._draw(painter, index)
         except Exception as error:  # an exception that leaves an override ends Qt's event loop
             sys.excepthook(type(error), error, error.__traceback__)
 
@@ -148,8 +161,12 @@ class TokenChips(QAbstractScrollArea):
             event.ignore()
         elif key in (*back, *forth):
             self._go_to(min(max(self._current + (1 if key in forth else -1), 0), last))
+            if self._current >= last - 1:
+                self.moreWanted.emit()
         elif key in (Qt.Key.Key_Home, Qt.Key.Key_End):
             self._go_to(0 if key == Qt.Key.Key_Home else last)
+            if key == Qt.Key.Key_End:
+                self.moreWanted.emit()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
             self.clicked.emit(self._chips[self._current].id)
         else:
@@ -174,11 +191,13 @@ class TokenChips(QAbstractScrollArea):
         room = max(self.width() - self.verticalScrollBar().sizeHint().width(), 40)
         widest = min(self._theme.scaled(_WIDEST), room)
         self._places = []
-        x = row = 0
+        x = row = in_row = self._widest_row = 0
         for chip in self._chips:
             width = min(max(metrics.horizontalAdvance(chip.label) + 1 + 2 * _PADDING, self._height), widest)
             if x and x + width > room:
-                x, row = 0, row + 1
+                x, row, in_row = 0, row + 1, 0
+            in_row += 1
+            self._widest_row = max(self._widest_row, in_row)
             self._places.append(QRect(x, row * (self._height + _GAP), width, self._height))
             x += width + _GAP
         self._rows = row + 1 if self._chips else 0
@@ -191,7 +210,18 @@ class TokenChips(QAbstractScrollArea):
         self.viewport().update()
 
     def _at(self, place: QPoint) -> int:
-        return next((i for i in range(len(self._chips)) if self.place_of(i).contains(place)), -1)
+        first = self._first_below(place.y() + self.verticalScrollBar().value())
+        row = range(first, min(first + self._widest_row, len(self._chips)))
+        return next((i for i in row if self.place_of(i).contains(place)), -1)
+
+    def _first_below(self, y: int) -> int:
+        """The first box that ends at a height, or below it."""
+        return bisect_left(self._places, y, key=QRect.bottom)
+
+    def _look_ahead(self) -> None:
+        bar = self.verticalScrollBar()
+        if self._chips and bar.maximum() - bar.value() <= 2 * (self._height + _GAP):
+            self.moreWanted.emit()
 
     def _hover(self, index: int) -> None:
         if index != self._hovered:

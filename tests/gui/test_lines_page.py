@@ -1,0 +1,179 @@
+"""The lines in which a token stands, used as a person would: choose a token, look at its lines, scroll, stop, copy."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QAbstractItemModelTester
+
+from tests.gui.person import PATIENCE
+from tokstudio.core.corpus import Corpus
+from tokstudio.core.progress import Progress, finish
+from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.trainer import TrainingConfig, train
+from tokstudio.gui.line_search import LineSearch
+from tokstudio.gui.models.concordance import LEFT, PLACE, RIGHT, TOKEN, ConcordanceModel
+from tokstudio.gui.panes.token import TokenPane
+from tokstudio.gui.session import Session
+
+CORPUS = "the cat sat on the mat\n\tand the cat ate the rat;\r\nthat is that. naïve 太阳\n" * 30
+
+
+@pytest.fixture
+def pane(qtbot, session: Session, theme, actions, show) -> TokenPane:
+    pane = TokenPane(session, theme, actions)
+    show(pane, 520, 420)
+    pane.tabs.setCurrentIndex(1)
+    return pane
+
+
+@pytest.fixture
+def trained(make_run, pane: TokenPane) -> TokenPane:
+    make_run(CORPUS, vocabulary_size=330)
+    return pane
+
+
+def settled(qtbot, pane: TokenPane) -> list:
+    qtbot.waitUntil(lambda: not pane.lines.searching, timeout=PATIENCE)
+    return [pane.lines.model.line(row) for row in range(pane.lines.model.rowCount())]
+
+
+def token_of(session: Session, raw: bytes) -> int:
+    return session.tokenizer.tokens.spelling(raw)[0]
+
+
+def test_every_use_is_a_line_with_the_token_in_its_middle(qtbot, session: Session, trained: TokenPane):
+    QAbstractItemModelTester(trained.lines.model, QAbstractItemModelTester.FailureReportingMode.Warning)
+    session.set_playhead(20)
+    token = max(range(256, 276), key=lambda one: session.active.uses(20)[one])
+    session.look_at(token)
+    lines = settled(qtbot, trained)
+    uses = session.active.uses_of(token, 20)
+    raw = session.tokenizer.tokens[token].decode()
+    text = CORPUS.split("\n")
+    while len(lines) < uses:
+        trained.lines.table.verticalScrollBar().setValue(trained.lines.table.verticalScrollBar().maximum())
+        lines = settled(qtbot, trained)
+    assert len(lines) == uses
+    assert trained.lines.note.text() == f"{uses:,} places"
+    for line in lines:
+        # Tabs and other signs apart, the three together are the line that the number says, or a part of it.
+        whole = (line.left + raw + line.right).replace("\u2192", "\t").rstrip("\r")
+        assert whole.split("\n")[0] in text[line.number - 1] + "\n"
+    assert trained.lines.stack.currentWidget() is trained.lines.table
+
+
+def test_nothing_is_looked_for_until_the_page_is_seen(qtbot, session: Session, trained: TokenPane):
+    trained.tabs.setCurrentIndex(0)
+    session.look_at(token_of(session, b"t"))
+    assert not trained.lines.searching
+    session.set_playhead(0)
+    trained.tabs.setCurrentIndex(1)
+    assert trained.lines.searching
+    found = len(settled(qtbot, trained))
+    assert 200 <= found <= CORPUS.count("t")
+    of = f"The first {found:,} of " if found < CORPUS.count("t") else ""
+    assert trained.lines.note.text() == f"{of}{CORPUS.count('t'):,} places"
+
+
+def test_lines_are_those_at_the_playhead(qtbot, session: Session, trained: TokenPane):
+    session.look_at(ord("a"))
+    session.set_playhead(len(session.active))
+    uses = session.active.uses_of(ord("a"), session.playhead)
+    assert len(settled(qtbot, trained)) == uses
+    session.set_playhead(0)
+    assert len(settled(qtbot, trained)) >= min(200, CORPUS.count("a")) > uses
+
+
+def test_more_lines_come_as_one_scrolls_and_end_goes_to_the_last(qtbot, session: Session, trained: TokenPane):
+    session.look_at(ord("t"))
+    session.set_playhead(0)
+    settled(qtbot, trained)
+    table = trained.lines.table
+    table.setFocus()
+    for _ in range(4):
+        qtbot.keyClick(table, Qt.Key.Key_End)
+        settled(qtbot, trained)
+    assert trained.lines.model.rowCount() == CORPUS.count("t")
+    assert trained.lines.note.text() == f"{CORPUS.count('t'):,} places"
+
+
+def test_what_there_is_to_say_instead_of_lines(qtbot, session: Session, trained: TokenPane):
+    words = trained.lines.empty.label
+    session.look_at(ord("Z"))
+    settled(qtbot, trained)
+    assert "stands nowhere in the corpus" in words.text()
+    session.look_at(300)
+    session.set_playhead(10)
+    settled(qtbot, trained)
+    assert "not made yet" in words.text()
+    session.active.corpus_problem = "text.txt has changed"
+    session.look_at(256)
+    settled(qtbot, trained)
+    assert words.text() == "text.txt has changed."
+
+
+def test_an_opened_tokenizer_looks_in_the_open_corpus(qtbot, session: Session, pane: TokenPane):
+    session.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "small")
+    session.look_at(256)
+    assert "open a text" in pane.lines.empty.label.text()
+    session.add_text("cab ab\nab", "first")
+    assert [line.number for line in settled(qtbot, pane)] == [1, 1, 2]
+    session.set_sources(())
+    assert pane.lines.model.rowCount() == 0
+    session.add_text("no such", "second")
+    settled(qtbot, pane)
+    assert "nowhere" in pane.lines.empty.label.text()
+
+
+def test_selected_lines_are_copied(qtbot, session: Session, trained: TokenPane):
+    session.look_at(ord("a"))
+    session.set_playhead(0)
+    lines = settled(qtbot, trained)
+    table = trained.lines.table
+    table.setFocus()
+    qtbot.keyClick(table, Qt.Key.Key_Home)
+    qtbot.keyClick(table, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    trained.copy()
+    copied = [one.split("\t") for one in QGuiApplication.clipboard().text().split("\n")]
+    assert copied == [[line.left, line.token, line.right, line.source, str(line.number)] for line in lines[:2]]
+    assert trained.lines.note.text() == "Copied 2 lines."
+
+
+def test_stop_ends_the_search_and_says_so(qtbot, monkeypatch, session: Session, trained: TokenPane):
+    def for_ever(search: LineSearch, most: int):
+        while True:
+            yield Progress("searching")
+
+    monkeypatch.setattr(LineSearch, "more_work", for_ever)
+    session.look_at(ord("t"))
+    qtbot.waitUntil(lambda: trained.lines._jobs.busy, timeout=PATIENCE)
+    qtbot.mouseClick(trained.lines.stop, Qt.MouseButton.LeftButton)
+    assert not trained.lines.searching
+    assert "Stopped" in trained.lines.empty.label.text()
+    qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+    assert trained.lines.model.rowCount() == 0
+
+
+def test_a_part_of_a_character_is_shown_by_its_bytes():
+    corpus = Corpus.from_text("a 日\nb 旦 c")
+    assert "日".encode() == b"\xe6\x97\xa5"
+    assert "旦".encode() == b"\xe6\x97\xa6"
+    lines = finish(LineSearch(corpus, Tokenizer(np.empty((0, 2), np.int32)), 0x97).more_work(10))
+    assert [(line.left, line.token, line.number) for line in lines] == [("a  E6 ", "97", 1), ("b  E6 ", "97", 2)][
+        :1
+    ] + ([("b  E6 ", "97", 2)] if b"\x97" in "旦".encode() else [])
+
+
+def test_of_word_counts_it_says_which_word_and_how_often():
+    corpus = Corpus.from_counts({"sea": 5, "shells": 3, "sells": 3})
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=258))
+    lines = finish(LineSearch(corpus, tokenizer, ord("h")).more_work(10))
+    assert [(line.left, line.token, line.number, line.count) for line in lines] == [("s", "h", 2, 3)]
+    model = ConcordanceModel()
+    model.append(lines)
+    assert model.index(0, LEFT).data(Qt.ItemDataRole.ToolTipRole).endswith("word 2, which occurs 3 times")
+    assert [model.index(0, column).data() for column in (LEFT, TOKEN, RIGHT, PLACE)] == ["s", "h", "ells", "2"]

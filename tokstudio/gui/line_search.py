@@ -1,0 +1,129 @@
+"""The lines of a corpus in which a token stands, with their numbers: found a few hundred at a time, in any thread.
+
+Where a token stands is `core.concordance`'s; here it becomes what a person reads.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+
+import numpy as np
+
+from tokstudio.core.concordance import Concordance, Hit
+from tokstudio.core.corpus import Corpus
+from tokstudio.core.progress import Progress, Work
+from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.gui.widgets.pieces import hexadecimal
+from tokstudio.gui.widgets.token_label import token_label
+
+_PIECE = 1 << 18
+_LONGEST_TOKEN = 400  # characters
+_CUT = "\ufffd"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One place of a token, in its line.
+
+    Attributes:
+        left: What stands before it in its line.
+        token: The token, white space marked, or its bytes where it is no text.
+        right: What stands behind it in its line.
+        source: The name of the file or text.
+        number: Which line of it, from 1; of word counts, which word.
+        count: How often the word occurs, where word counts are given; else 1.
+    """
+
+    left: str
+    token: str
+    right: str
+    source: str
+    number: int
+    count: int
+
+
+class LineSearch:
+    """Finds the lines of one token, as far as somebody wants to look.
+
+    Args:
+        corpus: Where to look.
+        tokenizer: The tokenizer at the playhead.
+        token: The token's id.
+        held_out: The share of the corpus that was kept out of the training.
+
+    Attributes:
+        done: Whether all have been found.
+    """
+
+    def __init__(self, corpus: Corpus, tokenizer: Tokenizer, token: int, held_out: float = 0.0) -> None:
+        self.done = False
+        self._made = corpus, tokenizer, token, held_out
+        self._concordance: Concordance | None = None
+        self._source = self._at = 0
+        self._number = 1
+
+    def more_work(self, most: int) -> Work[list[Line]]:
+        """Finds about so many more.
+
+        Raises:
+            ConfigError: Another library encodes for the tokenizer, or the token is not in the vocabulary.
+        """
+        if self._concordance is None:
+            corpus, tokenizer, token, held_out = self._made
+            self._concordance = Concordance(corpus, tokenizer, token, held_out)
+        hits = yield from self._concordance.find_work(most)
+        lines: list[Line] = []
+        for hit in hits:
+            yield from self._count_lines_work(hit)
+            lines.append(self._line(hit))
+        self.done = self._concordance.done
+        return lines
+
+    def _count_lines_work(self, hit: Hit) -> Work[None]:
+        """Goes on to the line of a hit; they come in the order of the corpus."""
+        source = self._made[0].sources[hit.source]
+        if hit.source != self._source:
+            self._source, self._at, self._number = hit.source, 0, 1
+        if source.counts is not None:
+            self._number = int(np.searchsorted(source.ends, hit.position, side="right")) + 1
+            return
+        while self._at < hit.position:
+            end = min(self._at + _PIECE, hit.position)
+            self._number += int(np.count_nonzero(source.data[self._at : end] == ord("\n")))
+            if end - self._at == _PIECE:
+                yield Progress("searching")
+            self._at = end
+
+    def _line(self, hit: Hit) -> Line:
+        corpus, tokenizer, token, _ = self._made
+        source = corpus.sources[hit.source]
+        left, right = hit.left, hit.right
+        if _CUT in hit.text and token != tokenizer.alphabet.unknown:
+            # A part of a character: its own bytes, and those of the rest beside it.
+            raw = tokenizer.tokens.prefix(token, _LONGEST_TOKEN)
+            left, right = _with_bytes(source.data[max(0, hit.position - 3) : hit.position].tobytes(), left, right)
+            return Line(_plain(left), token_label(raw, _LONGEST_TOKEN), _plain(right), source.name, *self._place(hit))
+        text = token_label(hit.text.encode("utf-8", "replace"), _LONGEST_TOKEN)
+        return Line(_plain(left), text, _plain(right), source.name, *self._place(hit))
+
+    def _place(self, hit: Hit) -> tuple[int, int]:
+        return self._number, hit.count
+
+
+def _with_bytes(before: bytes, left: str, right: str) -> tuple[str, str]:
+    """The bytes of a character that a token begins within, in place of the U+FFFD that stands for them."""
+    start = len(before)
+    while start and before[start - 1] & 0xC0 == 0x80:
+        start -= 1
+    start = max(0, start - 1)
+    rest = before[start:]
+    if left.endswith(_CUT) and rest and rest[0] >= 0xC0:
+        left = f"{left.rstrip(_CUT)} {hexadecimal(rest)} "
+    return left, right
+
+
+def _plain(text: str) -> str:
+    """A text on one line, each control character a sign of its own."""
+    return "".join("\u2192" if c == "\t" else "\ufffd" if unicodedata.category(c) == "Cc" else c for c in text)
