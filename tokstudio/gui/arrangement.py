@@ -77,9 +77,15 @@ class Arrangement(QObject):
 
     def _put(self, state: QByteArray) -> bool:
         """Restores a layout. Qt makes new bars of tabs for it and leaves the old ones standing, so those are hidden."""
-        for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+        bars = self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        bars = [bar for bar in bars if not bar.isHidden()]
+        for bar in bars:
             bar.hide()
-        return self._window.restoreState(state, _VERSION)
+        restored = self._window.restoreState(state, _VERSION)
+        if not restored:
+            for bar in bars:
+                bar.show()
+        return restored
 
     def share_room(self) -> None:
         """Gives every pane its usual share of the window."""
