@@ -89,8 +89,8 @@ def test_what_a_merge_saves_is_the_fall_in_tokens_per_megabyte(qtbot, session, p
     session.set_playhead(600)
     told = pane.plot.accessibleDescription()
     saved = (run.tokens_at(540) - run.tokens_at(600)) / 60 / run.corpus_bytes * 1e6
-    assert told.startswith(f"merge 600   saves {saved:,.0f} tokens per MB ({2 * saved:,.0f} bytes at 2 an id)")
-    assert told.endswith(f"held-out {by_hand:.1f}" if by_hand < 99.95 else f"held-out {by_hand:,.0f}")
+    assert told.startswith(f"merge 600   {saved:,.0f} tokens ({2 * saved:,.0f} bytes) per MB · held-out ")
+    assert told.endswith(f"held-out {by_hand:,.0f} ({2 * by_hand:,.0f})")
 
 
 def test_below_the_plot_stands_what_the_last_merges_saved(qtbot, session, pane):
@@ -100,8 +100,9 @@ def test_below_the_plot_stands_what_the_last_merges_saved(qtbot, session, pane):
     first, last = measured(run, session.corpus, 0), measured(run, session.corpus, len(run))
     share = 1 - last.tokens / first.tokens
     own = 1 - run.tokens_at(len(run)) / run.tokens_before
-    words = f"The last {len(run):,} merges saved {share:.1%} of the held-out tokens, {own:.1%} of those trained on."
-    assert pane.remark.text().startswith(words)
+    told = pane.remark.text().replace("\u00a0", " ")
+    assert told.startswith(f"The last {len(run):,} merges saved {100 * share:.1f} % of the held-out tokens, ")
+    assert f" {100 * own:.1f} % of those trained on." in told
     session.set_playhead(1)
     assert pane.remark.text().startswith("The first merge saved ")
     choose(pane, "Bytes per token")
@@ -120,10 +121,11 @@ def test_beyond_65536_tokens_an_id_takes_four_bytes(qtbot, session, pane, monkey
     trained(qtbot, session)
     choose(pane, "Saved by a merge")
     monkeypatch.setattr("tokstudio.gui.run_curves._SHORT_IDS", 500)
-    session.set_playhead(244)
-    assert "bytes at 2 an id" in pane.plot.accessibleDescription()
-    session.set_playhead(245)
-    assert "bytes at 4 an id" in pane.plot.accessibleDescription()
+    for merges, size in ((244, 2), (245, 4)):
+        session.set_playhead(merges)
+        assert f"at {size} bytes an id" in pane.remark.text()
+        saved = pane.plot._curves[session.active.key].y[merges - 1]
+        assert f"{saved:,.0f} tokens ({size * saved:,.0f} bytes)" in pane.plot.accessibleDescription()
 
 
 def test_runs_beside_each_other_have_their_own_dots(qtbot, session, pane):

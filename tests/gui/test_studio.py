@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QGuiApplication, QImage
-from PySide6.QtWidgets import QAbstractButton, QApplication, QDockWidget, QTableView
+from PySide6.QtWidgets import QAbstractButton, QApplication, QDockWidget, QTabBar, QTableView
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 
 from tests.gui.person import PATIENCE, at_the_window, export
@@ -327,6 +327,15 @@ def test_every_pane_can_be_closed_shown_again_and_put_back(qtbot, monkeypatch):
         qtbot.waitUntil(lambda: all(not pane.isHidden() for pane in window.panes))
         assert len(window.tabifiedDockWidgets(window.merges)) == 2
         assert window.text.x() > window.compression.x() > window.corpus.x()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_at_the_first_start_the_tabs_of_the_tables_are_there(qtbot, monkeypatch):
+    def act(window, answers):
+        bars = [bar for bar in window.findChildren(QTabBar) if bar.isVisible()]
+        tabs = {bar.tabText(tab) for bar in bars for tab in range(bar.count())}
+        assert {"Merges", "Vocabulary", "Runs"} <= tabs
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -224,6 +224,15 @@ SPECS: tuple[Spec, ...] = (
     Spec("next", "One Merge &Forward", "Move the playhead on by one merge.", ("]",), "next", obstacles.at_end),
     Spec("last", "To the &End", "Move the playhead to the newest merge.", ("Alt+End",), "last", obstacles.at_end),
     Spec(
+        "play",
+        "Play &Merges",
+        "Let the playhead run along, from the start where it is at the end.",
+        ("Ctrl+P",),
+        "train",
+        obstacles.nothing_to_play,
+        checkable=True,
+    ),
+    Spec(
         "previous_run", "Earlier &Run", "Show the run before the active one.", ("Alt+PgUp",), "", obstacles.no_other_run
     ),
     Spec("next_run", "Later R&un", "Show the run after the active one.", ("Alt+PgDown",), "", obstacles.no_other_run),

@@ -219,6 +219,10 @@ class Commands(OpenCommands):
         if self._session.active is not None:
             self._session.set_playhead(len(self._session.active))
 
+    def play(self, playing: bool) -> None:
+        """Lets the playhead run along, or holds it."""
+        self._session.player.set_playing(playing)
+
     def previous_run(self) -> None:
         """The run before the active one; before the first comes the last."""
         self._activate_beside(-1)

@@ -191,6 +191,7 @@ class MainWindow(QMainWindow):
         self._encoding_menu.aboutToShow.connect(self._fill_encodings)
         for pane in self.panes:
             menus["Panes"].addAction(pane.toggleViewAction())
+        menus["Playing_Speed"].addActions(self.compression.speeds.actions())
         menus["Columns_of_Runs"].addActions(self.runs.table.columns_menu.actions())
         themes = QActionGroup(self)
         for mode in ("system", "light", "dark"):
@@ -215,6 +216,7 @@ class MainWindow(QMainWindow):
         session.settings_changed.connect(self._keep_settings)
         self.runs.deleteAsked.connect(self.commands.delete)
         self.runs.table.columnsChosen.connect(self._keep_columns)
+        session.player.changed.connect(self._keep_speed)
         session.refused.connect(self.status.say)
         self.commands.done.connect(self.status.say)
         self.projects.changed.connect(self._refresh)
@@ -262,6 +264,9 @@ class MainWindow(QMainWindow):
     def _keep_columns(self, choices: str) -> None:
         self._preferences.set("run_columns", choices)
 
+    def _keep_speed(self) -> None:
+        self._preferences.set("playing_speed", self._session.player.speed.key)
+
     def _restore(self) -> None:
         preferences = self._preferences
         self.restoreGeometry(preferences.bytes("geometry"))
@@ -270,6 +275,7 @@ class MainWindow(QMainWindow):
         for name in ("show_white_space", "byte_level_characters", "show_ids", "recognise_specials", "more_settings"):
             self.actions_by_id[name].setChecked(preferences.get(name, name == "show_white_space"))
         self.runs.table.set_choices(preferences.get("run_columns", ""))
+        self._session.player.set_speed(preferences.get("playing_speed", ""))
         self._session.set_settings(Settings.from_text(preferences.get("training", "")))
 
     def _remember(self) -> None:

@@ -124,6 +124,11 @@ def no_playhead(session: Session) -> str | None:
     return f"No playhead: {reason}." if reason is not None else no_run(session)
 
 
+def nothing_to_play(session: Session) -> str | None:
+    empty = session.active is not None and not len(session.active)
+    return no_playhead(session) or ("There is no merge yet." if empty else None)
+
+
 def at_start(session: Session) -> str | None:
     return no_playhead(session) or (None if session.playhead > 0 else "The playhead is at the start.")
 

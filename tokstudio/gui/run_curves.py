@@ -31,7 +31,7 @@ class View:
 RATIO = View("Bytes per token", "Compression · bytes per token", "bytes per token")
 TOKENS = View("Tokens in corpus", "Compression · tokens in corpus", "tokens")
 COUNT = View("Count of chosen pair", "Compression · count of chosen pair", "times")
-SAVED = View("Saved by a merge", "Compression · tokens saved by a merge", "tokens per MB", log=True)
+SAVED = View("Saved by a merge", "Compression · saved by a merge", "tokens per MB", log=True)
 VIEWS = (RATIO, TOKENS, COUNT, SAVED)
 
 
@@ -67,14 +67,13 @@ def playhead_text(run: StudioRun, merges: int, view: View) -> str:
     if view is SAVED:
         if not merges:
             return place
-        first = merges - mean_over(merges)
+        size, first = id_bytes(run, merges), merges - mean_over(merges)
         saved = _saved_by(run.tokens_at(first), run.tokens_at(merges), merges, run.corpus_bytes)
         beside = ""
         if held_out is not None:
             other = _saved_by(int(held_out[first]), int(held_out[merges]), merges, run.held_out_bytes)
-            beside = f" · held-out {_few(other)}"
-        size = 2 if _vocabulary_at(run, merges) <= _SHORT_IDS else 4
-        return f"{place}   saves {_few(saved)} tokens per MB ({_few(size * saved)} bytes at {size} an id){beside}"
+            beside = f" · held-out {_few(other)} ({_few(size * other)})"
+        return f"{place}   {_few(saved)} tokens ({_few(size * saved)} bytes) per MB{beside}"
     if view is TOKENS:
         beside = "" if held_out is None else f" · held-out {int(held_out[merges]):,}"
         return f"{place}   {run.tokens_at(merges):,} tokens{beside}"
@@ -88,7 +87,7 @@ def remark(run: StudioRun, merges: int, view: View) -> str:
     missing = _why_no_held_out(run) if view is not COUNT else ""
     if view is not SAVED:
         return missing
-    mean = "Each point: the mean of the last tenth of the merges."
+    mean = f"Each point: the mean of the last tenth of the merges. Bytes: at {id_bytes(run, merges)} bytes an id."
     last = min(_TAIL, merges)
     if not last:
         return f"{mean} {missing}".strip()
@@ -150,13 +149,15 @@ def _why_no_held_out(run: StudioRun) -> str:
     return "" if run.ended is None else "The held-out text is being measured."
 
 
-def _vocabulary_at(run: StudioRun, merges: int) -> int:
-    return run.vocabulary_size - len(run) + merges
+def id_bytes(run: StudioRun, merges: int) -> int:
+    """Bytes that an id takes in a file of ids, by the size of the vocabulary after so many merges."""
+    return 2 if run.vocabulary_size - len(run) + merges <= _SHORT_IDS else 4
 
 
 def _share_saved(before: int, after: int) -> str:
     share = (before - after) / before if before else 0.0
-    return f"{share:.1%}" if share >= 0.0995 else f"{share:.2%}" if share >= 0.00095 else f"{share:.3%}"
+    decimals = 1 if share >= 0.0995 else 2 if share >= 0.00095 else 3
+    return f"{100 * share:.{decimals}f}\u00a0%"
 
 
 def _few(value: float) -> str:

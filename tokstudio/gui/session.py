@@ -20,6 +20,7 @@ from tokstudio.gui.held_out import HeldOutKeeper
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.kept_sources import is_missing
 from tokstudio.gui.models.sources import size_text
+from tokstudio.gui.player import Player
 from tokstudio.gui.problems import problem_of
 from tokstudio.gui.recording import Recording
 from tokstudio.gui.run_keeper import RunKeeper
@@ -45,6 +46,7 @@ class Session(RunKeeper):
 
     Attributes:
         opening: Whether a project is being opened.
+        player: Moves the playhead by itself.
     """
 
     settings_changed = Signal()
@@ -61,6 +63,7 @@ class Session(RunKeeper):
         self.field_problem = ""
         self.training: Training | None = None
         self._held_out = HeldOutKeeper(self)
+        self.player = Player(self)
         self._sampling: Job | None = None
         self._paused_before = False
         self._timer = QTimer(self)
@@ -205,6 +208,7 @@ class Session(RunKeeper):
         """Ends every job and waits for its thread; what was kept for a crash is not needed any more."""
         self._timer.stop()
         self._held_out.close()
+        self.player.pause()
         self.end_jobs(*([self.training.job] if self.training else []))
         if self.recorder is not None:
             self.recorder.close()

@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction, QActionGroup, QImage
 from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton
 
+from tokstudio.gui.player import SPEEDS
 from tokstudio.gui.run_curves import (
     RATIO,
     VIEWS,
@@ -64,6 +65,7 @@ class CompressionPane(Pane):
         self.bar = PlayheadBar(theme)
         self.legend = Legend(theme)
         self._make_header()
+        self._make_speeds()
         self._make_pages(actions)
         self._later = QTimer(self)
         self._later.setSingleShot(True)
@@ -74,6 +76,10 @@ class CompressionPane(Pane):
         self.plot.playheadClicked.connect(session.set_playhead)
         self.plot.curveDoubleClicked.connect(self._activate)
         self.bar.moved.connect(session.set_playhead)
+        self.bar.grasped.connect(session.player.pause)
+        self.bar.playAsked.connect(actions["play"].trigger)
+        self._play = actions["play"]
+        session.player.changed.connect(self._show_player)
         self.legend.chosen.connect(self._activate)
         self.visibilityChanged.connect(self._set_seen)
         session.merges_added.connect(self._merges_added)
@@ -81,6 +87,7 @@ class CompressionPane(Pane):
         for signal in (session.runs_changed, session.training_changed, session.sources_changed):
             signal.connect(self._changed)
         self._apply_view()
+        self._show_player()
         self.catch_up()
 
     # ---- pictures
@@ -122,6 +129,18 @@ class CompressionPane(Pane):
         self.view_button.setMenu(self.menu)
         self.view_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.header.addWidget(self.view_button)
+
+    def _make_speeds(self) -> None:
+        self.speeds = QMenu(self)
+        group = QActionGroup(self.speeds)
+        for speed in SPEEDS:
+            action = self.speeds.addAction(speed.text)
+            action.setCheckable(True)
+            action.setData(speed.key)
+            action.setStatusTip("How fast Play Merges moves the playhead.")
+            group.addAction(action)
+        group.triggered.connect(self._choose_speed)
+        self.bar.speed_button.setMenu(self.speeds)
 
     def _make_pages(self, actions: Mapping[str, QAction]) -> None:
         theme = self._theme
@@ -268,6 +287,17 @@ class CompressionPane(Pane):
             if key in (run.key, (run.key, _HELD_OUT)):
                 self._session.activate(run)
                 return
+
+    def _choose_speed(self, action: QAction) -> None:
+        self._session.player.set_speed(action.data())
+
+    def _show_player(self) -> None:
+        player = self._session.player
+        self._play.setChecked(player.playing)
+        self.bar.set_playing(player.playing)
+        self.bar.set_speed(player.speed.short)
+        for action in self.speeds.actions():
+            action.setChecked(action.data() == player.speed.key)
 
     def _choose_view(self, action: QAction) -> None:
         if action is self._log:

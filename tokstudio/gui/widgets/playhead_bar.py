@@ -1,4 +1,4 @@
-"""The bar below the plot: a slider and four buttons that move the playhead. Where it is, the session knows."""
+"""The bar below the plot: a slider and buttons that move or play the playhead. Where it is, the session knows."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QMouseEvent
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -25,10 +25,21 @@ if TYPE_CHECKING:
 
 _NOTHING = "–"
 _LEAST_DIGITS = 4
+_PLAY, _HOLD = "Play merges", "Hold the playhead"
+_ROOM_FOR_SPEED = 480
 
 
 class _Slider(QSlider):
-    """A slider whose handle comes to where it is clicked, instead of a page towards it."""
+    """A slider whose handle comes to where it is clicked, instead of a page towards it; Space asks to play."""
+
+    spacePressed = Signal()
+
+    def keyPressEvent(self, ev: QKeyEvent) -> None:
+        if ev.key() == Qt.Key.Key_Space and not ev.modifiers():
+            if not ev.isAutoRepeat():
+                self.spacePressed.emit()
+        else:
+            super().keyPressEvent(ev)
 
     def mousePressEvent(self, ev: QMouseEvent) -> None:
         if ev.button() == Qt.MouseButton.LeftButton:
@@ -47,12 +58,15 @@ class _Slider(QSlider):
 
 
 class PlayheadBar(QWidget):
-    """First, previous, a slider, next, last, and `312 of 744`.
+    """First, previous, play, a slider, next, last, `312 of 744`, and the speed.
 
-    `moved` is emitted when a person moves the playhead, never by `set_value` or `set_range`.
+    `moved` is emitted when a person moves the playhead, never by `set_value` or `set_range`; `grasped` when they take
+    hold of the slider, `playAsked` when they want it to play or to stand still.
     """
 
     moved = Signal(int)
+    grasped = Signal()
+    playAsked = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -76,14 +90,25 @@ class PlayheadBar(QWidget):
         self._last.clicked.connect(self._go_to_last)
         for button in (self._previous, self._next):
             button.setAutoRepeat(True)
+        self.play_button = self._button("train", _PLAY, "Ctrl+P")
+        self.play_button.clicked.connect(self.playAsked)
+        self._slider.spacePressed.connect(self.playAsked)
+        self._slider.sliderPressed.connect(self.grasped)
+        self.speed_button = QToolButton()
+        self.speed_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.speed_button.setAutoRaise(True)
+        self.speed_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.speed_button.setToolTip("How fast to play")
+        self._playing = False
 
-        controls = (self._slider, self._first, self._previous, self._next, self._last)
+        controls = (self._slider, self._first, self._previous, self._next, self._last, self.play_button)
         self._tips = {control: control.toolTip() for control in controls}
 
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
-        for widget in (self._first, self._previous, self._slider, self._next, self._last, self._label):
+        row = (self._first, self._previous, self.play_button, self._slider, self._next, self._last)
+        for widget in (*row, self._label, self.speed_button):
             layout.addWidget(widget, 1 if widget is self._slider else 0)
         self.setAccessibleName("Playhead")
         theme.changed.connect(self._apply_theme)
@@ -107,6 +132,21 @@ class PlayheadBar(QWidget):
             blocker.unblock()
             self._show_state()
 
+    def set_playing(self, playing: bool) -> None:
+        """Show that it plays by itself, or that it stands still."""
+        if playing != self._playing:
+            self._playing = playing
+            words = _HOLD if playing else _PLAY
+            self.play_button.setIcon(icon("pause" if playing else "train", self._theme))
+            self.play_button.setAccessibleName(words)
+            self._tips[self.play_button] = f"{words} (Ctrl+P)"
+            self.play_button.setToolTip(self._obstacle or self._tips[self.play_button])
+
+    def set_speed(self, words: str) -> None:
+        """Show how fast it plays."""
+        self.speed_button.setText(words)
+        self.speed_button.setAccessibleName(f"Playing speed: {words}")
+
     def set_obstacle(self, reason: str) -> None:
         """Takes the controls away and says why in their tips; "" gives them back."""
         if reason != self._obstacle:
@@ -116,6 +156,11 @@ class PlayheadBar(QWidget):
             for widget, tip in self._tips.items():
                 widget.setToolTip(reason or tip)
             self._show_state()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out the speed, which is in the menu as well, rather than the slider."""
+        super().resizeEvent(event)
+        self._fit_speed()
 
     def maximum(self) -> int:
         """How many merges there are."""
@@ -154,6 +199,8 @@ class PlayheadBar(QWidget):
         value, maximum = self._slider.value(), self._slider.maximum()
         self._label.setText(f"{value:,} of {maximum:,}" if maximum else _NOTHING)
         free = not self._obstacle
+        for button in (self.play_button, self.speed_button):
+            button.setEnabled(free and maximum > 0)
         self._slider.setEnabled(free and maximum > 0)
         for button in (self._first, self._previous):
             button.setEnabled(free and value > 0)
@@ -172,11 +219,14 @@ class PlayheadBar(QWidget):
             if layout is not None:
                 layout.activate()
 
+    def _fit_speed(self) -> None:
+        self.speed_button.setVisible(self.width() >= self._theme.scaled(_ROOM_FOR_SPEED))
+
     def _apply_theme(self) -> None:
         font = self._theme.tabular_font()
         self._label.setFont(font)
         side = round(QFontMetrics(font).height() * 0.9)
-        for button in (self._first, self._previous, self._next, self._last):
+        for button in (self._first, self._previous, self._next, self._last, self.play_button):
             button.setIconSize(QSize(side, side))
             button.update()
         self._fit_label()
