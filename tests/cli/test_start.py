@@ -28,8 +28,10 @@ def window(monkeypatch):
 def test_files_open_in_the_window(window):
     assert cli.main([]) == 0
     assert cli.main(["book.txt", "folder", "train"]) == 0
-    plain = {"demo": False, "screenshot": None}
-    assert window == [([], plain), (["book.txt", "folder", "train"], plain)]
+    assert [files for files, _ in window] == [[], ["book.txt", "folder", "train"]]
+    for _, options in window:
+        assert options.pop("claim") is not None
+        assert options == {"demo": False, "screenshot": None, "log_file": None}
 
 
 def test_a_command_goes_before_a_file_of_that_name(window, capsys):

@@ -80,9 +80,9 @@ def _run(words: Sequence[str], signals: Signals) -> int:
 
 def _open_window(arguments: argparse.Namespace) -> int:
     try:
-        from tokstudio.gui.app import run
+        from tokstudio.cli.window import open_window
     except ImportError as error:
         if (error.name or "").startswith("tokstudio"):
             raise  # a fault of ours, not of this computer
         raise TokStudioError(f"The window cannot open: {error}. Install what is missing.") from error
-    return run(arguments.files, demo=arguments.demo, screenshot=arguments.screenshot)
+    return open_window(arguments)

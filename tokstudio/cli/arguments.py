@@ -61,6 +61,13 @@ def _window(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--screenshot", metavar="PNG", type=Path, help="with --demo: save a picture of the window, and quit"
     )
+    parser.add_argument(
+        "--new-window", action="store_true", help="open a window of its own, where files go to the one that is open"
+    )
+    parser.add_argument(
+        "--reset-settings", action="store_true", help="forget layout, looks, recent files and all else that is set"
+    )
+    parser.add_argument("--log-file", metavar="FILE", type=Path, help="add what happens inside of the program to FILE")
     parser.add_argument("--version", action="version", version=f"tokstudio {__version__}")
     arguments = parser.parse_args(words)
     if arguments.screenshot and not arguments.demo:

@@ -1,4 +1,4 @@
-"""Starts the window: application, logging, the hook for errors nobody caught, and the demo.
+"""Starts the window: application, log, the hook for errors nobody caught, what later starts ask for, and the demo.
 
 Numba is not loaded here: it comes with a job behind the window, so that the window is there at once.
 """
@@ -10,23 +10,30 @@ import logging
 import os
 import signal
 import sys
-import threading
 from pathlib import Path
-from types import TracebackType
 
 import platformdirs
 from PySide6.QtCore import QCoreApplication, QEvent, QLoggingCategory, QObject, Qt, QTemporaryDir, QTimer, Signal
+from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 
 from tokstudio import __version__
 from tokstudio.core.errors import TokStudioError
+from tokstudio.core.kernels.cache import problem
 from tokstudio.core.kernels.prepare import prepare_work
+from tokstudio.core.progress import Work
 from tokstudio.core.project import Recorder
 from tokstudio.gui.commands import Commands
+from tokstudio.gui.crash_report import CrashHook, reports_folder
 from tokstudio.gui.dialogs.choosers import Choosers
+from tokstudio.gui.limits import limits
+from tokstudio.gui.log import Log, start_line
 from tokstudio.gui.main_window import MainWindow
+from tokstudio.gui.problems import Problem
+from tokstudio.gui.report_offer import ReportOffer
 from tokstudio.gui.session import Session
 from tokstudio.gui.settings import Preferences
+from tokstudio.gui.single_instance import Claim, Request, bring_to_front
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Mode, Theme
 
@@ -39,31 +46,21 @@ _DEMO_TEXT = (
 )
 
 
-class CrashHook(QObject):
-    """Errors that nobody caught, from any thread: logged at once, told to the person from the GUI thread."""
+class Application(QApplication):
+    """The application; macOS tells it which files were opened by a double click, instead of naming them at the start.
 
-    caught = Signal(object)
+    Signals:
+        file_asked(path): To open this file.
+    """
 
-    def install(self) -> None:
-        """Takes over the hooks of Python and of its threads."""
-        self._before = sys.excepthook, threading.excepthook
-        sys.excepthook = self._hook
-        threading.excepthook = self._thread_hook
+    file_asked = Signal(object)
 
-    def remove(self) -> None:
-        """Gives the hooks back."""
-        sys.excepthook, threading.excepthook = self._before
-
-    def _hook(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if not isinstance(error, Exception):
-            sys.__excepthook__(kind, error, trace)
-            return
-        _log.error("Nobody caught this", exc_info=(kind, error, trace))
-        self.caught.emit(error)
-
-    def _thread_hook(self, arguments: threading.ExceptHookArgs) -> None:
-        if arguments.exc_value is not None:
-            self._hook(arguments.exc_type, arguments.exc_value, arguments.exc_traceback)
+    def event(self, event: QEvent) -> bool:
+        """Takes the system's word for what is to be opened."""
+        if isinstance(event, QFileOpenEvent) and event.file():
+            self.file_asked.emit(Path(event.file()))
+            return True
+        return super().event(event)
 
 
 class Studio(QObject):
@@ -74,6 +71,7 @@ class Studio(QObject):
         preferences: What it remembers.
         choosers: Who asks the person; None for real dialogs.
         recovery: Where what a crash would lose is kept; None for nowhere.
+        reports: Where reports of crashes are; None for nowhere.
     """
 
     def __init__(
@@ -82,6 +80,7 @@ class Studio(QObject):
         preferences: Preferences | None = None,
         choosers: Choosers | None = None,
         recovery: Path | None = None,
+        reports: Path | None = None,
     ) -> None:
         super().__init__()
         self.preferences = preferences or Preferences()
@@ -93,12 +92,24 @@ class Studio(QObject):
         self._recovery = recovery
         self.session = Session(self, Recorder(recovery) if recovery is not None else None)
         self.window = MainWindow(self.session, self.theme, self.preferences, choosers)
+        self._kept = {"the settings": self.preferences.file.parent}
+        if recovery is not None:
+            self._kept["copies of what a crash would lose"] = recovery
+        self._offer = ReportOffer(self.window, self.session, self.theme, reports) if reports is not None else None
+        if isinstance(application, Application):
+            application.file_asked.connect(self._open_file)
 
     def show(self) -> None:
         """Shows the window, and loads the compiled loops behind it."""
         self.window.show()
         # Two turns of the event loop: the first paints.
         QTimer.singleShot(0, self.window, self._shown)
+
+    def answer(self, request: Request) -> None:
+        """Does what a later start asks for, and comes to the front."""
+        _log.info("A later start asks for %s.", ", ".join(map(str, request.files)) or "the window")
+        self.window.commands.open_any(request.files)
+        bring_to_front(self.window, request.token)
 
     def close(self) -> None:
         """Takes everything down, once the window is closed."""
@@ -112,9 +123,20 @@ class Studio(QObject):
     def _answers(self) -> None:
         if self.window.isVisible():
             _log.info("The window answers.")
-            self.session.start_job(prepare_work, asked=False)
+            self.session.start_job(self._begin_work, self._say_limits, asked=False)
             if self._recovery is not None:
                 self.window.recovery.look(self._recovery)
+
+    def _begin_work(self) -> Work[str]:
+        yield from prepare_work()
+        return limits(self._kept, problem())
+
+    def _say_limits(self, sentence: str) -> None:
+        if sentence:
+            self.session.failed.emit(Problem(sentence))
+
+    def _open_file(self, path: Path) -> None:
+        self.window.commands.open_any([path])
 
 
 class Demo(QObject):
@@ -167,7 +189,15 @@ class Demo(QObject):
         self._studio.window.close()
 
 
-def run(files: list[Path], *, demo: bool = False, screenshot: Path | None = None, sample: str = "article") -> int:
+def run(
+    files: list[Path],
+    *,
+    demo: bool = False,
+    screenshot: Path | None = None,
+    sample: str = "article",
+    log_file: Path | None = None,
+    claim: Claim | None = None,
+) -> int:
     """Opens the window and stays until it is closed.
 
     Args:
@@ -175,30 +205,45 @@ def run(files: list[Path], *, demo: bool = False, screenshot: Path | None = None
         demo: Whether to train a sample at once.
         screenshot: With `demo`: where to write a picture (PNG) before closing again.
         sample: Which sample the demo trains on.
+        log_file: Where to log besides.
+        claim: The right to be the window that later starts hand their files to; None to be none.
 
     Returns:
         The exit code.
+
+    Raises:
+        TokStudioError: There is no display, or the log cannot be written.
     """
     _require_display(screenshot is not None)
-    application = make_application()
-    hook = CrashHook()
-    hook.install()
-    # A picture is to look the same everywhere: it neither reads nor changes what the person has set.
-    passing = QTemporaryDir() if screenshot is not None else None
-    if passing is None:
-        folder = Path(platformdirs.user_data_dir("tokstudio", appauthor=False)) / "recovery"
-        studio = Studio(application, recovery=folder)
-    else:
-        studio = Studio(application, Preferences(Path(passing.path()) / "settings.ini"))
-    hook.caught.connect(studio.session.report, Qt.ConnectionType.QueuedConnection)
-    studio.show()
-    shown = Demo(studio, sample, screenshot) if demo else None
-    if files:
-        studio.window.commands.open_any(files)
-    code = application.exec()
-    hook.remove()
-    studio.close()
-    return shown.code if shown is not None and shown.code else code
+    with Log(log_file):
+        application = make_application()
+        _log.info(start_line())
+        # A picture is to look the same everywhere: it neither reads nor changes what the person has set.
+        passing = QTemporaryDir() if screenshot is not None else None
+        reports = reports_folder() if passing is None else None
+        hook = CrashHook(reports)
+        hook.install()
+        if passing is None:
+            folder = Path(platformdirs.user_data_dir("tokstudio", appauthor=False)) / "recovery"
+            studio = Studio(application, recovery=folder, reports=reports)
+        else:
+            studio = Studio(application, Preferences(Path(passing.path()) / "settings.ini"))
+        hook.caught.connect(studio.session.report, Qt.ConnectionType.QueuedConnection)
+        first = claim.listen(studio) if claim is not None else None
+        if first is not None:
+            first.asked.connect(studio.answer)
+        studio.show()
+        shown = Demo(studio, sample, screenshot) if demo else None
+        if files:
+            studio.window.commands.open_any(files)
+        code = application.exec()
+        if first is not None:
+            first.close()
+        hook.remove()
+        studio.close()
+        code = shown.code if shown is not None and shown.code else code
+        _log.info("Ended with %d.", code)
+        return code
 
 
 def _longest_token(run: StudioRun, merges: int) -> int:
@@ -221,13 +266,11 @@ def _require_display(only_a_picture: bool) -> None:
 
 def make_application() -> QApplication:
     """The one application of this process."""
-    level = os.environ.get("TOKSTUDIO_LOG", "WARNING").upper()
-    logging.basicConfig(level=level if level in logging.getLevelNamesMapping() else "WARNING")
     # Missing fonts for a script are no error of ours; Qt would repeat it for every text.
     QLoggingCategory.setFilterRules("qt.text.font.db=false")
     application = QApplication.instance()
     if not isinstance(application, QApplication):
-        application = QApplication(sys.argv[:1])
+        application = Application(sys.argv[:1])
     application.setApplicationName("TokStudio")
     application.setApplicationVersion(__version__)
     application.setDesktopFileName("tokstudio")

@@ -116,6 +116,10 @@ class MainWindow(QMainWindow):
         dialog.told.connect(self.commands.done)
         dialog.open()
 
+    def show_file(self, path: Path) -> bool:
+        """Shows a file in the system's file manager; gives whether that could be done."""
+        return self._choosers.show_file(path)
+
     def focus_filter(self) -> None:
         """Puts the keyboard into the filter of the table that is shown."""
         shown = self.vocabulary if not self.vocabulary.visibleRegion().isEmpty() else self.merges

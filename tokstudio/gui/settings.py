@@ -12,6 +12,8 @@ from typing import NamedTuple, TypeVar
 import platformdirs
 from PySide6.QtCore import QByteArray, QSettings
 
+from tokstudio.core.errors import TokStudioError
+
 T = TypeVar("T", bool, int, str)
 
 _MOST_RECENT = 8
@@ -24,17 +26,39 @@ class Recent(NamedTuple):
     kind: str
 
 
+def settings_file() -> Path:
+    """The file in the person's own configuration folder."""
+    return Path(platformdirs.user_config_dir("tokstudio", appauthor=False)) / "settings.ini"
+
+
+def reset_settings() -> None:
+    """Forgets all settings; those of before are kept beside their file as `settings.ini.old`.
+
+    Raises:
+        TokStudioError: The file cannot be moved.
+    """
+    file = settings_file()
+    try:
+        file.replace(file.with_name(file.name + ".old"))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise TokStudioError(f"{file}: the settings cannot be reset: {error.strerror or error}.") from error
+
+
 class Preferences:
     """Typed values by name; a value that cannot be read as its type counts as not there.
 
     Args:
-        path: The file; None for the one in the person's own configuration folder.
+        path: The file; None for `settings_file`.
+
+    Attributes:
+        file: The file.
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        if path is None:
-            path = Path(platformdirs.user_config_dir("tokstudio", appauthor=False)) / "settings.ini"
-        self._store = QSettings(str(path), QSettings.Format.IniFormat)
+        self.file = path or settings_file()
+        self._store = QSettings(str(self.file), QSettings.Format.IniFormat)
 
     def get(self, key: str, default: T) -> T:
         """The value under `key`, of the type of `default`."""

@@ -1,0 +1,164 @@
+"""What went wrong inside the program is kept as it happens, and offered at the next start."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QPushButton
+
+from tests.gui.person import PATIENCE, at_the_window
+from tokstudio.gui.crash_report import reports_folder
+from tokstudio.gui.report_offer import ReportOffer
+from tokstudio.gui.widgets.report_card import ReportCard
+
+
+def files():
+    folder = reports_folder()
+    return sorted(file.name for file in folder.iterdir()) if folder.exists() else []
+
+
+def card_of(qtbot, window):
+    card = window.findChild(ReportCard)
+    qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+    return card
+
+
+def nothing_is_offered(qtbot, window):
+    offer = window.findChild(ReportOffer)
+    qtbot.waitUntil(lambda: offer._looked and not window._session.jobs, timeout=PATIENCE)
+    return not offer.card.isVisible()
+
+
+def crash(how="faulthandler._sigabrt()"):
+    """A start that is ended by a fault, or is killed."""
+    script = (
+        "import faulthandler, os, sys, time; from PySide6.QtGui import QGuiApplication;"
+        "from tokstudio.gui.crash_report import CrashHook, reports_folder; a = QGuiApplication([]);"
+        f"CrashHook(reports_folder()).install(); {how}"
+    )
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60).returncode
+
+
+def test_a_start_that_goes_well_leaves_nothing(qtbot, monkeypatch):
+    def act(window, answers):
+        assert len(files()) == 2, "the report and its lock"
+
+    assert at_the_window(monkeypatch, act) == 0
+    assert files() == []
+
+
+def test_a_crash_is_offered_at_the_next_start_copied_shown_and_dismissed(qtbot, monkeypatch):
+    assert crash() != 0
+
+    def look(window, answers):
+        card = card_of(qtbot, window)
+        assert card.text.text().startswith("TokStudio crashed the last time. ")
+        qtbot.mouseClick(card.copy_button, Qt.MouseButton.LeftButton)
+        report = QGuiApplication.clipboard().text()
+        assert report.startswith("TokStudio 0.1.0")
+        assert "Fatal Python error: Aborted" in report
+        qtbot.mouseClick(card.show_button, Qt.MouseButton.LeftButton)
+        assert [file.read_text(encoding="utf-8") for file in answers.shown] == [report]
+        card.dismiss_button.setFocus()
+        qtbot.keyClick(card.dismiss_button, Qt.Key.Key_Space)
+        assert not card.isVisible()
+
+    def look_again(window, answers):
+        assert nothing_is_offered(qtbot, window)
+
+    assert at_the_window(monkeypatch, look) == 0
+    assert files() == ["last-report.txt"]
+    assert at_the_window(monkeypatch, look_again) == 0
+
+
+def test_what_is_not_dismissed_is_offered_again(qtbot, monkeypatch):
+    crash()
+    for _ in range(2):
+        assert at_the_window(monkeypatch, lambda window, answers: card_of(qtbot, window)) == 0
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_an_error_that_nobody_caught_is_told_at_once_and_kept(qtbot, monkeypatch, in_thread):
+    def fail():
+        raise ZeroDivisionError("this is a test")
+
+    def break_it(window, answers):
+        if in_thread:
+            thread = threading.Thread(target=fail)
+            thread.start()
+            thread.join()
+        else:
+            # As a slot raises: nothing of ours is on the stack.
+            sys.excepthook(*_raised(fail))
+        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
+        assert "ZeroDivisionError: this is a test" in window.messages.text.text()
+
+    def look(window, answers):
+        card = card_of(qtbot, window)
+        assert card.text.text().startswith("Something went wrong inside TokStudio the last time. ")
+        card.copy_button.click()
+        report = QGuiApplication.clipboard().text()
+        assert "ZeroDivisionError: this is a test" in report
+        assert "in fail" in report
+
+    assert at_the_window(monkeypatch, break_it) == 0
+    assert at_the_window(monkeypatch, look) == 0
+
+
+def _raised(act):
+    try:
+        act()
+    except ZeroDivisionError:
+        return sys.exc_info()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing kills like this here")
+def test_a_start_that_was_killed_has_nothing_to_report(qtbot, monkeypatch):
+    crash("os.kill(os.getpid(), 9)")
+    assert [name for name in files() if name.endswith(".txt")]
+
+    def act(window, answers):
+        assert nothing_is_offered(qtbot, window)
+
+    assert at_the_window(monkeypatch, act) == 0
+    assert files() == []
+
+
+def test_the_report_of_a_program_that_runs_is_not_touched(qtbot, monkeypatch):
+    reports_folder().mkdir(parents=True)
+    script = (
+        "import sys; from PySide6.QtGui import QGuiApplication;"
+        "from tokstudio.gui.crash_report import CrashHook, reports_folder; a = QGuiApplication([]);"
+        "hook = CrashHook(reports_folder()); hook.install(); hook._write(ValueError('mine'));"
+        "print('ready', flush=True); sys.stdin.read(); hook.remove()"
+    )
+    other = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert other.stdout.readline().strip() == b"ready"
+    before = files()
+
+    def act(window, answers):
+        assert nothing_is_offered(qtbot, window)
+
+    assert at_the_window(monkeypatch, act) == 0
+    assert files() == before
+    other.communicate(b"", timeout=60)
+    assert [name.split(".")[1] for name in files()] == ["txt"]
+
+
+def test_every_button_of_the_card_is_reached_by_the_keyboard(qtbot, monkeypatch):
+    crash()
+
+    def act(window, answers):
+        card = card_of(qtbot, window)
+        for button in card.findChildren(QPushButton):
+            assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
+            assert button.text()
+
+    assert at_the_window(monkeypatch, act) == 0

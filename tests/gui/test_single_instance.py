@@ -1,0 +1,189 @@
+"""A later start hands its files to the window that is open, which comes to the front."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtNetwork import QLocalServer, QLocalSocket
+
+from tests.gui.person import PATIENCE, at_the_window
+from tokstudio.cli import main
+from tokstudio.gui import single_instance
+from tokstudio.gui.settings import settings_file
+from tokstudio.gui.single_instance import Claim, Request, address
+
+TEXT = "the cat sat on the mat and the rat sat on the cat. " * 40
+
+
+def start(*arguments, folder=None):
+    """Another start of the program, in its own process."""
+    command = [sys.executable, "-m", "tokstudio", *map(str, arguments)]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def ended(qtbot, process):
+    qtbot.waitUntil(lambda: process.poll() is not None, timeout=PATIENCE)
+    said = process.stdout.read().decode()
+    process.stdout.close()
+    return process.returncode, said
+
+
+def test_a_later_start_hands_its_file_over_and_the_window_comes_back(qtbot, monkeypatch, tmp_path):
+    book = tmp_path / "a folder" / "книга 1.txt"
+    book.parent.mkdir()
+    book.write_text(TEXT, encoding="utf-8")
+
+    def act(window, answers):
+        window.showMinimized()
+        # The path is one of the other process's folder.
+        assert ended(qtbot, start(book.name, folder=book.parent)) == (0, "")
+        qtbot.waitUntil(lambda: len(window._session.sources) == 1, timeout=PATIENCE)
+        assert window._session.sources[0].path == book
+        assert not window.windowState() & Qt.WindowState.WindowMinimized
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_start_without_files_shows_the_window(qtbot, monkeypatch):
+    def act(window, answers):
+        window.showMinimized()
+        assert ended(qtbot, start()) == (0, "")
+        qtbot.waitUntil(lambda: not window.windowState() & Qt.WindowState.WindowMinimized, timeout=PATIENCE)
+        assert window._session.sources == ()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_command_line_and_pictures_hand_nothing_over(qtbot, monkeypatch, tmp_path):
+    def act(window, answers):
+        window.showMinimized()
+        assert ended(qtbot, start("encode", "--tokenizer", tmp_path / "none", "--text", "x"))[0] == 1
+        assert ended(qtbot, start("--demo", "--screenshot", tmp_path / "a.png"))[0] == 0
+        assert (tmp_path / "a.png").exists()
+        assert window.windowState() & Qt.WindowState.WindowMinimized
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_settings_are_not_reset_behind_an_open_window(qtbot, monkeypatch):
+    def act(window, answers):
+        code, said = ended(qtbot, start("--reset-settings"))
+        assert code == 1
+        assert said == "tokstudio: A window is open, and would keep its settings. Close it, then try again.\n"
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe goes with its process")
+def test_the_socket_of_a_dead_window_is_taken_over(qtbot, monkeypatch, tmp_path):
+    name = address(settings_file().parent)
+    script = (
+        "import sys, os; from PySide6.QtCore import QCoreApplication; from PySide6.QtNetwork import QLocalServer;"
+        "a = QCoreApplication([]); s = QLocalServer(); assert s.listen(sys.argv[1]); os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", script, name], timeout=60)
+    assert Path(name).exists()
+
+    def act(window, answers):
+        assert ended(qtbot, start(tmp_path)) == (0, "")
+
+    assert at_the_window(monkeypatch, act) == 0
+    assert not Path(name).exists()
+    assert not Path(f"{name}.lock").exists()
+
+
+def test_a_window_that_does_not_answer_keeps_no_file_to_itself(qtbot, monkeypatch):
+    monkeypatch.setattr(single_instance, "_ANSWER", 50)
+    name = address(settings_file().parent)
+    frozen = QLocalServer()
+    assert frozen.listen(name)
+    claim = Claim(name)
+    assert not claim.hand_over([Path("book.txt")])
+    claim.release()
+    frozen.close()
+
+
+def test_what_is_no_request_changes_nothing(qtbot, monkeypatch):
+    def act(window, answers):
+        for line in b"hello\n", b"[]\n", b'{"files": [3], "token": ""}\n', b'{"files": ["zz"], "token": ""}\n':
+            socket = QLocalSocket()
+            socket.connectToServer(address(settings_file().parent))
+            socket.write(line)
+            qtbot.waitUntil(lambda s=socket: s.state() == QLocalSocket.LocalSocketState.UnconnectedState)
+            assert socket.readAll().size() == 0
+        assert window._session.sources == ()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_request_carries_any_file_name():
+    names = ["plain", "two words", "zwei\nZeilen", "книга", os.fsdecode(b"not text \xff") if os.name != "nt" else "x"]
+    request = Request(tuple(Path(name) for name in names), "token")
+    assert Request.decoded(request.encoded()) == request
+    assert request.encoded().count(b"\n") == 1
+
+
+def test_each_display_and_each_settings_folder_has_a_window_of_its_own(monkeypatch, tmp_path):
+    monkeypatch.setenv("DISPLAY", ":1")
+    first = address(tmp_path)
+    assert address(tmp_path) == first
+    assert address(tmp_path / "other") != first
+    monkeypatch.setenv("DISPLAY", ":2")
+    assert address(tmp_path) != first
+
+
+def test_a_new_window_is_opened_where_one_is_asked_for(qtbot, monkeypatch):
+    claim = Claim(address(settings_file().parent))
+    seen = []
+    listener = QLocalServer()
+    listener.newConnection.connect(lambda: seen.append(1))
+    assert listener.listen(claim.name)
+    claim.release()
+    assert at_the_window(monkeypatch, lambda window, answers: None, ["--new-window"]) == 0
+    assert not seen
+    listener.close()
+
+
+def test_reset_settings_begins_as_on_the_first_day(qtbot, monkeypatch):
+    def change(window, answers):
+        window.actions_by_id["theme_dark"].trigger()
+
+    def look(window, answers):
+        assert window.actions_by_id["theme_system"].isChecked()
+
+    assert at_the_window(monkeypatch, change) == 0
+    assert "dark" in settings_file().read_text()
+    assert at_the_window(monkeypatch, look, ["--reset-settings"]) == 0
+    assert "dark" in settings_file().with_name("settings.ini.old").read_text()
+
+
+def test_the_log_says_what_is_running_and_that_it_ended(qtbot, monkeypatch, tmp_path, book):
+    log = tmp_path / "a log.txt"
+
+    def act(window, answers):
+        qtbot.waitUntil(lambda: len(window._session.sources) == 1, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act, ["--log-file", str(log), str(book)]) == 0
+    lines = log.read_text(encoding="utf-8").splitlines()
+    assert "TokStudio 0.1.0 (Python package), Python 3." in lines[0]
+    assert "Qt 6." in lines[0]
+    assert lines[-1].endswith("Ended with 0.")
+    assert not [line for line in lines if " ERROR " in line]
+
+
+def test_a_log_that_cannot_be_written_is_said(tmp_path, capsys):
+    assert main(["--log-file", str(tmp_path / "none" / "log.txt")]) == 1
+    assert "log.txt: the log cannot be written there: No such file or directory." in capsys.readouterr().err
+
+
+@pytest.fixture
+def book(tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text(TEXT)
+    return path

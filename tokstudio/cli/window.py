@@ -1,0 +1,45 @@
+"""Opens the window, or hands the files to the one that is open."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import argparse
+
+from tokstudio.cli.terminal import DONE
+from tokstudio.core.errors import TokStudioError
+from tokstudio.gui.settings import reset_settings, settings_file
+
+# Only this is needed to hand files over; the window itself takes longer to load.
+from tokstudio.gui.single_instance import Claim, address
+
+
+def open_window(arguments: argparse.Namespace) -> int:
+    """Does what the command line without a command says.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        TokStudioError: There is no display, the settings cannot be reset now, or the log cannot be written.
+    """
+    claim = None
+    if arguments.reset_settings or not (arguments.demo or arguments.new_window):
+        claim = Claim(address(settings_file().parent))
+        if arguments.reset_settings:
+            if claim.is_taken():
+                raise TokStudioError("A window is open, and would keep its settings. Close it, then try again.")
+            reset_settings()
+        elif claim.hand_over(arguments.files):
+            return DONE
+        if arguments.demo or arguments.new_window:
+            claim.release()
+            claim = None
+    from tokstudio.gui.app import run
+
+    return run(
+        arguments.files,
+        demo=arguments.demo,
+        screenshot=arguments.screenshot,
+        log_file=arguments.log_file,
+        claim=claim,
+    )

@@ -1,0 +1,89 @@
+"""What the program says about itself while it runs: to standard error, and to a file where one is asked for."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import logging
+import os
+import platform
+import sys
+from pathlib import Path
+
+from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler, qVersion
+from PySide6.QtGui import QGuiApplication
+
+from tokstudio import __version__
+from tokstudio.core.errors import TokStudioError
+from tokstudio.core.own_process import is_bundle
+
+_FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+_LEVELS = {
+    QtMsgType.QtDebugMsg: logging.DEBUG,
+    QtMsgType.QtInfoMsg: logging.INFO,
+    QtMsgType.QtWarningMsg: logging.WARNING,
+    QtMsgType.QtCriticalMsg: logging.ERROR,
+    QtMsgType.QtFatalMsg: logging.CRITICAL,
+}
+
+
+class Log:
+    """The log of one run of the program; a context manager.
+
+    Args:
+        path: The file to add to; None for standard error alone.
+
+    Raises:
+        TokStudioError: The file cannot be written to.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        level = os.environ.get("TOKSTUDIO_LOG", "WARNING").upper()
+        level = level if level in logging.getLevelNamesMapping() else "WARNING"
+        logging.basicConfig(level=level)
+        self._root = logging.getLogger()
+        self._ours = logging.getLogger("tokstudio")
+        self._file: logging.FileHandler | None = None
+        self._level = self._ours.level
+        if path is not None:
+            try:
+                self._file = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")
+            except OSError as error:
+                raise TokStudioError(f"{path}: the log cannot be written there: {error.strerror or error}.") from error
+            self._file.setFormatter(logging.Formatter(_FORM))
+
+    def __enter__(self) -> None:
+        self._others = [(handler, handler.level) for handler in self._root.handlers]
+        if self._file is not None:
+            # What standard error does not show is in the file all the same.
+            for handler, _ in self._others:
+                handler.setLevel(max(handler.level, self._root.level))
+            self._ours.setLevel(min(logging.INFO, self._root.level))
+            self._root.addHandler(self._file)
+            self._before = qInstallMessageHandler(self._take_qt)
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            qInstallMessageHandler(self._before)
+            self._root.removeHandler(self._file)
+            self._file.close()
+            self._ours.setLevel(self._level)
+            for handler, level in self._others:
+                handler.setLevel(level)
+
+    def _take_qt(self, kind: QtMsgType, context: QMessageLogContext, text: str | None) -> None:
+        logging.getLogger("qt").log(_LEVELS.get(kind, logging.WARNING), "%s", text)
+        if self._before is not None:
+            self._before(kind, context, text or "")
+
+
+def start_line() -> str:
+    """What a report of a fault has to say first: the versions, the system and how it is shown."""
+    kind = "bundle" if is_bundle() else "Python package"
+    parts = [
+        f"TokStudio {__version__} ({kind})",
+        f"Python {platform.python_version()}",
+        f"Qt {qVersion()} ({QGuiApplication.platformName() or 'no display'})",
+        platform.platform(),
+        sys.executable,
+    ]
+    return ", ".join(parts)
