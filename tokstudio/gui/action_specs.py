@@ -250,6 +250,14 @@ SPECS: tuple[Spec, ...] = (
         obstacle=obstacles.cannot_count_uses,
     ),
     Spec("delete_run", "&Delete Run", "Forget the active run.", (), "delete", obstacles.run_in_the_making),
+    Spec(
+        "why_merge",
+        "Wh&y This Merge?",
+        "Show which pairs the merge of the token looked at was chosen from, and by what rule.",
+        ("Ctrl+Shift+Y",),
+        "help",
+        obstacles.no_trained_run,
+    ),
     Spec("show_white_space", "&White Space", "Mark spaces and line ends in tokens.", (), "whitespace", checkable=True),
     Spec("show_ids", "Token &Ids", "Write the id beneath each token of the text.", ("Ctrl+I",), "ids", checkable=True),
     Spec(

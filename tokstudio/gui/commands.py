@@ -44,6 +44,10 @@ class Views(Exports, Questions, Protocol):
         """Takes the chosen sources out of the corpus."""
         ...
 
+    def show_why(self) -> None:
+        """Brings the pane into sight that says why a merge was made."""
+        ...
+
     def reload_sources(self) -> None:
         """Reads the chosen sources' files again."""
         ...
@@ -277,6 +281,13 @@ class Commands(OpenCommands):
     def filter(self) -> None:
         """Goes to the filter of the table that is shown."""
         self._views.focus_filter()
+
+    def why_merge(self) -> None:
+        """Shows why the merge was made of the token that is looked at; of none, the one at the playhead."""
+        session, run = self._session, self._session.active
+        if run is not None and session.token is None and session.playhead > 0:
+            session.look_at(run.base_size + session.playhead - 1)
+        self._views.show_why()
 
     def show_white_space(self, shown: bool) -> None:
         """Remembers the switch for the marks of white space; the Text pane listens to it itself."""

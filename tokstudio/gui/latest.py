@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.errors import TokStudioError
-from tokstudio.core.progress import Work
+from tokstudio.core.progress import Progress, Work
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.session import Session
 
@@ -50,6 +50,11 @@ class Latest(QObject):
     def busy(self) -> bool:
         """Whether an answer is still to come."""
         return self._job is not None
+
+    @property
+    def progress(self) -> Progress:
+        """Where the work stands that is under way."""
+        return self._job.progress if self._job is not None else Progress("")
 
     def run(self, work: Callable[[], Work[Any]]) -> None:
         """Begins work; what was under way is cancelled, and its answer never heard."""

@@ -30,6 +30,7 @@ from tokstudio.gui.panes.runs import RunsPane
 from tokstudio.gui.panes.text import TextPane
 from tokstudio.gui.panes.token import TokenPane
 from tokstudio.gui.panes.vocabulary import VocabularyPane
+from tokstudio.gui.panes.why import WhyPane
 from tokstudio.gui.project_keeper import ProjectKeeper
 from tokstudio.gui.recovery import Recovery
 from tokstudio.gui.session import Session
@@ -133,6 +134,11 @@ class MainWindow(QMainWindow):
         """Reads the chosen sources' files again."""
         self.corpus.reload_selected()
 
+    def show_why(self) -> None:
+        """Brings the pane into sight that says why a merge was made."""
+        self.why.show()
+        self.why.raise_()
+
     def copy_ids(self) -> None:
         """Copies the ids of the selected tokens of the text."""
         self.text.copy_ids()
@@ -175,6 +181,7 @@ class MainWindow(QMainWindow):
         self.runs = RunsPane(*arguments)
         self.text = TextPane(*arguments)
         self.token = TokenPane(*arguments)
+        self.why = WhyPane(*arguments)
         self.panes = (
             self.corpus,
             self.configure,
@@ -184,6 +191,7 @@ class MainWindow(QMainWindow):
             self.runs,
             self.text,
             self.token,
+            self.why,
         )
 
     def _make_menus(self) -> None:

@@ -96,6 +96,12 @@ def no_counts(session: Session) -> str | None:
     return run_in_the_making(session)
 
 
+def no_trained_run(session: Session) -> str | None:
+    if session.active is not None and not session.active.has_counts:
+        return "This tokenizer was opened from a file: it has no counts."
+    return no_run(session)
+
+
 def pattern_is_known(session: Session) -> str | None:
     run = session.active
     if run is None or run.origin is None:

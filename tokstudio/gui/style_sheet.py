@@ -116,6 +116,9 @@ QPushButton[primary="true"]:disabled { background: $grid; border-color: $grid; c
 QPushButton[link="true"] { background: transparent; border: 1px solid transparent; color: $accent; padding: 2px 4px; }
 QPushButton[link="true"]:hover { background: $hover; }
 QPushButton[link="true"]:focus { border-color: $accent; }
+QPushButton[chip="true"] { background: $accent_soft; border-radius: 5px; padding: 2px 7px; }
+QPushButton[chip="true"]:hover { background: $accent_soft; border-color: $accent; }
+QPushButton[chip="true"]:focus { border-color: $accent; }
 QPushButton::menu-indicator { $image_down width: 12px; height: 12px; subcontrol-position: right center; right: 8px; }
 QToolButton { background: transparent; color: $text; border: 1px solid transparent; border-radius: 6px;
     padding: 5px 7px; }

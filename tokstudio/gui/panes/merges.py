@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLabel
 
@@ -24,7 +25,7 @@ class MergesPane(TablePane):
     Args:
         session: The studio's state.
         theme: Its looks.
-        actions: The window's actions by id: `byte_level_characters`.
+        actions: The window's actions by id: `byte_level_characters`, and `why_merge` and `copy` for the rows' menu.
     """
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
@@ -38,6 +39,9 @@ class MergesPane(TablePane):
         self.follow(actions["byte_level_characters"])
         self._merges.matches_changed.connect(self.show_matches)
         self.table.rowActivated.connect(self._go_to)
+        # The row below the pointer is chosen before its menu comes.
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self.table.addActions([actions["why_merge"], actions["copy"]])
         session.runs_changed.connect(self._runs_changed)
         session.merges_added.connect(self._merges_added)
         session.playhead_changed.connect(self._playhead_changed)
