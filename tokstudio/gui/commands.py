@@ -32,6 +32,10 @@ _BASE_TOKENS = "Lists of base tokens (*.json *.txt);;All files (*)"
 class Views(Exports, Questions, Protocol):
     """What the actions need of the window."""
 
+    def focus_find(self) -> None:
+        """Puts the keyboard into the field that finds tokens."""
+        ...
+
     def focus_filter(self) -> None:
         """Puts the keyboard into the filter of the table that is shown."""
         ...
@@ -277,6 +281,18 @@ class Commands(OpenCommands):
     def copy_ids(self) -> None:
         """Copies the ids of the selected tokens."""
         self._views.copy_ids()
+
+    def find(self) -> None:
+        """Goes to the field that finds tokens."""
+        self._views.focus_find()
+
+    def find_next(self) -> None:
+        """Goes to the next place of the found token."""
+        self._session.go_to_place(1)
+
+    def find_previous(self) -> None:
+        """Goes to the place before."""
+        self._session.go_to_place(-1)
 
     def filter(self) -> None:
         """Goes to the filter of the table that is shown."""

@@ -19,6 +19,7 @@ from tokstudio.gui.dialogs.about import AboutDialog, ShortcutsDialog
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.dialogs.export import ExportDialog
 from tokstudio.gui.dialogs.pattern import PatternDialog
+from tokstudio.gui.finder import Finder
 from tokstudio.gui.icons import icon
 from tokstudio.gui.menus import build_menus
 from tokstudio.gui.opening import Question
@@ -94,6 +95,8 @@ class MainWindow(QMainWindow):
         self.unsaved_work = RecoveryCard(theme, self)
         self.messages = MessageBar(theme, self)
         self.toolbar = ToolBar(self.actions_by_id, theme)
+        self.finder = Finder(session, theme, self)
+        self.toolbar.addWidget(self.finder.box)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
         self._make_menus()
         self.places = Arrangement(self, {pane.objectName(): pane for pane in self.panes})
@@ -120,6 +123,10 @@ class MainWindow(QMainWindow):
     def show_file(self, path: Path) -> bool:
         """Shows a file in the system's file manager; gives whether that could be done."""
         return self._choosers.show_file(path)
+
+    def focus_find(self) -> None:
+        """Puts the keyboard into the field that finds tokens."""
+        self.finder.begin()
 
     def focus_filter(self) -> None:
         """Puts the keyboard into the filter of the table that is shown."""
@@ -222,6 +229,8 @@ class MainWindow(QMainWindow):
             session.text_changed,
             session.settings_changed,
             session.sources_changed,
+            session.found_changed,
+            session.places_changed,
         ):
             signal.connect(self._refresh)
         session.failed.connect(self.messages.show_problem)
@@ -229,6 +238,7 @@ class MainWindow(QMainWindow):
         self.runs.deleteAsked.connect(self.commands.delete)
         self.runs.table.columnsChosen.connect(self._keep_columns)
         session.player.changed.connect(self._keep_speed)
+        self.finder.said.connect(self.status.say)
         session.refused.connect(self.status.say)
         self.commands.done.connect(self.status.say)
         self.projects.changed.connect(self._refresh)

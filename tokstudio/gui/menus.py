@@ -18,7 +18,7 @@ _MENUS: dict[str, str] = {
     ">&Recent < - remove_source reload_source >Enc&oding < clear_corpus - open_tokenizer open_tokenizer_folder "
     f">&Export export_tokenizer - {_FORMATS} - export_merges_csv export_merges_jsonl export_vocabulary_csv - "
     "export_ids export_plot_png export_plot_svg export_tree_svg < - quit",
-    "&Edit": "copy copy_ids - filter",
+    "&Edit": "copy copy_ids - find find_next find_previous - filter",
     "&Train": "train train_on_sample train_anyway continue_run pause resume step stop - >Train&_on_a_Sample "
     "sample_train_article sample_train_scripts sample_train_python < >&Base_Tokens load_base_tokens "
     "base_tokens_of_corpus < - first previous next last play >Playing_Spee&d < - "

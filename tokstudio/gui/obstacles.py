@@ -130,6 +130,12 @@ def no_playhead(session: Session) -> str | None:
     return f"No playhead: {reason}." if reason is not None else no_run(session)
 
 
+def nothing_found(session: Session) -> str | None:
+    if session.found is None:
+        return "Find a token first."
+    return None if session.places[1] else "The token is not in the text."
+
+
 def nothing_to_play(session: Session) -> str | None:
     empty = session.active is not None and not len(session.active)
     return no_playhead(session) or ("There is no merge yet." if empty else None)

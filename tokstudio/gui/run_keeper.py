@@ -27,6 +27,9 @@ class RunKeeper(CorpusKeeper):
         playhead_changed: `playhead`, or the tokenizer there.
         token_changed: `token`, the one that is looked at.
         text_changed: `text`.
+        found_changed: `found`, the token whose places in the text are marked.
+        place_asked: Which of its places to go to: the next one (1) or the one before (-1).
+        places_changed: `places`.
         refused: What was asked for cannot be done now: why, in a sentence for the status line.
     """
 
@@ -34,6 +37,9 @@ class RunKeeper(CorpusKeeper):
     playhead_changed = Signal()
     token_changed = Signal()
     text_changed = Signal()
+    found_changed = Signal()
+    place_asked = Signal(int)
+    places_changed = Signal()
     refused = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -43,6 +49,8 @@ class RunKeeper(CorpusKeeper):
         self.playhead = 0
         self.token: int | None = None
         self.text = ""
+        self.found: int | None = None
+        self.places = (0, 0)  # which place of the found token is selected, from 1 on, and how many there are
         self._following = True
         self._made_runs = 0
         self._counting_uses: tuple[Job, StudioRun, int] | None = None
@@ -68,6 +76,7 @@ class RunKeeper(CorpusKeeper):
         self._following = True
         self.playhead = len(run) if run is not None else 0
         self.token = None
+        self.find(None)
         self.runs_changed.emit()
         self.playhead_changed.emit()
         self.token_changed.emit()
@@ -197,6 +206,27 @@ class RunKeeper(CorpusKeeper):
         if token != self.token:
             self.token = token
             self.token_changed.emit()
+
+    def find(self, token: int | None) -> None:
+        """Marks the places of a token in the text and looks at it; None marks none."""
+        changed, self.found = token != self.found, token
+        if token is None:
+            self.tell_places(0, 0)
+        else:
+            self.look_at(token)
+        if changed or token is not None:
+            self.found_changed.emit()
+
+    def go_to_place(self, step: int) -> None:
+        """Goes to the next place (1) of the found token in the text, or to the one before (-1)."""
+        if self.found is not None:
+            self.place_asked.emit(step)
+
+    def tell_places(self, place: int, places: int) -> None:
+        """Takes over which place of the found token is selected, and how many there are."""
+        if (place, places) != self.places:
+            self.places = (place, places)
+            self.places_changed.emit()
 
     def set_text(self, text: str) -> None:
         """Sets the text that is shown in tokens."""

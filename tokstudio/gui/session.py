@@ -261,6 +261,8 @@ class Session(RunKeeper):
         if made < len(run) and self.token is not None and self.token >= run.base_size + made:
             self.token += len(run) - made
             self.token_changed.emit()
+        if made < len(run) and self.found is not None and self.found >= run.base_size + made:
+            self.find(self.found + len(run) - made)
 
     def _merges_added(self) -> None:
         assert self.active is not None

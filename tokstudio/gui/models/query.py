@@ -7,9 +7,11 @@ import re
 
 from tokstudio.core.byte_level import BYTE_OF, to_bytes
 
-_BYTES = re.compile(r"\s*(?:0x[0-9a-f]{2}|[0-9a-f]{2}(?:\s+[0-9a-f]{2})+)\s*", re.IGNORECASE)
+_BYTES = re.compile(
+    r"\s*(?:0x(?:[0-9a-f]{2})+(?:\s+0x(?:[0-9a-f]{2})+)*|[0-9a-f]{2}(?:\s+[0-9a-f]{2})+)\s*", re.IGNORECASE
+)
 _NUMBER = re.compile(r"\s*#?\s*([0-9][0-9,]{0,14})\s*")
-_WRITTEN = {"\\n": "\n", "\\t": "\t", "\\r": "\r", "⏎": "\n", "⇥": "\t", "␍": "\r"}
+_WRITTEN = {"\\n": "\n", "\\t": "\t", "\\r": "\r", "⏎": "\n", "↵": "\n", "⇥": "\t", "␍": "\r", "␠": " ", "␣": " "}
 
 HINT = "Text, bytes such as E2 80 or 0xE2, or a number. \\n and \\t are a line end and a tab."
 
@@ -21,23 +23,35 @@ class Query:
 
     Attributes:
         number: The number of a merge or the id of a token, where the text is one.
+        raw: The bytes, where the text is bytes in hexadecimal.
+        spellings: The bytes of tokens that are the text: as it is typed, with what is written for white space, and as
+            in GPT-2's files.
+        cases: The same in upper and lower case, where that is not ASCII's.
     """
 
     def __init__(self, text: str) -> None:
         self.text = text
         number, found = _NUMBER.fullmatch(text), _BYTES.fullmatch(text)
         self.number = int(number[1].replace(",", "")) if number else None
-        self._bytes = bytes.fromhex(text.lower().replace("0x", "")) if found else None
+        self.raw = bytes.fromhex(text.lower().replace("0x", "")) if found else None
         written = text
         for sign, character in _WRITTEN.items():
             written = written.replace(sign, character)
         wanted = [one.lower() for one in dict.fromkeys((text, written))] if text else []
         self._ascii = [one.encode("ascii") for one in wanted if one.isascii()]
+        byte_level = list[bytes]()
         # Written as in GPT-2's files, where signs stand for bytes that none of its own would.
         if any(character in BYTE_OF and ord(character) > 0xFF for character in text) and all(
             c in BYTE_OF for c in text
         ):
-            self._ascii.append(to_bytes(text).lower())
+            byte_level = [to_bytes(text)]
+            self._ascii.append(byte_level[0].lower())
+        spelled = list(dict.fromkeys((text, written, written.replace("·", " "))))
+        self.spellings = [*(one.encode("utf-8", "replace") for one in spelled), *byte_level]
+        others = (one for one in spelled if not one.isascii())
+        self.cases = [
+            form.encode("utf-8", "replace") for one in others for form in (one.lower(), one.upper(), one.title())
+        ]
         self._other = [one for one in wanted if not one.isascii()]
 
     def __bool__(self) -> bool:
@@ -54,4 +68,4 @@ class Query:
             text = raw.decode("utf-8", "replace").lower()
             if any(wanted in text for wanted in self._other):
                 return True
-        return self._bytes is not None and self._bytes in raw
+        return self.raw is not None and self.raw in raw

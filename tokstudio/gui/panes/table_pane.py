@@ -63,6 +63,8 @@ class TablePane(Pane):
         self.table.copied.connect(self._say_copied)
         self.visibilityChanged.connect(self._set_seen)
         session.token_changed.connect(self._token_changed)
+        self._to_reveal = False  # what was found is to be brought into sight when the pane is seen again
+        session.found_changed.connect(self._follow_found)
 
     def follow(self, characters: QAction) -> None:
         """Shows tokens in the byte-level alphabet while an action is checked."""
@@ -117,6 +119,8 @@ class TablePane(Pane):
             self._seen = seen
             if seen:
                 self.catch_up()
+                if self._to_reveal:
+                    self._reveal_found()
 
     def _set_filter(self, text: str) -> None:
         self.apply_filter(Query(text))
@@ -134,6 +138,22 @@ class TablePane(Pane):
     def _token_changed(self) -> None:
         if self._seen:
             self._show_token(scroll=True)
+
+    def _follow_found(self) -> None:
+        self._to_reveal = self._session.found is not None
+        if self._seen and self._to_reveal:
+            self._reveal_found()
+
+    def _reveal_found(self) -> None:
+        """Brings the row of the token that was found into sight; a filter that hides it is lifted."""
+        self._to_reveal = False
+        row = self.model.row_of_token(self._session.found)
+        if row < 0 and self.filter.text():
+            self.filter.clear()
+            row = self.model.row_of_token(self._session.found)
+        self.table.show_row(row)
+        if row >= 0:
+            self.table.reveal(row)
 
     def _show_token(self, scroll: bool) -> None:
         self.table.show_row(self.model.row_of_token(self._session.token), scroll=scroll)

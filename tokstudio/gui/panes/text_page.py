@@ -90,6 +90,9 @@ class TextPage(QWidget):
         session.runs_changed.connect(self._forget_other_run)
         session.playhead_changed.connect(self.refresh)
         session.merges_added.connect(self.refresh)
+        session.found_changed.connect(self._follow_found)
+        session.place_asked.connect(self._go_to_place)
+        self.view.placesChanged.connect(self._tell_places)
 
     # What a subclass says
 
@@ -174,6 +177,7 @@ class TextPage(QWidget):
         super().showEvent(event)
         if self._stale:
             self.refresh()
+        self._tell_places()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Shares the height between the field and what is below it, until the person has done so."""
@@ -294,6 +298,19 @@ class TextPage(QWidget):
         page = QVBoxLayout(self)
         page.setContentsMargins(0, 0, 0, 0)
         page.addWidget(self.splitter)
+
+    def _follow_found(self) -> None:
+        found = self.session.found
+        self.view.set_found(-1 if found is None else found)
+        self._tell_places()
+
+    def _go_to_place(self, step: int) -> None:
+        if self.isVisible():
+            self.view.go_to_place(step)
+
+    def _tell_places(self) -> None:
+        if self.isVisible() and self.session.found is not None:
+            self.session.tell_places(*self.view.place())
 
     def _clear_text(self) -> None:
         self.take_text("")

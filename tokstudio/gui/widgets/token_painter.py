@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QPainter, QPen
 
@@ -30,12 +32,14 @@ class Look:
         id_font: The font of the ids below the pieces, or None for no ids.
         selection: First and last selected token, or None.
         hovered: The token below the mouse, or -1.
+        places: The tokens that are marked as found, ascending.
     """
 
     white_space: bool
     id_font: QFont | None
     selection: tuple[int, int] | None
     hovered: int
+    places: NDArray[np.int64]
 
 
 class RowPainter:
@@ -60,6 +64,7 @@ class RowPainter:
         self._dashes = QPen(QColor(palette.muted), 1, Qt.PenStyle.DotLine)
         self._mark = QPen(QColor(palette.muted), 1.2, c=Qt.PenCapStyle.RoundCap, j=Qt.PenJoinStyle.RoundJoin)
         self._dot = QPen(QColor(palette.muted), 2.4, c=Qt.PenCapStyle.RoundCap)
+        self._found = QPen(QColor(palette.text), 1.5)
         self._outline = QPen(QColor(palette.accent), 2)
         self._accent = QColor(palette.accent)
         self._box_height = rows.height + 2 * INSET
@@ -151,9 +156,16 @@ class RowPainter:
         if selected:
             self._painter.setPen(self._outline)
             self._painter.drawRoundedRect(rectangle.adjusted(1, 1, -1, -1), _RADIUS - 1, _RADIUS - 1)
+        elif self._is_found(box):
+            self._painter.setPen(self._found)
+            self._painter.drawRoundedRect(rectangle.adjusted(0.75, 0.75, -0.75, -0.75), _RADIUS, _RADIUS)
         elif box.first <= self._look.hovered < box.first + box.tokens:
             self._painter.setPen(self._muted)
             self._painter.drawRoundedRect(inner, _RADIUS, _RADIUS)
+
+    def _is_found(self, box: Box) -> bool:
+        first, last = np.searchsorted(self._look.places, (box.first, box.first + box.tokens))
+        return bool(first < last)
 
     def _paint_ticks(self, box: Box, rectangle: QRectF) -> None:
         """Draws, along the lower edge of a piece that tokens share, a tick for each of them."""

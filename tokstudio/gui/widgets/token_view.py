@@ -44,12 +44,16 @@ class TokenView(TokenScroll):
     tokenHovered = Signal(int)
     #: The first and the last selected token, or -1 and -1.
     selectionChanged = Signal(int, int)
+    #: Which place of the found token is selected, from 1 on, or 0; and how many there are.
+    placesChanged = Signal(int, int)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self._white_space = True
         self._placeholder = ""
         self._anchor = self._current = self._hovered = -1
+        self._found = -1
+        self._places = np.empty(0, np.int64)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.viewport().setMouseTracking(True)
         self.setAccessibleName("Tokens")
@@ -77,6 +81,7 @@ class TokenView(TokenScroll):
         self._set_hovered(-1)
         super().set_tokens(data, ends, ids, special)
         self._describe()
+        self._look_for_places()
 
     def set_show_white_space(self, shown: bool) -> None:
         """Switches the marks of white space beside other text; pieces of white space alone always have theirs."""
@@ -88,6 +93,38 @@ class TokenView(TokenScroll):
         self._placeholder = text
         self._describe()
         self.viewport().update()
+
+    # Places of a token that was found
+
+    def set_found(self, token: int) -> None:
+        """Marks every place of the token with an id; -1 for none."""
+        if token != self._found:
+            self._found = token
+            self._look_for_places()
+
+    def place(self) -> tuple[int, int]:
+        """Gives what `placesChanged` tells."""
+        selection = self.selection()
+        if selection is None or selection[0] != selection[1]:
+            return 0, len(self._places)
+        at = int(np.searchsorted(self._places, selection[0]))
+        here = at < len(self._places) and int(self._places[at]) == selection[0]
+        return at + 1 if here else 0, len(self._places)
+
+    def go_to_place(self, step: int) -> None:
+        """Selects the next place (1) or the one before (-1) of what is selected; from the end on, the first again."""
+        if not len(self._places):
+            return
+        begin = self._current if self._current >= 0 else -1 if step > 0 else self._table.tokens
+        at = int(np.searchsorted(self._places, begin, side="right" if step > 0 else "left")) - (step < 0)
+        place = int(self._places[at % len(self._places)])
+        self.select(place, place)
+
+    def _look_for_places(self) -> None:
+        ids = self._table.ids
+        self._places = np.flatnonzero(ids == self._found) if self._found >= 0 else np.empty(0, np.int64)
+        self.viewport().update()
+        self.placesChanged.emit(*self.place())
 
     # Selection
 
@@ -151,6 +188,8 @@ class TokenView(TokenScroll):
         after = self.selection()
         if after != before:
             self.selectionChanged.emit(*(after or (-1, -1)))
+            if len(self._places):
+                self.placesChanged.emit(*self.place())
 
     def _describe(self) -> None:
         count = self._table.tokens
@@ -187,7 +226,7 @@ class TokenView(TokenScroll):
 
     def _paint_rows(self, painter: QPainter, event: QPaintEvent) -> None:
         id_font = self._id_font if self._show_ids else None
-        look = Look(self._white_space, id_font, self.selection(), self._hovered)
+        look = Look(self._white_space, id_font, self.selection(), self._hovered, self._places)
         rows = RowPainter(painter, self._rows, self._theme.palette, look)
         height, scrolled = self._row_height(), self.verticalScrollBar().value()
         first = max(self._row_at(event.rect().top()), 0)

@@ -1,0 +1,162 @@
+"""Finds a token of the active run as one types: keeps the index, fills the list, and shows what was chosen.
+
+The field and its list are `find_box.py`; what is marked and brought into sight, the panes know.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal
+
+from tokstudio.gui.latest import Latest
+from tokstudio.gui.models.find_index import MOST, TokenIndex, index_work, search
+from tokstudio.gui.models.found import FoundModel
+from tokstudio.gui.models.query import Query
+from tokstudio.gui.session import Session
+from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.find_box import FindBox
+
+_NO_RUN = "Train a tokenizer first, or open one."
+_READING = "Reading the vocabulary…"
+
+
+class Finder(QObject):
+    """What the field in the toolbar does.
+
+    Args:
+        session: The studio's state.
+        theme: Its looks.
+        parent: The owner.
+
+    Attributes:
+        box: The field.
+        said: A sentence for the status line.
+    """
+
+    said = Signal(str)
+
+    def __init__(self, session: Session, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self.model = FoundModel(self)
+        self.box = FindBox(theme, self.model)
+        self._index: TokenIndex | None = None
+        self._wanted = False  # whether the list is to be shown when the index is there
+        self._indexing = Latest(session, self, quiet=True)
+        self._indexing.done.connect(self._take_index)
+        self._indexing.failed.connect(session.report)
+        self.box.asked.connect(self._ask)
+        self.box.entered.connect(self._enter)
+        self.box.chosen.connect(self._choose)
+        self.box.dismissed.connect(self._dismiss)
+        session.runs_changed.connect(self._follow_run)
+        session.playhead_changed.connect(self._follow_playhead)
+        session.found_changed.connect(self._show_place)
+        session.places_changed.connect(self._show_place)
+        self._follow_run()
+
+    def begin(self) -> None:
+        """Puts the keyboard into the field, and makes the index ready."""
+        self.box.take_keyboard()
+        if self._session.active is not None:
+            self._prepare()
+
+    # ---- the index
+
+    def _follow_run(self) -> None:
+        run = self._session.active
+        if run is not self.model.run:
+            self._indexing.cancel()
+            self._index = None
+            self._wanted = False
+            self.box.close_list()
+            self.model.set_run(run)
+
+    def _follow_playhead(self) -> None:
+        self.model.set_playhead(self._session.playhead)
+
+    def _prepare(self) -> bool:
+        """Whether the index has every token; else it is being made."""
+        tokens = self.model.tokens
+        if tokens is None or not tokens.run.ready:
+            return False
+        if self._index is not None and len(self._index) == len(tokens):
+            return True
+        if not self._indexing.busy:
+            first, n, earlier = tokens.first, len(tokens.run), self._index
+            base = [tokens.head(slot, 256) for slot in range(first)]
+            # What is appended later lies behind what is read here.
+            parts = tokens.parts_from(0, n)
+            self._indexing.run(lambda: index_work(base, parts, earlier))
+        return False
+
+    def _take_index(self, index: TokenIndex) -> None:
+        self._index = index
+        if self._wanted:
+            self._search()
+
+    # ---- finding
+
+    def _ask(self, text: str) -> None:
+        self._wanted = bool(text)
+        if not text:
+            self.box.close_list()
+            return
+        if self._session.active is None:
+            self.model.set_slots(())
+            self.box.show_found(_NO_RUN)
+            return
+        self._prepare()
+        self._search()
+
+    def _search(self) -> None:
+        """Lists what is found so far: while a run grows, of the tokens that are in the index."""
+        tokens, text = self.model.tokens, self.box.text()
+        if tokens is None or not text:
+            return
+        if self._index is None:
+            self.model.set_slots(())
+            self.box.show_found(_READING)
+            return
+        number = Query(text).number
+        slots = search(self._index, text, tokens.ids, -1 if number is None else tokens.slot_of(number))
+        self.model.set_playhead(self._session.playhead)
+        self.model.set_slots(slots)
+        note = "" if slots else "No token is this, begins with it or has it inside."
+        if len(slots) == MOST:
+            note = f"The first {MOST}; type more to narrow them down."
+        self.box.show_found(note)
+
+    def _choose(self, row: int) -> None:
+        tokens = self.model.tokens
+        if tokens is None or not 0 <= row < self.model.rowCount():
+            return
+        self._wanted = False
+        slot = self.model.slot_at(row)
+        self._session.find(tokens.id_of(slot))
+        if not self._session.places[0]:
+            self._session.go_to_place(1)
+        merge = self.model.merge_of(slot)
+        if merge > self._session.playhead:
+            self.said.emit(f"This token does not exist at the playhead yet: merge {merge:,} makes it.")
+        elif self._session.text and not self._session.places[1]:
+            self.said.emit("This token is not in the text.")
+
+    def _enter(self) -> None:
+        if self._session.places[1]:
+            self._session.go_to_place(1)
+        else:
+            self._ask(self.box.text())
+
+    def _dismiss(self) -> None:
+        self._wanted = False
+        self._session.find(None)
+
+    def _show_place(self) -> None:
+        place, places = self._session.places
+        if self._session.found is None or not self._session.text:
+            self.box.show_place("")
+        elif place:
+            self.box.show_place(f"{place:,} of {places:,}")
+        else:
+            self.box.show_place(f"{places:,}×")
