@@ -106,11 +106,11 @@ def test_the_places_in_the_text_are_gone_through_by_f3(qtbot, monkeypatch, book)
         qtbot.keyClick(box, Qt.Key.Key_F3)
         assert view.selection()[0] == places[0], "behind the last comes the first"
         session.set_playhead(1)
-        assert box.place.text() == "0×"
+        assert box.place.text() == "0 in text"
         assert not window.actions_by_id["find_next"].isEnabled()
         assert window.actions_by_id["find_next"].toolTip() == "The token is not in the text."
         session.set_playhead(len(session.active))
-        assert box.place.text() == f"{len(places)}×" or box.place.text().endswith(f" of {len(places)}")
+        assert box.place.text() == f"{len(places)} in text" or box.place.text().endswith(f" of {len(places)}")
         qtbot.keyClick(box, Qt.Key.Key_Escape)
         assert session.found is None
         assert box.place.text() == ""

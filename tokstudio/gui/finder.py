@@ -159,4 +159,4 @@ class Finder(QObject):
         elif place:
             self.box.show_place(f"{place:,} of {places:,}")
         else:
-            self.box.show_place(f"{places:,}×")
+            self.box.show_place(f"{places:,} in text")

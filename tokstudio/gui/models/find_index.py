@@ -32,15 +32,17 @@ class TokenIndex:
 
     Attributes:
         heads: The first bytes of each token, by slot.
-        exact: All of them.
-        small: The same with ASCII letters in lower case.
-        starts: int64 [n + 1], where each begins.
+        small: All of them, ASCII letters in lower case.
+        starts: int64 [n + 1], where each begins in `small`.
+        lengths: int64 [n], their lengths.
+        firsts: uint8 [n], the first byte of each in `small`; the border's for an empty one.
     """
 
     heads: list[bytes]
-    exact: bytes
     small: bytes
     starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    firsts: NDArray[np.uint8]
 
     def __len__(self) -> int:
         return len(self.heads)
@@ -63,15 +65,15 @@ def index_work(base: list[bytes], parts: NDArray[np.int32], earlier: TokenIndex 
             heads.append(head if len(head) == HEAD else (head + heads[right])[:HEAD])
         yield Progress("reading the vocabulary", len(heads), first + len(parts))
     lengths = np.empty(len(heads), np.int64)
-    exact, small = list[bytes](), list[bytes]()
+    small = list[bytes]()
     for begin in range(0, len(heads), _STEP):
         some = heads[begin : begin + _STEP]
         lengths[begin : begin + len(some)] = np.fromiter(map(len, some), np.int64, len(some))
-        exact.append(_BORDER.join((*some, b"")))
-        small.append(exact[-1].lower())
+        small.append(_BORDER.join((*some, b"")).lower())
         yield Progress("reading the vocabulary", begin, len(heads))
     starts = np.concatenate([[0], np.cumsum(lengths + len(_BORDER))])
-    return TokenIndex(heads, b"".join(exact), b"".join(small), starts)
+    data = b"".join(small)
+    return TokenIndex(heads, data, starts, lengths, np.frombuffer(data, np.uint8)[starts[:-1]])
 
 
 def search(index: TokenIndex, text: str, ids: NDArray[np.int32], slot_of_id: int, most: int = MOST) -> list[int]:
@@ -91,37 +93,36 @@ def search(index: TokenIndex, text: str, ids: NDArray[np.int32], slot_of_id: int
         Their slots.
     """
     query = Query(text)
-    found: dict[int, None] = {}
-    wanted = [one for one in query.spellings if one]
-    for one in wanted:
-        found.update(dict.fromkeys(_by_id(_beginning(index, one, small=False, whole=True), ids, most)))
+    spelled, raw = {one for one in query.spellings if one}, query.raw
+    wanted = dict.fromkeys(one.lower() for one in (*query.spellings, *query.cases, raw or b"") if one)
+    rows = [(len(one), _beginning(index, one)) for one in wanted]
+    whole = np.concatenate([np.empty(0, np.int64), *(slots[index.lengths[slots] == size] for size, slots in rows)])
+    longer = np.concatenate([np.empty(0, np.int64), *(slots[index.lengths[slots] > size] for size, slots in rows)])
+    alike = _by_id(whole, ids, len(whole))
+    found = dict.fromkeys(slot for slot in alike if index.heads[slot] in spelled)
     if 0 <= slot_of_id < len(index):
         found[slot_of_id] = None
-    if query.raw:
-        found.update(dict.fromkeys(_by_id(_beginning(index, query.raw, small=False, whole=True), ids, most)))
-        wanted.append(query.raw)
-    small = list(dict.fromkeys(one.lower() for one in (*wanted, *query.cases)))
-    for whole in (True, False):
-        rows = [_beginning(index, one, small=True, whole=whole) for one in small]
-        together = np.unique(np.concatenate(rows)) if rows else np.empty(0, np.int64)
-        found.update(dict.fromkeys(_by_id(together, ids, most + len(found))))
+    found.update(dict.fromkeys(slot for slot in alike if index.heads[slot] == raw))
+    found.update(dict.fromkeys(alike))
+    found.update(dict.fromkeys(_by_id(longer, ids, most)))
     if len(found) < most:
-        inside = {slot for one in small for slot in _inside(index, one, most + len(found))}
-        found.update(dict.fromkeys(_by_id(np.array(sorted(inside), np.int64), ids, most + len(found))))
+        inside = {slot for one in wanted for slot in _inside(index, one, most + len(found))}
+        found.update(dict.fromkeys(_by_id(np.array(sorted(inside), np.int64), ids, len(inside))))
     return list(found)[:most]
 
 
 def _by_id(slots: NDArray[np.int64], ids: NDArray[np.int32], most: int) -> list[int]:
+    slots = np.unique(slots)
     return slots[np.argsort(ids[slots], kind="stable")[:most]].tolist()
 
 
-def _beginning(index: TokenIndex, wanted: bytes, *, small: bool, whole: bool) -> NDArray[np.int64]:
-    """The tokens that begin with some bytes, or that are them."""
-    lengths = np.diff(index.starts) - len(_BORDER)
-    slots = np.flatnonzero(lengths == len(wanted) if whole else lengths > len(wanted))
-    data = np.frombuffer(index.small if small else index.exact, np.uint8)
-    for place, byte in enumerate(wanted):
-        slots = slots[data[index.starts[slots] + place] == byte]
+def _beginning(index: TokenIndex, wanted: bytes) -> NDArray[np.int64]:
+    """The tokens that begin with some bytes, or are them."""
+    slots = np.flatnonzero(index.firsts == wanted[0])
+    slots = slots[index.lengths[slots] >= len(wanted)]
+    data = np.frombuffer(index.small, np.uint8)
+    for place in range(1, len(wanted)):
+        slots = slots[data[index.starts[slots] + place] == wanted[place]]
     return slots
 
 
