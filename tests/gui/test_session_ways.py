@@ -132,6 +132,24 @@ def test_the_last_word_on_documents_counts(qtbot, session):
     assert session.sources[0].documents == 2
 
 
+@pytest.mark.parametrize(("trained_by", "other"), [("file", "line"), ("line", "file")])
+def test_a_run_can_go_on_when_the_text_is_divided_again_as_it_was(qtbot, session, make_run, trained_by, other):
+    session.set_settings(Settings(documents=trained_by))
+    session.add_text("the cat sat\non the mat\n" * 9, "cat")
+    session.add_text("the rat", "rat")
+    run = make_run(vocabulary_size=270, documents=trained_by)
+    session.set_settings(Settings(documents=other, vocabulary_size=280))
+    qtbot.waitUntil(lambda: not session.jobs)
+    assert not session.can_continue(run)
+    for documents in (trained_by, other, trained_by):
+        session.set_settings(Settings(documents=documents, vocabulary_size=280))
+        qtbot.waitUntil(lambda: not session.jobs)
+    assert session.can_continue(run)
+    session.reread(0, None)
+    session.add_text("a hat\n")
+    assert not session.can_continue(run), "that is another corpus"
+
+
 def test_held_out_text_is_measured_when_the_run_has_ended(qtbot, session):
     trained(qtbot, session, LINES, Settings(300, held_out=0.2, special_tokens=("<|end|>",)))
     run = session.active

@@ -47,6 +47,7 @@ class CorpusKeeper(JobKeeper):
         self.kept = KeptSources()
         self.statistics: Statistics | None = None
         self._documents: Documents = "file"
+        self._before: dict[Source, Source] = {}  # the same text as it was divided before
         self._counting: Job | None = None
         self._splitting: Job | None = None
 
@@ -82,6 +83,7 @@ class CorpusKeeper(JobKeeper):
     def set_sources(self, sources: tuple[Source, ...]) -> None:
         """Replaces the sources, and counts anew what they hold."""
         self.sources = sources
+        self._before = {source: self._before[source] for source in sources if source in self._before}
         self.statistics = None
         if self._counting is not None:
             self._counting.cancel()
@@ -117,8 +119,8 @@ class CorpusKeeper(JobKeeper):
     def _split(self) -> None:
         if self._splitting is not None:
             self._splitting.cancel()
-        sources, documents = self.sources, self._documents
-        self._splitting = self.start_job(lambda: split_all(sources, documents), self._take_split)
+        sources, documents, before = self.sources, self._documents, dict(self._before)
+        self._splitting = self.start_job(lambda: split_all(sources, documents, before), self._take_split)
         self._splitting.ended.connect(self._splitting_ended)
 
     def _splitting_ended(self) -> None:
@@ -154,6 +156,7 @@ class CorpusKeeper(JobKeeper):
     def _take_split(self, changed: Changed) -> None:
         if self.sender() is self._splitting:
             made = dict(changed.pairs)
+            self._before |= {new: old for old, new in changed.pairs if new is not old}
             self.set_sources(tuple(made.get(source, source) for source in self.sources))
 
     def _reading_failed(self, error: Exception) -> None:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -112,11 +112,20 @@ def find_again(missing: Source, kept: ProjectSource, documents: str = "file") ->
     return Changed(((missing, found.source),), documents, problem)
 
 
-def split_all(sources: Iterable[Source], documents: str) -> Work[Changed]:
-    """Gives every source with the same text in other documents."""
+def split_all(sources: Iterable[Source], documents: str, before: Mapping[Source, Source]) -> Work[Changed]:
+    """Gives every source with the same text in other documents.
+
+    Args:
+        sources: The sources.
+        documents: What one document is.
+        before: Of some of them, the same text as it was divided before: where it is so again, that source is given, as
+            runs may have been trained on it.
+    """
     pairs: list[tuple[Source, Source]] = []
     for source in sources:
-        pairs.append((source, (yield from source.split_work(documents))))
+        made = yield from source.split_work(documents)
+        known = (source, *([before[source]] if source in before else []))
+        pairs.append((source, next((one for one in known if np.array_equal(one.ends, made.ends)), made)))
     return Changed(tuple(pairs), documents)
 
 
