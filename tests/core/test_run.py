@@ -8,9 +8,11 @@ import hashlib
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tokstudio import __version__
-from tokstudio.core.config import TrainingConfig
+from tokstudio.core.config import BASES, TIE_BREAKS, TrainingConfig
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.run import MergeBatch, Run, TrainedOn
 from tokstudio.core.trainer import Trainer, train
@@ -95,3 +97,21 @@ def test_a_trainer_knows_the_bytes_once_they_are_laid_out():
     assert trainer.prepared is not None
     assert trainer.prepared.base_counts[ord("a")] == 2
     assert (trainer.prepared.bytes, trainer.prepared.tokens) == (4, 4)
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    texts=st.lists(st.text("aab\u00e9 ", min_size=1, max_size=60), min_size=1, max_size=4),
+    base=st.sampled_from(BASES),
+    tie_break=st.sampled_from(TIE_BREAKS),
+    pattern=st.sampled_from(["none", "gpt2"]),
+    longest=st.none() | st.integers(2, 6),
+)
+def test_counts_never_rise_and_are_the_fall_in_tokens_but_for_overlaps(texts, base, tie_break, pattern, longest):
+    config = TrainingConfig(min_frequency=2, base=base, tie_break=tie_break, pattern=pattern, max_token_bytes=longest)
+    run = train(Corpus.from_texts(texts), config).run
+    assert np.all(np.diff(run.counts) <= 0)
+    is_double = run.merges[:, 0] == run.merges[:, 1]
+    assert np.array_equal(run.counts[~is_double], run.merged[~is_double])
+    assert np.all(run.merged[is_double] <= run.counts[is_double])
+    assert np.all(run.counts[is_double] <= 2 * run.merged[is_double])

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.cli.loading import load_tokenizer
-from tokstudio.cli.terminal import Console, put, several, standard_input
+from tokstudio.cli.terminal import Console, put, standard_input
 from tokstudio.core.corpus import to_utf8
 from tokstudio.core.files import write_files
 from tokstudio.core.formats.ids import ids_work, json_list, write_ids_work
+from tokstudio.core.messages import several
 from tokstudio.core.readers import read_file
 from tokstudio.core.tokenizer import Tokenizer
 

@@ -14,7 +14,7 @@ import numpy as np
 from tokstudio.cli.projects import is_project, project_lines, project_rows
 from tokstudio.cli.terminal import Console, put
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work
-from tokstudio.core.messages import shown
+from tokstudio.core.messages import several, shown
 from tokstudio.core.tokenizer import Tokenizer
 
 _SHOWN_SPECIALS = 12
@@ -76,15 +76,20 @@ def _lines(found: dict[str, object]) -> Iterator[str]:
     assert isinstance(longest, dict)
     assert isinstance(files, dict)
     rows: list[tuple[str, str]] = [("Format", FORMATS[str(found["format"])].title)]
-    rows += [("File", f"{Path(file).name}, {size:,} bytes") for file, size in files.items()]
+    rows += [("File", f"{Path(file).name}, {several(size, 'byte')}") for file, size in files.items()]
     rows += [
         ("Tokens", f"{found['tokens']:,}"),
         ("Base", f"{found['base_tokens']:,} {found['base']}"),
         ("Merges", f"{found['merges']:,}"),
     ]
     if extra := found["extra_tokens"]:
-        rows.append(("Not made by merges", f"{extra:,}, of which {found['unreachable_tokens']:,} are unreachable"))
-    rows.append(("Highest id", f"{found['highest_id']:,}, with {found['unused_ids']:,} ids below it not in use"))
+        rows.append(("Not made by merges", f"{extra:,}, {found['unreachable_tokens']:,} of them unreachable"))
+    rows.append(
+        (
+            "Highest id",
+            f"{found['highest_id']:,}, with {several(int(str(found['unused_ids'])), 'id', 'ids')} below it not in use",
+        )
+    )
     rows.append(("Pattern", _pattern(found)))
     rows.append(("Encoded by", str(found["encoded_by"])))
     if found["no_playhead"]:

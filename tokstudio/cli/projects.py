@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 from tokstudio.cli.terminal import Console
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.files import file_name
+from tokstudio.core.messages import several
 from tokstudio.core.project import SUFFIX, Project, ProjectRun, ProjectTokenizer, open_work, reopen_tokenizer_work
 from tokstudio.core.tokenizer import Tokenizer
 
@@ -58,11 +60,11 @@ def project_lines(rows: Rows) -> Iterator[str]:
     for source in rows["sources"]:
         where = source["path"] or "kept in the project"
         apart = "" if source["in_corpus"] else ", not in the corpus"
-        yield f"Source   {source['name']}, {source['bytes']:,} bytes, {where}{apart}"
+        yield f"Source   {source['name']}, {several(cast('int', source['bytes']), 'byte')}, {where}{apart}"
     for run in rows["runs"]:
         chosen = ", active" if run["active"] else ""
         if "merges" in run:
-            size = f"{run['merges']:,} merges, {run['vocabulary_size']:,} tokens"
+            size = f"{several(cast('int', run['merges']), 'merge')}, {run['vocabulary_size']:,} tokens"
             how = f"{size}, pattern {run['pattern']}, {run['ended']}"
         else:
             how = f"opened from a file ({', '.join(_names(run['files']))})"

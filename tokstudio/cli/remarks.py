@@ -10,10 +10,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tokstudio.cli.terminal import Console, several
+from tokstudio.cli.terminal import Console
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Source
 from tokstudio.core.errors import ConfigError
+from tokstudio.core.messages import several
 from tokstudio.core.metrics import measure_work
 from tokstudio.core.preparation import Prepared
 from tokstudio.core.progress import Work
@@ -71,7 +72,8 @@ def tell_of_held_out(
     ratio = measured.bytes_per_token
     if ratio is not None:
         console.say(
-            f"Held-out text: {ratio:.2f} bytes per token, {measured.bytes:,} bytes -> {measured.tokens:,} tokens."
+            f"Held-out text: {ratio:.2f} bytes per token, {several(measured.bytes, 'byte')} -> "
+            f"{several(measured.tokens, 'token')}."
         )
     return ratio
 

@@ -106,11 +106,6 @@ def _say(text: str, end: str = "\n") -> None:
         print(text, end=end, file=sys.stderr, flush=True)  # noqa: T201
 
 
-def several(number: int, one: str, many: str) -> str:
-    """A number with its words: `several(2, "place was", "places were")` is "2 places were"."""
-    return f"{number:,} {one if number == 1 else many}"
-
-
 def standard_input() -> bytes:
     """All of standard input; raises CorpusError where it cannot be read."""
     if sys.stdin is None:

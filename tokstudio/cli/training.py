@@ -14,7 +14,7 @@ from tokstudio.cli.exporting import check_folders, check_losses, export
 from tokstudio.cli.reading import read_corpus_work, tell_of
 from tokstudio.cli.remarks import count_specials_work, tell_of_held_out, tell_of_preparation, tell_of_specials
 from tokstudio.cli.signals import Signals
-from tokstudio.cli.terminal import DONE, FAILED, Console, put, several
+from tokstudio.cli.terminal import DONE, FAILED, Console, put
 from tokstudio.core.base_vocabulary import read_base_vocabulary
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
@@ -22,7 +22,7 @@ from tokstudio.core.errors import ConfigError, CorpusError
 from tokstudio.core.forecast import forecast_work
 from tokstudio.core.formats import ExportReport
 from tokstudio.core.memory import free_memory
-from tokstudio.core.messages import shown
+from tokstudio.core.messages import several, shown
 from tokstudio.core.run import MergeBatch, Run
 from tokstudio.core.sample import sample_work
 from tokstudio.core.tokenizer import Tokenizer
@@ -185,7 +185,7 @@ def _measure(tokenizer: Tokenizer, trainer: Trainer, console: Console, signals: 
 
 
 def _summary(run: Run) -> str:
-    merges = several(len(run), "merge", "merges")
+    merges = several(len(run), "merge")
     return (
         f"Trained in {run.seconds:.1f} s: {run.ended}. {merges}, {run.bytes_per_token():.2f} bytes per token, "
         f"{run.tokens_before:,} -> {_tokens(run):,} tokens."

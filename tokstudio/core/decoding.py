@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.corpus import to_utf8
 from tokstudio.core.errors import ConfigError
+from tokstudio.core.messages import several
 from tokstudio.core.progress import Progress, Work
 
 SAMPLE = 1 << 16  # as many bytes of a file's head are enough to judge by
@@ -102,7 +103,7 @@ def decode(raw: NDArray[np.uint8], encoding: str) -> Work[Decoded]:
     if encoding == "utf-8" and (yield from _is_utf8(text)):
         return Decoded(encoding, _note(_MARK_DROPPED if mark else ""), text)
     text, replaced = yield from _transcoded(text, encoding, "replace")
-    wrong = f"{_number(replaced, 'place is', 'places are')} not valid {encoding}; shown as U+FFFD" if replaced else ""
+    wrong = f"{several(replaced, 'place is', 'places are')} not valid {encoding}; shown as U+FFFD" if replaced else ""
     return Decoded(encoding, _note(_MARK_DROPPED if mark else "", wrong), text)
 
 
@@ -131,11 +132,11 @@ def detect(raw: NDArray[np.uint8]) -> Work[Decoded]:
         return Decoded(encoding, "", decoded)
     if is_utf8:
         zeros = yield from _count_zeros(text)
-        return Decoded("utf-8", _note(dropped, f"holds {_number(zeros, 'NUL byte')}" if zeros else ""), text)
+        return Decoded("utf-8", _note(dropped, f"holds {several(zeros, 'NUL byte')}" if zeros else ""), text)
     wrong, characters = yield from _count_utf8(text)
     # Text in other encodings has more than twice as many bytes that are not UTF-8 as characters that happen to be.
     if dropped or wrong <= characters:
-        return Decoded("bytes", _note(dropped, f"{_number(wrong, 'byte is', 'bytes are')} not UTF-8; kept as is"), text)
+        return Decoded("bytes", _note(dropped, f"{several(wrong, 'byte is', 'bytes are')} not UTF-8; kept as is"), text)
     if wide:
         return Decoded("bytes", f"begins like {wide[-1]} but is not valid; read as bytes", raw)
     if _looks_binary(raw[:SAMPLE]):
@@ -169,10 +170,6 @@ def _marks_of(raw: NDArray[np.uint8]) -> dict[str, bytes]:
 
 def _note(*parts: str) -> str:
     return "; ".join(part for part in parts if part)
-
-
-def _number(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def _is_utf8(data: NDArray[np.uint8]) -> Work[bool]:

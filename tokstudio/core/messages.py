@@ -5,6 +5,12 @@ from __future__ import annotations
 
 
 def shown(text: str, longest: int = 40) -> str:
-    """A text in quotes as a message can show it: on one line, and not too long."""
+    """A text in quotes as a message can show it: on one line, and not too long; in single quotes if it has others."""
     cut = text if len(text) <= longest else text[:longest] + "…"
-    return '"' + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut) + '"'
+    quote = "'" if '"' in cut and "'" not in cut else '"'
+    return quote + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut) + quote
+
+
+def several(number: int, one: str, many: str = "") -> str:
+    """A number with its words: `several(2, "place was", "places were")` is "2 places were", `many` mostly one's + s."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

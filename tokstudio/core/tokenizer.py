@@ -79,7 +79,8 @@ class Tokenizer:
             merge_results = np.arange(first, first + len(self._merges), dtype=np.int32)
         self._results = frozen_ids(merge_results)
         if len(self._results) != len(self._merges):
-            raise ConfigError(f"There are {len(self._merges):,} merges, but {len(self._results):,} results of merges.")
+            counts = f"{len(self._merges):,} and {len(self._results):,}"
+            raise ConfigError(f"There must be as many merges as results of merges, not {counts}.")
         if "" in self._specials:
             raise ConfigError("A special token may not be empty.")
         self._run = run

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.alphabet import LARGEST_ID, Alphabet
 from tokstudio.core.errors import ConfigError
+from tokstudio.core.messages import several
 
 _SPARSEST = 16  # ids a token, beyond a million: tables are as long as the highest id
 
@@ -21,7 +22,7 @@ def check_sparseness(
     highest = max(*specials.values(), *extra_tokens, int(alphabet.ids.max(initial=0)), int(results.max(initial=0)))
     tokens = len(alphabet) + len(results) + len(specials) + len(extra_tokens)
     if highest > _SPARSEST * tokens + (1 << 20):
-        raise ConfigError(f"The id {highest:,} is far too high for {tokens:,} tokens.")
+        raise ConfigError(f"The id {highest:,} is far too high for {several(tokens, 'token')}.")
 
 
 def check_vocabulary(

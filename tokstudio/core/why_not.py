@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from tokstudio.core.errors import ConfigError
-from tokstudio.core.messages import shown
+from tokstudio.core.messages import several, shown
 from tokstudio.core.steps import Steps
 
 #: What the answer is:
@@ -59,7 +59,8 @@ def why_not_one(steps: Steps, start: int, stop: int) -> WhyNot:
         ConfigError: There are no such bytes.
     """
     if not 0 <= start < stop <= len(steps.data):
-        raise ConfigError(f"There is no text from byte {start:,} to {stop:,}: it has {len(steps.data):,} bytes.")
+        size = several(len(steps.data), "byte")
+        raise ConfigError(f"There is no text from byte {start:,} to {stop:,}: it has {size}.")
     asked = _Asked(steps, start, stop)
     return asked.standing() or asked.border() or asked.whole_word() or asked.unknown() or asked.merge()
 

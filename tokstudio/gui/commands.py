@@ -15,6 +15,7 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.core.base_vocabulary import corpus_characters_work, read_base_vocabulary_work
+from tokstudio.core.messages import several
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.exports import Exports
 from tokstudio.gui.opening import OpenCommands, Questions
@@ -259,7 +260,7 @@ class Commands(OpenCommands):
 
     def delete(self, run: StudioRun) -> None:
         """Forgets a run; one that was never exported is asked about."""
-        question = f"{run.name} was neither saved nor exported. Its {len(run):,} merges will be gone."
+        question = f"{run.name} was neither saved nor exported. {several(len(run), 'merge')} will be gone."
         if not run.unsaved or self._choosers.confirm("Delete Run", question, "Delete Run"):
             self._session.delete(run)
 

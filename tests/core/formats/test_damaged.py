@@ -221,6 +221,8 @@ def test_any_bytes_are_refused_in_one_sentence(place, name, data):
         (b'{"merges": [[[97, 98], 256]', "the file ends too early, line 1, column 28"),
         (b'{"merges": [\n[[97 98], 256]]}', "this is not JSON"),
         (b'{"merges": []} {}', "something follows the end of the data, line 1, column 16"),
+        (b'{"version": NaN, "merges": []}', "this is not JSON (NaN is no value), line 1, column 13"),
+        (b'{"merges": [[[97, -Infinity], 256]]}', "this is not JSON (-Infinity is no value)"),
         (b'{"merges": [], "merges": []}', 'the key "merges" stands there twice'),
         (b'{"merges": [],}', "a text is missing"),
         (b'{"pairs": []}', 'the key "merges" is missing'),

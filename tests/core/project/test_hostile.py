@@ -162,6 +162,27 @@ def test_a_mutant_is_opened_or_refused_in_one_sentence(path, check):
             "run 1, merges: the tokens do not fall as the counts say.",
         ),
         (
+            "UPDATE merge SET count = 9223372036854775807 WHERE number = 1",
+            "run 1, merges: the tokens do not fall as the counts say.",
+        ),
+        (
+            "UPDATE merge SET count = count + 1 WHERE number = 1",
+            "run 1, merges: the tokens do not fall as the counts say.",
+        ),
+        (
+            "UPDATE merge SET tokens_after = -9223372036854775807 WHERE number = 5",
+            "run 1, merges: a count is out of range.",
+        ),
+        (
+            "UPDATE merge SET tokens_after = 9223372036854775807 WHERE number = 2",
+            "run 1, merges: the tokens do not fall as the counts say.",
+        ),
+        (
+            "UPDATE merge SET count = CASE number WHEN 1 THEN 1 ELSE count END, "
+            "tokens_after = tokens_after + (SELECT count - 1 FROM merge WHERE run = 1 AND number = 1) WHERE run = 1",
+            "run 1, merges: a pair occurs more often than the one that was merged before it.",
+        ),
+        (
             "UPDATE token SET count = count + 1 WHERE id = 97",
             "run 1, merges: the base tokens are not as many as the tokens before the first merge.",
         ),
@@ -202,6 +223,11 @@ def test_the_sentence_says_what_is_wrong(path, statement, words):
 
 
 # ---- made to take memory or time
+
+
+def test_a_single_byte_that_is_missing_is_one_byte(path):
+    path.write_bytes(path.read_bytes()[:-1])
+    assert refused(path) == "1 byte is missing."
 
 
 def test_a_huge_value_takes_no_memory(path):

@@ -28,6 +28,7 @@ from tokstudio.core.formats.base import (
 )
 from tokstudio.core.formats.json_reader import JsonReader, shown
 from tokstudio.core.formats.merge_list import MergeList, id_problem
+from tokstudio.core.messages import several
 from tokstudio.core.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class Classic(Format):
         )
         if not same:
             raise FormatError(f"{name}: read back, its merges differ from those that were written.")
-        return f"identical over {len(expected):,} tokens"
+        return f"identical over {several(len(expected), 'token')}"
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
         """Merges in plain Python, without any library."""

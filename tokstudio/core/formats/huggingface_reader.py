@@ -144,13 +144,22 @@ def _read_model(reader: JsonReader, found: Found, before: Found | None) -> Work[
         elif key == "merges" and is_ours and reader.peek() == "[" and (known := _enough(found, before)):
             yield from _read_merges(reader, found, known.model.get("continuing_subword_prefix"))
         elif key in ("vocab", "merges"):
-            model[key] = reader.peek()
-            for _ in reader.items() if reader.peek() == "{" else reader.elements():
-                reader.value()
-                yield from reader.progress()
+            model[key] = yield from _pass_over(reader)
         else:
             model[key] = reader.value()
     _judge(reader, model)
+
+
+def _pass_over(reader: JsonReader) -> Work[str]:
+    """Reads over a vocabulary or merges that cannot be understood yet, or are of another kind; gives how they begin."""
+    opening = reader.peek()
+    if opening not in ("{", "["):
+        reader.value()
+        return opening
+    for _ in reader.items() if opening == "{" else reader.elements():
+        reader.value()
+        yield from reader.progress()
+    return opening
 
 
 def _enough(found: Found, before: Found | None) -> Found | None:
@@ -166,11 +175,11 @@ def _judge(reader: JsonReader, model: dict[str, object]) -> None:
     if model.get("type", "BPE") != "BPE":
         other = kind({"type": model["type"]}) if model["type"] in _OTHERS else "of another kind"
         raise FormatError(f"{reader.name}: its model is {other}; TokStudio opens byte pair encodings (BPE) only.")
-    for key, opening in (("vocab", "{"), ("merges", "[")):
+    for key, opening, called in (("vocab", "{", "an object"), ("merges", "[", "an array")):
         if key not in model:
             raise reader.fault(f'the key "{key}" is missing in the model')
         if model[key] not in (None, opening):
-            raise reader.fault(f'"{key}" is not of the right type in the model')
+            raise reader.fault(f'"{key}" must be {called} in the model')
     if model.get("dropout") not in (None, False, 0):
         raise FormatError(
             f"{reader.name}: it leaves out merges at random (dropout), so that no text has ids of its own."

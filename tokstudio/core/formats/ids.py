@@ -20,8 +20,8 @@ from tokstudio.core.alphabet import LARGEST_ID
 from tokstudio.core.errors import FormatError
 from tokstudio.core.files import file_name, write_files
 from tokstudio.core.formats.base import GIGABYTE
-from tokstudio.core.formats.json_reader import shown
 from tokstudio.core.formats.lines import open_file, why_not
+from tokstudio.core.messages import several, shown
 from tokstudio.core.progress import Progress, Work
 
 NPY = ".npy"
@@ -123,7 +123,7 @@ def _from_npy(name: str, data: bytes) -> NDArray[np.uint32]:
         raise FormatError(f"{name}: the array is in Fortran's order, which no row of numbers needs.")
     held = (len(data) - begin) / kind.itemsize
     if shape[0] != held:
-        raise FormatError(f"{name}: {shape[0]:,} ids are declared, and {held:,.10g} are there.")
+        raise FormatError(f"{name}: {several(shape[0], 'id is', 'ids are')} declared, and the file holds {held:,.10g}.")
     ids: NDArray[Any] = np.frombuffer(data, kind, shape[0], begin)
     _check(name, ids)
     return ids.astype(np.uint32)

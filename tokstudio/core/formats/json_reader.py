@@ -28,7 +28,17 @@ _LARGEST_TEXT = 1 << 28
 _NEAR = 16
 _SPACE = re.compile(r"[ \t\n\r]*")
 _WORD = re.compile(r"[-+.\w]*")
-_decode = json.JSONDecoder().raw_decode
+
+
+class _NoNumber(ValueError):
+    """NaN or an infinity, which Python reads and JSON does not have."""
+
+
+def _no_number(word: str) -> float:
+    raise _NoNumber(word)
+
+
+_decode = json.JSONDecoder(parse_constant=_no_number).raw_decode
 
 
 class JsonReader:
@@ -189,6 +199,8 @@ class JsonReader:
                 value, end = _decode(self._text, self._at)
             except json.JSONDecodeError:
                 raise
+            except _NoNumber as error:
+                raise self.fault(f"this is not JSON ({error} is no value)") from error
             except ValueError as error:
                 raise self.fault("a number is too long") from error
             except RecursionError as error:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.errors import ConfigError, FormatError
-from tokstudio.core.formats.json_reader import shown
+from tokstudio.core.messages import several, shown
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.torture import torture_text
 
@@ -81,7 +81,7 @@ def compare_work(
             raise FormatError(f"{name}: {how}, {_first_difference(tokenizer, ids.tolist(), their_ids.tolist())}")
         total += len(ids)
         yield Progress("proving")
-    return f"identical over {total:,} tokens"
+    return f"identical over {several(total, 'token')}"
 
 
 def trials_work(tokenizer: Tokenizer, sample: str, specials: bool = True, decodes: bool = True) -> Work[Trials]:

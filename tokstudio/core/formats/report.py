@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokstudio import __version__
-from tokstudio.core.formats.json_reader import shown
+from tokstudio.core.messages import several, shown
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer import Tokenizer
@@ -66,7 +66,7 @@ class ExportReport:
     def _lines(self) -> Iterator[str]:
         yield f"A tokenizer, exported by TokStudio {__version__}"
         yield from _section("Format", [self.format])
-        files = [f"{file.path.name}: {file.size:,} bytes, SHA-256 {file.sha256}" for file in self.written]
+        files = [f"{file.path.name}: {several(file.size, 'byte')}, SHA-256 {file.sha256}" for file in self.written]
         yield from _section("Files", files)
         yield from _section("Tokenizer", self.tokenizer)
         yield from _section("Lost", self.losses or ["Nothing."])
@@ -81,16 +81,16 @@ class ExportReport:
 def described(tokenizer: Tokenizer) -> tuple[str, ...]:
     """What a tokenizer is, in a few lines."""
     specials, extra = tokenizer.special_tokens, tokenizer.extra_tokens
-    counts = [f"{len(tokenizer.alphabet):,} {tokenizer.alphabet.base}", f"{len(tokenizer.merges):,} merges"]
-    counts += [f"{len(specials):,} special tokens"] if specials else []
-    counts += [f"{len(extra):,} tokens that no merge makes"] if extra else []
+    counts = [f"{len(tokenizer.alphabet):,} {tokenizer.alphabet.base}", several(len(tokenizer.merges), "merge")]
+    counts += [several(len(specials), "special token")] if specials else []
+    counts += [several(len(extra), "token that no merge makes", "tokens that no merge makes")] if extra else []
     lines = [f"{len(tokenizer):,} tokens: {', '.join(counts)}.", f"Pattern: {shown(tokenizer.pattern)}."]
     if specials:
         named = [f"{shown(token)} {number}" for token, number in list(specials.items())[:_MOST_NAMED]]
         more = f" and {len(specials) - _MOST_NAMED:,} more" if len(specials) > _MOST_NAMED else ""
         lines.append(f"Special tokens with their ids: {', '.join(named)}{more}.")
     if (run := tokenizer.run) is not None:
-        lines.append(f"Trained on {run.corpus.bytes:,} bytes; SHA-256 of the corpus: {run.corpus.sha256}.")
+        lines.append(f"Trained on {several(run.corpus.bytes, 'byte')}; SHA-256 of the corpus: {run.corpus.sha256}.")
     return tuple(lines)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tokstudio.core.errors import FormatError
 from tokstudio.core.files import file_name, write_fault
+from tokstudio.core.messages import several
 from tokstudio.core.project.json_values import LONGEST
 from tokstudio.core.project.schema import APPLICATION_ID, TABLES, VERSION
 
@@ -107,8 +108,9 @@ def check_header(path: Path) -> int:
         )
     whole = pages * (page if page > 1 else 1 << 16)
     if size != whole:
-        missing = f"{whole - size:,} bytes are missing" if size < whole else "something follows its end"
-        raise FormatError(f"{name}: the project is damaged: {missing}.")
+        missing = several(whole - size, "byte is missing", "bytes are missing")
+        what = missing if size < whole else "something follows its end"
+        raise FormatError(f"{name}: the project is damaged: {what}.")
     return size
 
 

@@ -194,6 +194,13 @@ def _read_merges_work(
     return merges, table[:, 3].copy(), table[:, 4].copy()
 
 
+def _falls_by_counts(run: Run) -> bool:
+    """Whether each merge took as many tokens away as its pair had places; those of a token with itself may overlap."""
+    overlapping = run.counts - run.merged
+    most = np.where(run.merges[:, 0] == run.merges[:, 1], run.merged, 0)
+    return bool(np.all((run.merged >= 1) & (overlapping >= 0) & (overlapping <= most)))
+
+
 def _problem(run: Run) -> str | None:
     """What about a run's counts cannot be; None where it all can."""
     config, size = run.config, len(run)
@@ -206,8 +213,10 @@ def _problem(run: Run) -> str | None:
         return "the base tokens are not as many as the tokens before the first merge"
     if np.any(run.tokens_after < 0) or np.any(run.counts < 1):
         return "a count is out of range"
-    if np.any(run.merged < 1) or np.any(run.merged > run.counts):
+    if not _falls_by_counts(run):
         return "the tokens do not fall as the counts say"
+    if np.any(np.diff(run.counts) > 0):
+        return "a pair occurs more often than the one that was merged before it"
     if np.any(run.counts < (config.min_frequency or 1)):
         return "a pair occurs less often than the minimum frequency"
     if np.any(uses(run.base_counts, run.merges, run.merged) < 0):
