@@ -305,6 +305,8 @@ class ExportDialog(QDialog):
             self._outcomes.pop(name, None)
             self.list.rows[name].set_outcome(None)
             self.list.rows[name].show_state("Waiting")
+        # Else the keyboard goes from row to row as they are switched off, and the list scrolls after it.
+        self.close_button.setFocus()
         self._exporting.begin(orders)
         self._timer.start()
         self._refresh()
@@ -337,6 +339,8 @@ class ExportDialog(QDialog):
         failed = [name for name, made in self._outcomes.items() if made.report is None]
         if failed:
             self.list.show_row(failed[0])
+        if self._refusals:
+            self.folder.edit.setFocus()
 
     # ---- what came of it
 
