@@ -152,7 +152,7 @@ KEEPS = {
     "Base": lambda token, raw, uses, absent: token < 256,
     "Merges": lambda token, raw, uses, absent: token >= 256,
     "White space": lambda token, raw, uses, absent: not _broken(raw) and _blank(raw),
-    "Not UTF-8": lambda token, raw, uses, absent: _broken(raw),
+    "Cuts a character": lambda token, raw, uses, absent: _broken(raw),
     "Only in longer tokens": lambda token, raw, uses, absent: uses == 0 and not absent,
     "Not in the corpus": lambda token, raw, uses, absent: absent,
 }
@@ -160,7 +160,7 @@ KEEPS = {
 
 @pytest.mark.parametrize("kind", KEEPS)
 def test_kinds_can_be_listed_alone_and_follow_the_playhead(qtbot, model, tokenizer, kind):
-    model.set_kind(kind)
+    model.set_kinds([kind])
     for merges in (444, 150):
         model.set_playhead(merges)
         uses = tokenizer.run.uses(merges)
@@ -168,7 +168,7 @@ def test_kinds_can_be_listed_alone_and_follow_the_playhead(qtbot, model, tokeniz
         expected = [t for t in range(256 + merges) if keeps(t, tokens[t], uses[t], _absent(tokenizer, t))]
         assert settled(qtbot, model) == expected
         assert expected
-    model.set_kind("All")
+    model.set_kinds(())
     assert settled(qtbot, model) == list(range(406))
 
 
@@ -222,7 +222,7 @@ def test_numbers_are_ordered_in_steps_as_a_stable_sort_would(key, descending):
 
 def test_text_and_kind_filter_together_in_any_order(qtbot, model, tokenizer):
     model.sort(LENGTH, DOWN)
-    model.set_kind("Merges")
+    model.set_kinds(["Merges"])
     model.set_query(Query("E"))
     shown = settled(qtbot, model)
     wanted = [t for t in range(256, 700) if b"e" in tokenizer.tokens[t].decode("utf-8", "replace").lower().encode()]
@@ -237,10 +237,10 @@ def test_a_kept_place_follows_its_token_through_orders_filters_and_the_playhead(
     kept = QPersistentModelIndex(model.index(model.row_of_token(300), TOKEN))
     for act in (
         lambda: model.sort(TOKEN, DOWN),
-        lambda: model.set_kind("Merges"),
+        lambda: model.set_kinds(["Merges"]),
         lambda: model.set_playhead(100),
         lambda: model.sort(ID),
-        lambda: model.set_kind("All"),
+        lambda: model.set_kinds(()),
     ):
         act()
         settled(qtbot, model)

@@ -456,8 +456,7 @@ def test_tokens_that_no_merge_makes_are_listed_and_said_to_be_such(qtbot, monkey
         assert window.merges.derived.text() == "Merges derived from the file's ranks."
         assert window.merges.derived.isVisible()
         window.vocabulary.raise_()
-        kinds = window.vocabulary.kinds
-        qtbot.keyClicks(kinds, "Whole")
+        window.vocabulary.panel.boxes["Whole words"].click()
         model = window.vocabulary.model
         qtbot.waitUntil(lambda: [model.token_at(row) for row in range(model.rowCount())] == [259], timeout=PATIENCE)
         session.look_at(259)

@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QToolButton
 
+from tests.gui.person import PATIENCE
+from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.panes.vocabulary import VocabularyPane
+from tokstudio.resources import sample_text
 
 USES = 6
 
@@ -55,11 +61,11 @@ def test_a_click_on_a_header_sorts_and_another_turns_it_round(qtbot, pane, train
 
 
 def test_kinds_filter_and_the_count_says_how_many(qtbot, pane, trained):
-    pane.kinds.setCurrentText("Only in longer tokens")
+    pane.panel.boxes["Only in longer tokens"].click()
     uses, before = trained.active.uses(344), trained.active.base_counts
     assert ids(pane) == [token for token in range(600) if uses[token] == 0 and (token >= 256 or before[token])]
     assert pane.note.text() == f"{len(ids(pane))} of 600"
-    pane.kinds.setCurrentText("All")
+    pane.panel.clear_button.click()
     assert pane.note.text() == ""
     assert ids(pane) == list(range(600))
 
@@ -115,7 +121,7 @@ def test_all_rows_can_be_copied(qtbot, pane, trained):
 
 
 def test_the_export_button_is_the_windows_action(qtbot, pane, actions):
-    button = pane.findChild(QToolButton)
+    button = next(one for one in pane.findChildren(QToolButton) if one.accessibleName().startswith("Export"))
     with qtbot.waitSignal(actions["export_vocabulary_csv"].triggered):
         button.click()
     assert button.accessibleName()
@@ -136,3 +142,126 @@ def test_controls_have_names(pane):
     for widget in (pane.filter, pane.kinds, pane.table):
         assert widget.accessibleName()
         assert widget.focusPolicy() & Qt.FocusPolicy.TabFocus
+
+
+def shown(qtbot, pane):
+    qtbot.waitUntil(lambda: not pane.busy(), timeout=PATIENCE)
+    return [pane.model.tokens.run.tokenizer.tokens[token] for token in ids(pane)]
+
+
+def ready(qtbot, pane, session):
+    qtbot.waitUntil(lambda: not session.jobs and bool(pane.panel._scripts.count()), timeout=PATIENCE)
+
+
+def test_a_regular_expression_filters_between_slashes_and_by_the_switch(qtbot, pane, trained):
+    tokens = trained.active.tokenizer.tokens
+    wanted = [token for token in tokens if re.search("^[a-z]+e$", token.decode("utf-8", "replace"))]
+    assert wanted
+    qtbot.keyClicks(pane.filter, "/^[a-z]+e$/")
+    assert shown(qtbot, pane) == wanted
+    pane.filter.setText("^[a-z]+e$")
+    assert shown(qtbot, pane) == []
+    pane.panel.expression.click()
+    assert shown(qtbot, pane) == wanted
+    assert pane.note.text() == f"{len(wanted)} of 600"
+
+
+def test_an_expression_that_cannot_be_read_is_told_and_what_was_shown_stays(qtbot, pane, trained):
+    pane.filter.setText("/in/")
+    before = shown(qtbot, pane)
+    qtbot.keyClick(pane.filter, Qt.Key.Key_End)
+    pane.filter.setText("/in(/")
+    assert shown(qtbot, pane) == before
+    assert "Cannot be read" in pane.note.text()
+    assert pane.filter.property("invalid")
+    pane.filter.setText("/in()/")
+    assert shown(qtbot, pane) == before
+    assert not pane.filter.property("invalid")
+    assert pane.note.text() == f"{len(before)} of 600"
+
+
+def test_an_expression_that_would_take_for_ever_is_given_up(qtbot, pane, make_run):
+    make_run("a" * 3000 + "!", vocabulary_size=265)
+    before = shown(qtbot, pane)
+    pane.filter.setText("/(a|aa|aaa)+(a|aa|aaa)+(a|aa)+$b/")
+    assert shown(qtbot, pane) == before
+    assert "takes too long" in pane.note.text()
+    pane.filter.setText("aa")
+    assert all(b"aa" in token for token in shown(qtbot, pane))
+
+
+def test_lengths_are_asked_for_in_the_panel_or_typed(qtbot, pane, trained):
+    tokens = list(trained.active.tokenizer.tokens)
+    pane.panel.least.setValue(4)
+    pane.panel.most.setValue(6)
+    assert shown(qtbot, pane) == [token for token in tokens if 4 <= len(token) <= 6]
+    assert pane.kinds.text() == "Kinds (1)"
+    pane.panel.clear_button.click()
+    pane.filter.setText("e length:3+")
+    assert shown(qtbot, pane) == [token for token in tokens if b"e" in token.lower() and len(token) >= 3]
+
+
+def test_kinds_of_one_group_add_up_and_groups_narrow_down(qtbot, pane, trained, session):
+    ready(qtbot, pane, session)
+    tokens = list(trained.active.tokenizer.tokens)
+    pane.panel.boxes["Digits"].click()
+    pane.panel.boxes["White space"].click()
+    either = [raw for raw in tokens if _is_text(raw) and (raw.isspace() or raw.strip().isdigit())]
+    assert shown(qtbot, pane) == either
+    pane.panel.boxes["Merges"].click()
+    assert shown(qtbot, pane) == [raw for raw in either if len(raw) > 1]
+
+
+def test_the_panel_lists_the_scripts_that_there_are_with_their_share(qtbot, pane, session, make_run):
+    make_run(sample_text("scripts"), vocabulary_size=600)
+    ready(qtbot, pane, session)
+    scripts = [name.removeprefix("script:") for name in pane.panel.boxes if name.startswith("script:")]
+    assert {"Latin", "Cyrillic", "Arabic"} <= set(scripts)
+    tokens = list(session.active.tokenizer.tokens)
+    pane.panel.boxes["script:Cyrillic"].click()
+    wanted = [raw for raw in tokens if re.search("[\u0400-\u052f]", raw.decode("utf-8", "ignore"))]
+    assert shown(qtbot, pane) == wanted
+    share = len(wanted) / len(tokens)
+    assert pane.panel.boxes["script:Cyrillic"].text() == f"Cyrillic  {share:.0%}".replace("%", " %")
+
+
+def test_the_panel_is_opened_and_used_by_keys(qtbot, pane, trained):
+    pane.kinds.setFocus()
+    qtbot.keyClick(pane.kinds, Qt.Key.Key_Space)
+    assert pane.panel.isVisible()
+    qtbot.keyClick(pane.panel.boxes["Merges"], Qt.Key.Key_Space)
+    assert ids(pane) == list(range(256, 600))
+    qtbot.keyClick(pane.panel, Qt.Key.Key_Escape)
+    assert not pane.panel.isVisible()
+    assert pane.kinds.accessibleName().endswith("1 chosen")
+
+
+def test_uses_of_an_opened_tokenizer_are_counted_on_request_and_forgotten_with_the_corpus(qtbot, pane, session):
+    tokenizer = Tokenizer(np.array([[97, 98], [256, 99]], np.int32))
+    session.add_tokenizer(tokenizer, "small")
+    session.add_text("ab abc abcab x", "text")
+    assert pane.model.index(256, USES).data() == "–"
+    session.count_uses()
+    qtbot.waitUntil(lambda: session.active.counted is not None, timeout=PATIENCE)
+    expected = np.bincount(tokenizer.encode("ab abc abcab x"), minlength=258)
+    qtbot.waitUntil(lambda: pane.model.index(256, USES).data() == f"{expected[256]}")
+    assert pane.model.index(257, USES).data() == f"{expected[257]}"
+    pane.panel.boxes["0 uses now"].click()
+    assert ids(pane) == np.flatnonzero(expected == 0).tolist()
+    # Of fewer merges they are not known.
+    pane.panel.clear_button.click()
+    session.set_playhead(1)
+    assert pane.model.index(256, USES).data() == "–"
+    session.set_playhead(2)
+    assert pane.model.index(256, USES).data() == f"{expected[256]}"
+    session.add_text("more")
+    assert session.active.counted is None
+    assert pane.model.index(256, USES).data() == "–"
+
+
+def _is_text(raw):
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -17,23 +17,12 @@ from numpy.typing import NDArray
 from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.decoding import code_points
 from tokstudio.core.progress import Progress, Work
+from tokstudio.core.scripts import scripts_work
 
 _PIECE = 1 << 17
 _WORDS_IN_A_PIECE = 1 << 12
 _PREVIEW_BYTES = 1 << 16
 _INVALID = slice(0xDC80, 0xDD00)
-
-# The scripts of living languages, the frequent ones first; letters of all others are told as "Other".
-# fmt: off
-_SCRIPTS = (
-    "Latin", "Cyrillic", "Han", "Hiragana", "Katakana", "Hangul", "Arabic", "Devanagari", "Greek", "Hebrew", "Thai",
-    "Bengali", "Tamil", "Telugu", "Kannada", "Malayalam", "Gujarati", "Gurmukhi", "Oriya", "Sinhala", "Georgian",
-    "Armenian", "Ethiopic", "Khmer", "Lao", "Myanmar", "Tibetan", "Mongolian", "Thaana", "Syriac", "Cherokee",
-    "Canadian_Aboriginal", "Bopomofo", "Yi", "Tifinagh", "Nko", "Vai", "Javanese", "Balinese", "Sundanese", "Ol_Chiki",
-    "Meetei_Mayek", "Chakma", "Lisu", "New_Tai_Lue", "Tai_Le", "Tai_Tham", "Adlam", "Osage", "Coptic", "Runic",
-    "Gothic", "Ogham",
-)
-# fmt: on
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,25 +150,7 @@ def _split_characters(source: Source) -> list[int]:
 
 def _scripts(counts: NDArray[np.int64]) -> Work[tuple[tuple[str, float], ...]]:
     """Shares out the letters counted in `counts`, by code point, among the scripts."""
-    import regex
-
-    distinct = np.flatnonzero(counts).astype("<u4").tobytes().decode("utf-32-le", "ignore")
-    letters = "".join(regex.findall(r"[[\p{L}\p{M}]--[\p{Script=Common}\p{Script=Inherited}]]+", distinct, regex.V1))
-    total = _total(counts, letters)
-    shares: list[tuple[str, float]] = []
-    for script in _SCRIPTS:
-        if not letters:
-            break
-        others = regex.sub(rf"\p{{Script={script}}}+", "", letters)
-        if len(others) < len(letters):
-            share = (_total(counts, letters) - _total(counts, others)) / total
-            shares.append((script.replace("_", " "), share))
-            letters = others
-        yield Progress("counting scripts")
-    if letters:
-        shares.append(("Other", _total(counts, letters) / total))
-    return tuple(sorted(shares, key=lambda share: -share[1]))
-
-
-def _total(counts: NDArray[np.int64], characters: str) -> int:
-    return int(counts[np.frombuffer(characters.encode("utf-32-le"), dtype="<u4")].sum())
+    found = yield from scripts_work(np.flatnonzero(counts).astype(np.uint32))
+    of_each = [(script, int(counts[points].sum())) for script, points in found]
+    total = sum(count for _, count in of_each)
+    return tuple(sorted(((script, count / total) for script, count in of_each), key=lambda share: -share[1]))

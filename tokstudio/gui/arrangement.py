@@ -77,14 +77,12 @@ class Arrangement(QObject):
 
     def _put(self, state: QByteArray) -> bool:
         """Restores a layout. Qt makes new bars of tabs for it and leaves the old ones standing, so those are hidden."""
-        bars = self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
-        bars = [bar for bar in bars if not bar.isHidden()]
-        for bar in bars:
+        for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
             bar.hide()
         restored = self._window.restoreState(state, _VERSION)
         if not restored:
-            for bar in bars:
-                bar.show()
+            # So that there are bars again.
+            self._window.restoreState(self._first, _VERSION)
         return restored
 
     def share_room(self) -> None:

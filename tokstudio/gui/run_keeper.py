@@ -15,8 +15,9 @@ from tokstudio.core.progress import Work
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.usage import count_uses_work
 from tokstudio.gui.corpus_keeper import CorpusKeeper
+from tokstudio.gui.counted_uses import CountedUses
 from tokstudio.gui.jobs import Job
-from tokstudio.gui.studio_run import CountedUses, Origin, StudioRun
+from tokstudio.gui.studio_run import Origin, StudioRun
 
 
 class RunKeeper(CorpusKeeper):

@@ -21,6 +21,7 @@ from tokstudio.core.preparation import Prepared
 from tokstudio.core.project import ProjectTokenizer
 from tokstudio.core.run import NOTHING_LEFT, STOPPED, MergeBatch, Run, merged, special_ids, uses
 from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.gui.counted_uses import CountedUses
 from tokstudio.gui.kept_sources import is_missing
 
 
@@ -41,21 +42,6 @@ class Origin:
     format: str
     says_pattern: bool
     kept: ProjectTokenizer | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class CountedUses:
-    """How often each token of an opened tokenizer stands in a corpus.
-
-    Attributes:
-        merges: After how many merges that is so.
-        uses: int64, by id.
-        corpus: What the corpus is called.
-    """
-
-    merges: int
-    uses: NDArray[np.int64]
-    corpus: str
 
 
 class StudioRun:

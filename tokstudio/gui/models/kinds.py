@@ -1,33 +1,23 @@
-"""What can be listed of a vocabulary apart from the rest: tokens of one kind, look or use; and the words for them."""
+"""What can be listed of a vocabulary apart from the rest: tokens of some kinds, looks, scripts and uses; their words.
+
+Of one group any that is chosen will do; of several groups each must hold.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from typing import Literal, get_args
+from collections.abc import Collection, Iterator
 
 import numpy as np
+import regex
 from numpy.typing import NDArray
 
 from tokstudio.core.tokens import TokenKind
-from tokstudio.gui.models.tokens import KINDS, NOT_UTF8, WHITE_SPACE, RunTokens
-from tokstudio.gui.models.uses import NEVER, NO_LONGER, USED, TokenUses
+from tokstudio.gui.models.token_index import TokenIndex
+from tokstudio.gui.models.tokens import DIGITS, KINDS, NOT_UTF8, WHITE_SPACE, RunTokens
+from tokstudio.gui.models.uses import NEVER, NO_LONGER, UNUSED, USED, TokenUses
 
-KindFilter = Literal[
-    "All",
-    "Base",
-    "Merges",
-    "Special",
-    "Whole words",
-    "Unreachable",
-    "Other",
-    "White space",
-    "Not UTF-8",
-    "Only in longer tokens",
-    "Not in the corpus",
-]
-KIND_FILTERS: tuple[KindFilter, ...] = get_args(KindFilter)
-
-_OF_KIND: dict[str, tuple[TokenKind, ...]] = {
+MADE: dict[str, tuple[TokenKind, ...]] = {
     "Base": ("byte", "character"),
     "Merges": ("merge",),
     "Special": ("special",),
@@ -35,24 +25,72 @@ _OF_KIND: dict[str, tuple[TokenKind, ...]] = {
     "Unreachable": ("unreachable",),
     "Other": ("other",),
 }
-_FLAGS = {"White space": WHITE_SPACE, "Not UTF-8": NOT_UTF8}
-_STATES = {"Only in longer tokens": NO_LONGER, "Not in the corpus": NEVER}
-_WORDS = {USED: "", NO_LONGER: "only in longer tokens", NEVER: "not in the corpus"}
+LOOKS = {"White space": WHITE_SPACE, "Digits": DIGITS, "Cuts a character": NOT_UTF8}
+USES = {
+    "Used": (USED,),
+    "0 uses now": (NO_LONGER, NEVER, UNUSED),
+    "Only in longer tokens": (NO_LONGER,),
+    "Not in the corpus": (NEVER,),
+}
+#: A script is chosen by its name behind this.
+SCRIPT = "script:"
+_WORDS = {USED: "", NO_LONGER: "only in longer tokens", NEVER: "not in the corpus", UNUSED: "0 uses"}
+_STEP = 512
 
 
-def needs_flags(chosen: KindFilter) -> bool:
-    """Whether tokens must have been gathered before they can be listed."""
-    return chosen in _FLAGS
+def needs_heads(chosen: Collection[str]) -> bool:
+    """Whether tokens must have been gathered, or an index made, before they can be listed."""
+    return any(one in LOOKS or one.startswith(SCRIPT) for one in chosen)
 
 
-def listed(chosen: KindFilter, tokens: RunTokens, uses: TokenUses, size: int) -> NDArray[np.bool_]:
-    """Which of the first `size` tokens are listed, by slot."""
-    if chosen in _OF_KIND:
-        return np.isin(tokens.kinds(size), [KINDS.index(kind) for kind in _OF_KIND[chosen]])
-    if chosen in _FLAGS:
-        flags = tokens.flags()[:size]
-        return np.pad((flags & _FLAGS[chosen]) > 0, (0, size - len(flags)))
-    return uses.states(size) == _STATES[chosen] if chosen in _STATES else np.ones(size, np.bool_)
+def listed(
+    chosen: Collection[str], tokens: RunTokens, uses: TokenUses, looks: NDArray[np.bool_] | None, size: int
+) -> NDArray[np.bool_]:
+    """Which of the first `size` tokens are listed, by slot.
+
+    Args:
+        chosen: Names of `MADE`, `LOOKS` and `USES`, and scripts.
+        tokens: The tokens.
+        uses: Their uses.
+        looks: Which have one of the chosen looks or scripts; None where none is chosen.
+        size: How many tokens there are.
+    """
+    found = np.ones(size, np.bool_)
+    made = [KINDS.index(kind) for one in chosen if one in MADE for kind in MADE[one]]
+    if made:
+        found &= np.isin(tokens.kinds(size), made)
+    states = [state for one in chosen if one in USES for state in USES[one]]
+    if states:
+        found &= np.isin(uses.states(size), states)
+    if looks is not None:
+        found &= np.pad(looks[:size], (0, max(0, size - len(looks))))
+    return found
+
+
+def indexed_looks(chosen: Collection[str], index: TokenIndex) -> NDArray[np.bool_]:
+    """Which tokens of an index have one of the chosen looks or scripts."""
+    wanted = sum(LOOKS[one] for one in chosen if one in LOOKS)
+    found = (index.flags & wanted) > 0
+    for one in chosen:
+        if one.startswith(SCRIPT):
+            found |= index.of_script(one.removeprefix(SCRIPT))
+    return found
+
+
+def looks_of(chosen: Collection[str], tokens: RunTokens, first: int) -> Iterator[NDArray[np.bool_]]:
+    """The same of the tokens that are gathered and no index has, from `first` on, some at a time."""
+    wanted = sum(LOOKS[one] for one in chosen if one in LOOKS)
+    names = [one.removeprefix(SCRIPT).replace(" ", "_") for one in chosen if one.startswith(SCRIPT)]
+    names = [name for name in names if name != "Other"]
+    script = regex.compile("[" + "".join(rf"\p{{Script={name}}}" for name in names) + "]") if names else None
+    flags = tokens.flags()
+    for start in range(first, len(flags), _STEP):
+        found = (flags[start : start + _STEP] & wanted) > 0
+        if script is not None:
+            heads = tokens.heads[start : start + _STEP]
+            texts = (head.decode("utf-8", "ignore") for head in heads)
+            found |= np.fromiter((script.search(text) is not None for text in texts), np.bool_, len(heads))
+        yield found
 
 
 def notes(slot: int, tokens: RunTokens, uses: TokenUses) -> str:

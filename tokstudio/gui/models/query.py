@@ -4,8 +4,15 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tokstudio.core.byte_level import BYTE_OF, to_bytes
+
+if TYPE_CHECKING:
+    from tokstudio.gui.models.token_index import TokenIndex
 
 _BYTES = re.compile(
     r"\s*(?:0x(?:[0-9a-f]{2})+(?:\s+0x(?:[0-9a-f]{2})+)*|[0-9a-f]{2}(?:\s+[0-9a-f]{2})+)\s*", re.IGNORECASE
@@ -27,7 +34,14 @@ class Query:
         spellings: The bytes of tokens that are the text: as it is typed, with what is written for white space, and as
             in GPT-2's files.
         cases: The same in upper and lower case, where that is not ASCII's.
+        error: What is wrong with it, as a sentence; "" for nothing.
+        is_expression: Whether it is a regular expression.
+        lengths: The fewest and the most bytes a token may have; None for any.
     """
+
+    is_expression = False
+    error = ""
+    lengths: tuple[int, int] | None = None
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -57,6 +71,11 @@ class Query:
     def __bool__(self) -> bool:
         return bool(self.text)
 
+    @property
+    def needs_heads(self) -> bool:
+        """Whether the bytes of tokens must be looked at."""
+        return bool(self.raw or self._ascii or self._other)
+
     def accepts(self, raw: bytes) -> bool:
         """Whether a token has the text or the bytes in it."""
         if self._ascii:
@@ -69,3 +88,21 @@ class Query:
             if any(wanted in text for wanted in self._other):
                 return True
         return self.raw is not None and self.raw in raw
+
+    def passes(self, index: TokenIndex, lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which tokens of an index it accepts, at once; not for regular expressions.
+
+        Args:
+            index: The tokens.
+            lengths: int64, how many bytes each has.
+        """
+        found = np.full(len(index), not self.needs_heads)
+        for wanted in self._ascii:
+            found |= index.small.holding(wanted)
+        for wanted in self._other:
+            found |= index.folded.holding(wanted.encode("utf-8", "replace"))
+        if self.raw is not None:
+            found |= index.raw.holding(self.raw)
+        if self.lengths is not None:
+            found &= (lengths >= self.lengths[0]) & (lengths <= self.lengths[1])
+        return found

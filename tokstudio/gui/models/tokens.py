@@ -25,6 +25,7 @@ HEAD = 256
 
 WHITE_SPACE = 1  # flags of a token
 NOT_UTF8 = 2
+DIGITS = 4
 
 #: The kinds of tokens; their places here stand for them in arrays.
 KINDS: tuple[TokenKind, ...] = get_args(TokenKind)
@@ -63,6 +64,12 @@ class RunTokens:
         if not self._base and self.run.ready and self.run.has_counts:
             self._take_run(self.run)
         return len(self._base)
+
+    @property
+    def base(self) -> tuple[bytes, ...]:
+        """The tokens before any merge, by slot."""
+        first = self.first
+        return tuple(self._base[:first])
 
     def __len__(self) -> int:
         """How many slots there are so far."""
@@ -153,7 +160,7 @@ class RunTokens:
         return self._lengths[:n]
 
     def flags_of(self, slot: int) -> int:
-        """Whether a token is white space or no UTF-8 of its own."""
+        """Whether a token is white space, digits, or no UTF-8 of its own."""
         return self._flags[slot] if slot < len(self._flags) else self._describe(slot, self.head(slot, HEAD))
 
     def flags(self) -> NDArray[np.uint8]:
@@ -238,16 +245,8 @@ class RunTokens:
         self._base_kinds.extend(tokenizer.kind(number) for number in extra)
 
     def _describe(self, slot: int, head: bytes) -> int:
-        if len(head) == HEAD and self.length(slot) > HEAD:
-            # Of a long token both ends are looked at: what begins and ends well has never been found broken inside.
-            end = self._walk(slot, 4, backwards=True)
-            return 0 if _begins_as_utf8(head) and _ends_as_utf8(end) else NOT_UTF8
-        if head.isascii():
-            return WHITE_SPACE if head.isspace() else 0
-        try:
-            return WHITE_SPACE if head.decode("utf-8").isspace() else 0
-        except UnicodeDecodeError:
-            return NOT_UTF8
+        length = self.length(slot) if len(head) == HEAD else len(head)
+        return describe_token(head, self._walk(slot, 4, backwards=True) if length > HEAD else b"", length)
 
     def _measure(self, n: int) -> None:
         from tokstudio.core.kernels.layout import measure_tokens
@@ -266,6 +265,26 @@ class RunTokens:
         slots.setflags(write=False)
         measure_tokens(fresh, slots, self._lengths)
         self._measured = n
+
+
+def describe_token(head: bytes, end: bytes, length: int) -> int:
+    """The flags of a token.
+
+    Args:
+        head: Its first bytes, `HEAD` of them where it is longer.
+        end: Its last four bytes; they are asked for where it is longer.
+        length: How many bytes it has.
+    """
+    if length > HEAD:
+        # Of a long token both ends are looked at: what begins and ends well has never been found broken inside.
+        return 0 if _begins_as_utf8(head) and _ends_as_utf8(end) else NOT_UTF8
+    if head.isascii():
+        return WHITE_SPACE if head.isspace() else DIGITS if head.strip().isdigit() else 0
+    try:
+        text = head.decode("utf-8")
+    except UnicodeDecodeError:
+        return NOT_UTF8
+    return WHITE_SPACE if text.isspace() else DIGITS if text.strip().isnumeric() else 0
 
 
 def _begins_as_utf8(head: bytes) -> bool:

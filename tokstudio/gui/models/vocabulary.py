@@ -1,30 +1,45 @@
-"""The vocabulary at the playhead as rows: sorted by any column, filtered by text and by kind, in bounded steps."""
+"""The vocabulary at the playhead as rows: sorted by any column, filtered by text, length, kinds and uses.
+
+With an index of the tokens that is a matter of milliseconds; without one it takes bounded steps.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer
 
-from tokstudio.gui.models.kinds import KindFilter, listed, needs_flags, notes
-from tokstudio.gui.models.ordering import order_steps
+from tokstudio.gui.models.kinds import notes
 from tokstudio.gui.models.query import Query
 from tokstudio.gui.models.slices import Slices
 from tokstudio.gui.models.table import Cell, Column, Index, TokenTable
 from tokstudio.gui.models.text import copied, figure, hex_head, marked
-from tokstudio.gui.models.tokens import KINDS
+from tokstudio.gui.models.token_choice import (
+    BYTES,
+    ID,
+    KIND,
+    LENGTH,
+    MERGE,
+    NOTES,
+    PARTS,
+    TOKEN,
+    USES,
+    TokenChoice,
+)
+from tokstudio.gui.models.token_index import TokenIndex
+from tokstudio.gui.models.tokens import KINDS, NOT_UTF8, WHITE_SPACE
 from tokstudio.gui.models.uses import TokenUses
 from tokstudio.gui.studio_run import StudioRun
 
-_ID, _TOKEN, _BYTES, _LENGTH, _PARTS, _MERGE, _USES, _KIND, _NOTES = range(9)
 _HEX_BYTES = 24
 _COPIED_BYTES = 4096
 _LATER = 250  # milliseconds: what costs more than adding rows is done at most this often
 _MOST_AT_ONCE = 200_000  # tokens that are put in order in one go, their uses counted at every move of the playhead
 _STEP = 512
+_NOTED = WHITE_SPACE | NOT_UTF8
 _NO_INDEX = QModelIndex()
 
 
@@ -50,14 +65,15 @@ class VocabularyModel(TokenTable):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.query = Query("")
-        self.kind: KindFilter = "All"
+        self.kinds: frozenset[str] = frozenset()
+        self.lengths: tuple[int, int] | None = None
         self.playhead = 0
         self._size = 0  # tokens that exist at the playhead
-        self._column, self._descending = _ID, False
+        self._column, self._descending = ID, False
         self._rows: NDArray[np.int32] | None = None  # slots by row; None: slot and row are one
         self._places: NDArray[np.int32] | None = None
         self._uses = TokenUses()
-        self._passes = np.zeros(0, np.bool_)
+        self._choice: TokenChoice | None = None
         self._found: tuple[int, NDArray[np.int32]] | None = None  # how many tokens there were, and which rows
         self._slices = Slices(self)
         self._later = QTimer(self)
@@ -76,17 +92,17 @@ class VocabularyModel(TokenTable):
             self.hold(run)
             self.playhead = playhead
             self._size = self._first + playhead
-            self._passes = np.zeros(0, np.bool_)
+            self._choice = self._fresh_choice()
             # Rows in the order of making, until the wanted order is worked out.
             self._rows = self._places = None
-            self._uses = TokenUses(run, playhead) if self._size <= _MOST_AT_ONCE else TokenUses()
+            self._uses = self._uses_at(playhead) if self._size <= _MOST_AT_ONCE else TokenUses()
             self.endResetModel()
         self._refresh()
 
     def set_playhead(self, merges: int) -> None:
         """Shows the tokens that exist after so many merges, and their uses then."""
         run = self.run
-        if run is None or (merges == self.playhead and (self._uses.known or run.base_counts is None)):
+        if run is None or (merges == self.playhead and self._uses.known == (run.uses(merges) is not None)):
             return
         self.playhead = merges
         if self._direct:
@@ -97,21 +113,41 @@ class VocabularyModel(TokenTable):
             self._size = self._first + merges
             self._schedule()
         if self._size <= _MOST_AT_ONCE:
-            self._uses = TokenUses(run, merges)
+            self._uses = self._uses_at(merges)
             self._say_uses()
         else:
             self._schedule()
 
-    def set_query(self, query: Query) -> None:
-        """Shows the tokens that pass; an empty query shows all."""
+    def set_index(self, index: TokenIndex) -> None:
+        """Takes an index of all tokens of the run; rows that are being worked out are worked out anew."""
+        if self._choice is not None:
+            self._choice.set_index(index)
+            if self._slices.running:
+                self._refresh()
+
+    def set_query(self, query: Query, passes: NDArray[np.bool_] | None = None) -> None:
+        """Shows the tokens that pass, which may be known; an empty query shows all."""
         self.query = query
-        self._passes = np.zeros(0, np.bool_)
+        if self._choice is not None:
+            self._choice.choose(self.query, self.kinds, self.lengths)
+            if passes is not None:
+                self._choice.know(passes)
         self._refresh()
 
-    def set_kind(self, kind: KindFilter) -> None:
-        """Shows the tokens of one kind."""
-        self.kind = kind
-        self._refresh()
+    def set_kinds(self, chosen: Collection[str]) -> None:
+        """Shows the tokens of some kinds, looks, scripts and uses (see `kinds`); none chosen shows all."""
+        self.kinds = frozenset(chosen)
+        self._choose()
+
+    def set_choice(self, chosen: Collection[str], lengths: tuple[int, int] | None) -> None:
+        """Shows the tokens of some kinds and of so many bytes, the fewest and the most; None for any length."""
+        self.kinds, self.lengths = frozenset(chosen), lengths
+        self._choose()
+
+    @property
+    def filtered(self) -> bool:
+        """Whether something is asked for that not all tokens are."""
+        return bool(self.query or self.kinds or self.lengths)
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sorts by a column; ties stay in the order of making."""
@@ -150,10 +186,10 @@ class VocabularyModel(TokenTable):
         """What is drawn there."""
         slot = self.slot_at(row)
         assert self.tokens is not None
-        if column == _TOKEN:
+        if column == TOKEN:
             token = self.shown(slot)
             return Cell(marked(token), (token,), special=self.tokens.kind_of(slot) == "special")
-        if column == _PARTS:
+        if column == PARTS:
             parts = self.tokens.parts_of(slot)
             tokens = tuple(self.shown(part) for part in parts) if parts else ()
             return Cell(" + ".join(marked(token) for token in tokens), tokens)
@@ -176,14 +212,17 @@ class VocabularyModel(TokenTable):
         """The longest text of a column, or one as long."""
         if self.run is None or self.tokens is None:
             return "0,000"
-        if column == _ID:
+        if column == ID:
             return figure(max(len(self.tokens), int(self.tokens.ids.max(initial=0))))
-        if column == _MERGE:
+        if column == MERGE:
             return figure(len(self.run))
-        if column == _USES:
+        if column == USES:
             # No token stands there more often than the most frequent byte at first.
-            return "–" if self.run.base_counts is None else figure(int(self.run.base_counts.max(initial=0)))
-        return max(KINDS, key=len) if column == _KIND else "00,000"
+            known = self.run.base_counts
+            if known is None and self.run.counted is not None:
+                known = self.run.counted.uses
+            return "–" if known is None else figure(int(known.max(initial=0)))
+        return max(KINDS, key=len) if column == KIND else "00,000"
 
     # ---- Qt's own
 
@@ -197,21 +236,21 @@ class VocabularyModel(TokenTable):
 
     def _words(self, slot: int, column: int) -> str:
         assert self.tokens is not None
-        if column == _ID:
+        if column == ID:
             return f"{self.tokens.id_of(slot):,}"
-        if column == _BYTES:
+        if column == BYTES:
             return hex_head(self.tokens.head(slot, _HEX_BYTES + 1), _HEX_BYTES)
-        if column == _LENGTH:
+        if column == LENGTH:
             return f"{self.tokens.length(slot):,}"
-        if column == _MERGE:
+        if column == MERGE:
             return figure(slot - self._first + 1 if slot >= self._first else None)
-        if column == _USES:
+        if column == USES:
             return figure(self._uses.count_of(slot))
-        return self.tokens.kind_of(slot) if column == _KIND else notes(slot, self.tokens, self._uses)
+        return self.tokens.kind_of(slot) if column == KIND else notes(slot, self.tokens, self._uses)
 
     def _say_uses(self) -> None:
         if rows := self.rowCount():
-            self.dataChanged.emit(self.index(0, _ID), self.index(rows - 1, _NOTES))
+            self.dataChanged.emit(self.index(0, ID), self.index(rows - 1, NOTES))
 
     # ---- rows
 
@@ -222,10 +261,10 @@ class VocabularyModel(TokenTable):
     @property
     def _direct(self) -> bool:
         """Whether slot and row are one."""
-        plain = not self.query and self.kind == "All" and not self._descending
+        plain = not self.filtered and not self._descending
         if not plain or self.tokens is None or self._rows is not None:
             return False
-        return self._column == _MERGE or (self._column == _ID and self.tokens.ids_ascend)
+        return self._column == MERGE or (self._column == ID and self.tokens.ids_ascend)
 
     def _resize(self, size: int) -> None:
         before = self._size
@@ -259,55 +298,24 @@ class VocabularyModel(TokenTable):
         self.matches_changed.emit()
 
     def _prepare(self) -> Iterator[None]:
-        tokens = self.tokens
-        assert tokens is not None
-        by_text = self._column in (_TOKEN, _BYTES)
-        if self.query or by_text or self._column == _NOTES or needs_flags(self.kind):
-            yield from tokens.gather()
-        if by_text:
-            yield from tokens.sort()
-        if self.query:
-            yield from self._search()
+        choice = self._choice
+        assert choice is not None
+        yield from choice.prepare(self._column)
+        if self.query.error:
+            # It took too long: what was shown stays.
+            return
         if self._size > _MOST_AT_ONCE:
-            self._uses = TokenUses(self.run, self.playhead)
+            self._uses = self._uses_at(self.playhead)
             yield
-            yield from self._arrange(self._size)
+            yield from self._arrange(choice, self._size)
         else:
-            for _ in self._arrange(self._size):
+            for _ in self._arrange(choice, self._size):
                 pass
 
-    def _search(self) -> Iterator[None]:
-        """Looks at the tokens that the filter has not seen yet."""
-        assert self.tokens is not None
-        heads, accepts = self.tokens.heads, self.query.accepts
-        for first in range(len(self._passes), len(heads), _STEP):
-            part = heads[first : first + _STEP]
-            self._passes = np.concatenate([self._passes, np.fromiter(map(accepts, part), np.bool_, len(part))])
-            yield
-        number = self.query.number
-        if number is not None:
-            for slot in (self.tokens.slot_of(number), max(self._first + number - 1, self._first)):
-                if 0 <= slot < len(self._passes):
-                    self._passes[slot] = True
-
-    def _arrange(self, size: int) -> Iterator[None]:
+    def _arrange(self, choice: TokenChoice, size: int) -> Iterator[None]:
         """Finds the rows: those of the first `size` tokens that pass, in the order that was asked for."""
-        if self._direct:
-            return
-        tokens = self.tokens
-        assert tokens is not None
-        if self._column in (_TOKEN, _BYTES):
-            order = tokens.order[tokens.order < size]
-            # A token that came since is not sorted yet; it comes with the next time.
-            missing = np.arange(len(tokens.order), size, dtype=np.int32)
-            order = np.concatenate([order, missing])
-            order = order[::-1] if self._descending else order
-        else:
-            order = yield from order_steps(self._key(size)[:size].astype(np.int64), self._descending)
-        yield
-        rows = order[self._chosen(size)[order]]
-        yield
-        self._found = size, rows
+        if not self._direct:
+            self._found = size, (yield from choice.rows(size, self._column, self._descending, self._uses))
 
     def _settle(self) -> None:
         if self._found is not None:
@@ -321,31 +329,21 @@ class VocabularyModel(TokenTable):
         self._say_uses()
         self.matches_changed.emit()
 
-    def _key(self, n: int) -> NDArray:
-        """The whole number that decides the order of `n` tokens, by slot."""
-        tokens = self.tokens
-        assert tokens is not None
-        if self._column == _ID:
-            return tokens.ids
-        if self._column == _LENGTH:
-            return tokens.lengths()
-        if self._column == _PARTS:
-            parts = tokens.parts.astype(np.int64)
-            return np.concatenate([np.full(self._first, -1), (parts[:, 0] << 32) | parts[:, 1]])
-        if self._column == _USES and self._uses.known:
-            return _padded(self._uses.counts, n)
-        if self._column == _KIND:
-            return tokens.kinds(n)
-        if self._column == _NOTES:
-            return _padded(tokens.flags(), n).astype(np.int64) * 4 + self._uses.states(n)
-        return np.arange(n)
+    def _choose(self) -> None:
+        if self._choice is not None:
+            self._choice.choose(self.query, self.kinds, self.lengths)
+        self._refresh()
 
-    def _chosen(self, n: int) -> NDArray[np.bool_]:
-        """Which of `n` tokens the filter and the kind let pass, by slot."""
-        assert self.tokens is not None
-        chosen = _padded(self._passes, n).astype(np.bool_) if self.query else np.ones(n, np.bool_)
-        chosen &= listed(self.kind, self.tokens, self._uses, n)
-        return chosen
+    def _fresh_choice(self) -> TokenChoice | None:
+        if self.tokens is None:
+            return None
+        made = TokenChoice(self.tokens)
+        made.choose(self.query, self.kinds, self.lengths)
+        return made
+
+    def _uses_at(self, merges: int) -> TokenUses:
+        ids = self.tokens.ids if self.tokens is not None and self.run is not None and not self.run.has_counts else None
+        return TokenUses(self.run, merges, ids)
 
     def _replace(self, rows: NDArray[np.int32]) -> None:
         """Puts other rows in place of these; what is selected stays selected where it still exists."""
@@ -380,8 +378,3 @@ class VocabularyModel(TokenTable):
 
     def _hold_rows(self, rows: NDArray[np.int32]) -> None:
         self._rows, self._places = rows, None
-
-
-def _padded(values: NDArray, length: int) -> NDArray:
-    """The first `length` values, with zeros where there are fewer."""
-    return np.pad(values[:length], (0, max(length - len(values), 0)))

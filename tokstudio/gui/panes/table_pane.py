@@ -7,10 +7,12 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLabel, QStackedWidget
 
-from tokstudio.gui.models.query import HINT, Query
+from tokstudio.gui.models.filter_query import FILTER_HINT, FilterQuery
+from tokstudio.gui.models.query import Query
 from tokstudio.gui.models.table import TokenTable
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.fields import polish, set_role
 from tokstudio.gui.widgets.filter_edit import FilterEdit
 from tokstudio.gui.widgets.follow_table import FollowTable
 from tokstudio.gui.widgets.pane import EmptyState, Pane
@@ -35,11 +37,13 @@ class TablePane(Pane):
         super().__init__(key, title)
         self._session = session
         self._seen = False
+        self._query: Query = Query("")
         self.model = model
         self.table = FollowTable(model, theme, title)
         self.note = QLabel()
         self.note.setProperty("role", "muted")
-        self.filter = FilterEdit(theme, f"Filter {title.lower()}", HINT)
+        self.note.setMinimumWidth(1)
+        self.filter = FilterEdit(theme, f"Filter {title.lower()}", FILTER_HINT)
         self.header.addWidget(self.note)
         self.header.addWidget(self.filter)
         self.empty = EmptyState(empty)
@@ -99,6 +103,10 @@ class TablePane(Pane):
         """Hands the filter to the model."""
         raise NotImplementedError
 
+    def busy(self) -> bool:
+        """Whether rows are still being looked for."""
+        return self.model.searching
+
     def show_matches(self) -> None:
         """Says how many rows pass, and keeps the looked-at token selected."""
         self._show_token(scroll=False)
@@ -107,7 +115,7 @@ class TablePane(Pane):
     def choose_page(self) -> None:
         """Shows the table, or why there is none."""
         page = 0 if not self.total() else 1
-        if page and self.filtered() and not self.model.rowCount() and not self.model.searching:
+        if page and self.filtered() and not self.model.rowCount() and not self.busy():
             page = 2
         if self.stack.currentIndex() != page:
             self.stack.setCurrentIndex(page)
@@ -122,8 +130,17 @@ class TablePane(Pane):
                 if self._to_reveal:
                     self._reveal_found()
 
+    def make_query(self, text: str) -> Query:
+        """What is typed into the filter, as it is meant."""
+        return FilterQuery(text)
+
     def _set_filter(self, text: str) -> None:
-        self.apply_filter(Query(text))
+        query = self._query = self.make_query(text)
+        self._show_error()
+        if query.error:
+            # What is shown stays, until the expression can be read.
+            return
+        self.apply_filter(query)
         self.table.verticalScrollBar().setValue(0)
         self._show_token(scroll=True)
 
@@ -160,7 +177,9 @@ class TablePane(Pane):
 
     def _count_matches(self) -> None:
         self._notice.stop()
-        if self.model.searching:
+        if self._query.error:
+            self._show_error()
+        elif self.busy():
             # What is found at once needs no words.
             if not self._busy.isActive():
                 self._busy.start()
@@ -169,8 +188,19 @@ class TablePane(Pane):
             self.note.setText(f"{self.model.rowCount():,} of {self.total():,}" if self.filtered() else "")
         self.choose_page()
 
+    def _show_error(self) -> None:
+        """Says beside the filter what is wrong with its expression."""
+        error = self._query.error
+        set_role(self.note, "error" if error else "muted")
+        if error or self.note.toolTip():
+            self.note.setText(error)
+        self.note.setToolTip(error)
+        if self.filter.property("invalid") != bool(error):
+            self.filter.setProperty("invalid", bool(error))
+            polish(self.filter)
+
     def _say_busy(self) -> None:
-        if self.model.searching:
+        if self.busy():
             self.note.setText("Working…")
 
     def _say_copied(self, rows: int, selected: int) -> None:

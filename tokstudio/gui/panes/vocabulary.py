@@ -5,16 +5,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QComboBox, QToolButton
+from PySide6.QtWidgets import QToolButton
 
-from tokstudio.gui.models.kinds import KIND_FILTERS
+from tokstudio.core.errors import TokStudioError
+from tokstudio.gui.latest import Latest
+from tokstudio.gui.models.filter_query import FilterQuery
 from tokstudio.gui.models.query import Query
+from tokstudio.gui.models.token_index import TokenIndex, index_work, matches_work, snapshot
 from tokstudio.gui.models.vocabulary import VocabularyModel
 from tokstudio.gui.panes.table_pane import TablePane
 from tokstudio.gui.session import Session
+from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.filter_panel import FilterButton
 
 _EMPTY = (
     "The tokens of the vocabulary are listed here: what each is made of, and how often it stands in the corpus. "
@@ -23,7 +30,7 @@ _EMPTY = (
 
 
 class VocabularyPane(TablePane):
-    """All tokens at the playhead, in any order, filtered by text and kind.
+    """All tokens at the playhead, in any order, filtered by text, kind, script, use and length.
 
     Args:
         session: The studio's state.
@@ -35,12 +42,10 @@ class VocabularyPane(TablePane):
         self._tokens = VocabularyModel()
         super().__init__("vocabulary", "Vocabulary", session, theme, self._tokens, _EMPTY)
         self._tokens.setParent(self)
+        self._as_expressions = False
         self.follow(actions["byte_level_characters"])
-        self.kinds = QComboBox()
-        self.kinds.addItems(KIND_FILTERS)
-        self.kinds.setAccessibleName("Kind of tokens")
-        self.kinds.setToolTip("Which kind of tokens to list")
-        self.kinds.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.kinds = FilterButton(theme)
+        self.panel = self.kinds.panel
         self.header.addWidget(self.kinds)
         export = QToolButton()
         export.setDefaultAction(actions["export_vocabulary_csv"])
@@ -51,7 +56,15 @@ class VocabularyPane(TablePane):
         self.table.sort_by_columns()
 
         self.table.horizontalHeader().sortIndicatorChanged.connect(self._sorted)
-        self.kinds.currentIndexChanged.connect(self._set_kind)
+        self.panel.changed.connect(self._set_kinds)
+        self._indexes = Latest(session, self, asked=False)
+        self._indexes.done.connect(self._take_index)
+        self._indexes.failed.connect(self._index_failed)
+        self._indexed: StudioRun | None = None
+        self._index: TokenIndex | None = None
+        self._searches = Latest(session, self)
+        self._searches.done.connect(self._take_matches)
+        self._searches.failed.connect(self._search_failed)
         self._tokens.matches_changed.connect(self.show_matches)
         session.runs_changed.connect(self._runs_changed)
         session.playhead_changed.connect(self._playhead_changed)
@@ -66,6 +79,7 @@ class VocabularyPane(TablePane):
             self.table.refit()
         else:
             self._tokens.set_playhead(session.playhead)
+        self._make_index()
         self._show_token(scroll=False)
         self._count_matches()
 
@@ -75,11 +89,21 @@ class VocabularyPane(TablePane):
 
     def filtered(self) -> bool:
         """Whether not all tokens are shown."""
-        return super().filtered() or self._tokens.kind != "All"
+        return super().filtered() or self._tokens.filtered
 
     def apply_filter(self, query: Query) -> None:
-        """Hands the filter to the model."""
-        self._tokens.set_query(query)
+        """Hands the filter to the model; an expression that an index can be searched with is left to a job."""
+        self._searches.cancel()
+        index = self._index
+        if not query.is_expression or index is None:
+            self._tokens.set_query(query)
+            return
+        self._searches.run(lambda: matches_work(index, query))
+        self._count_matches()
+
+    def busy(self) -> bool:
+        """Whether rows are still being looked for."""
+        return super().busy() or self._searches.busy
 
     # ---- the session
 
@@ -94,8 +118,57 @@ class VocabularyPane(TablePane):
             # The token may have gone, or have come back.
             self._show_token(scroll=False)
 
-    def _set_kind(self, index: int) -> None:
-        self._tokens.set_kind(KIND_FILTERS[index])
+    def make_query(self, text: str) -> Query:
+        """What is typed, as a regular expression where the panel says so."""
+        return FilterQuery(text, self.panel.expression.isChecked())
+
+    def show_lengths(self, low: int, high: int) -> None:
+        """Lists the tokens of so many bytes."""
+        self.panel.set_lengths(low, high)
+
+    def _make_index(self) -> None:
+        """Has an index made of the tokens of a run that is complete; until it is there, filters take longer."""
+        run, tokens = self._session.active, self._tokens.tokens
+        if run is self._indexed or not self.seen:
+            return
+        self._indexes.cancel()
+        self._indexed = self._index = None
+        self.panel.set_scripts(())
+        if run is not None and tokens is not None and run.ended is not None and run.ready:
+            self._indexed = run
+            made = snapshot(tokens)
+            self._indexes.run(lambda: index_work(made))
+
+    def _take_index(self, index: TokenIndex) -> None:
+        self._index = index
+        self._tokens.set_index(index)
+        self.panel.set_scripts(index.scripts)
+
+    def _take_matches(self, found: tuple[Query, NDArray[np.bool_]]) -> None:
+        query, passes = found
+        # Of an expression that took too long the pane says so, and what was shown stays.
+        if not query.error:
+            self._tokens.set_query(query, passes)
+        self._count_matches()
+
+    def _search_failed(self, error: Exception) -> None:
+        if isinstance(error, TokStudioError):
+            self.note.setText("The search was cancelled.")
+        else:
+            self._session.report(error)
+
+    def _index_failed(self, error: Exception) -> None:
+        # Cancelled, it leaves filters slower, as before; anything else is to be told.
+        if not isinstance(error, TokStudioError):
+            self._session.report(error)
+
+    def _set_kinds(self) -> None:
+        panel, tokens = self.panel, self._tokens
+        if panel.expression.isChecked() != self._as_expressions:
+            self._as_expressions = panel.expression.isChecked()
+            self.filter.setPlaceholderText("Expression" if self._as_expressions else "Filter")
+            self._set_filter(self.filter.text())
+        tokens.set_choice(panel.chosen(), panel.lengths())
         self.table.verticalScrollBar().setValue(0)
 
     def _sorted(self) -> None:

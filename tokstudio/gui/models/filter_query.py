@@ -1,0 +1,71 @@
+"""What a person types into the filter of a table: text, bytes or a number, a length, or a regular expression."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import re
+
+import regex
+
+from tokstudio.gui.models.query import HINT, Query
+
+_LENGTH = re.compile(r"(?:^|\s)length:(\d{1,9})(?:(-|\+)(\d{0,9}))?\s*$", re.IGNORECASE)
+_TOO_LONG = "It takes too long: repeat less inside of what is repeated."
+_SECONDS = 0.02  # that an expression may take over one token
+
+FILTER_HINT = f"{HINT} A regular expression stands between slashes: /ing$/. length:4-8 lists tokens of so many bytes."
+
+
+class FilterQuery(Query):
+    """A `Query` that knows lengths and regular expressions as well.
+
+    `length:4-8`, `length:4` or `length:4+` stands behind what else is typed. A regular expression stands between
+    slashes; to it upper and lower case are two. That it takes too long may turn out while it is searched with; from
+    then on it accepts nothing.
+
+    Args:
+        text: What was typed.
+        expression: Whether it is a regular expression without slashes as well.
+    """
+
+    def __init__(self, text: str, expression: bool = False) -> None:
+        rest, lengths = text, None
+        if found := _LENGTH.search(text):
+            low = int(found[1])
+            high = low if found[2] is None else int(found[3]) if found[3] else 2**40
+            lengths, rest = (low, high), text[: found.start()]
+        slashes = len(rest) > 2 and rest.startswith("/") and rest.endswith("/")
+        is_expression = bool(rest) and (slashes or expression)
+        super().__init__("" if is_expression else rest)
+        self.text, self.lengths, self.is_expression = text, lengths, is_expression
+        self._compiled: regex.Pattern[str] | None = None
+        if is_expression:
+            self._compile(rest[1:-1] if slashes else rest)
+
+    @property
+    def needs_heads(self) -> bool:
+        """Whether the bytes of tokens must be looked at."""
+        return self.is_expression or super().needs_heads
+
+    def accepts(self, raw: bytes) -> bool:
+        """Whether a token has what is asked for, and the length; `raw` may be the beginning of a long one."""
+        if self.lengths is not None and not self.lengths[0] <= len(raw) <= self.lengths[1]:
+            return False
+        return self._matches(raw) if self.is_expression else not self.needs_heads or super().accepts(raw)
+
+    def _compile(self, pattern: str) -> None:
+        try:
+            self._compiled = regex.compile(pattern, regex.V1)
+        except regex.error as error:
+            self.error = f"Cannot be read: {error}."
+        except (RecursionError, OverflowError, MemoryError):
+            self.error = "The expression is too large."
+
+    def _matches(self, raw: bytes) -> bool:
+        if self._compiled is None or self.error:
+            return False
+        try:
+            return self._compiled.search(raw.decode("utf-8", "replace"), timeout=_SECONDS) is not None
+        except TimeoutError:
+            self.error = _TOO_LONG
+            return False

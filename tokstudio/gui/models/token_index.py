@@ -1,0 +1,215 @@
+"""What filters and orders ask of all tokens at once, made once in a job: their bytes in a row, order, look and scripts.
+
+So a filter over 200,000 tokens is some array operations. A run that grows has no index; its models look at each token.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.progress import Progress, Work
+from tokstudio.core.scripts import scripts_work
+from tokstudio.gui.models.query import Query
+from tokstudio.gui.models.tokens import HEAD, RunTokens, describe_token
+
+_STEP = 1024  # tokens between two reports
+_KEY = 8  # bytes that are sorted by at once
+
+
+class Texts:
+    """Many short texts as bytes in a row, to be searched at once.
+
+    Args:
+        texts: The texts.
+    """
+
+    def __init__(self, texts: Sequence[bytes]) -> None:
+        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+        self.ends = np.cumsum(lengths)
+        self.starts = self.ends - lengths
+        self.data = np.frombuffer(b"".join(texts), np.uint8)
+        self._frequent = np.bincount(self.data, minlength=256)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def holding(self, needle: bytes) -> NDArray[np.bool_]:
+        """Which of the texts have some bytes in them."""
+        found = np.zeros(len(self), np.bool_)
+        if not needle:
+            found[:] = True
+            return found
+        wanted = np.frombuffer(needle, np.uint8)
+        room = len(self.data) - len(wanted) + 1
+        if room <= 0:
+            return found
+        # The rarest byte first: what is left is looked at closer.
+        rarest = sorted(range(len(wanted)), key=lambda i: self._frequent[wanted[i]])
+        places = np.flatnonzero(self.data[rarest[0] : rarest[0] + room] == wanted[rarest[0]])
+        for i in rarest[1:]:
+            places = places[self.data[places + i] == wanted[i]]
+        owners = np.searchsorted(self.ends, places, side="right")
+        # A place may reach from one text into the next.
+        found[owners[places + len(wanted) <= self.ends[owners]]] = True
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class TokenIndex:
+    """The tokens of a run by slot.
+
+    Attributes:
+        raw: The first bytes of each.
+        small: The same with small letters of ASCII.
+        folded: As text with small letters, as UTF-8; what is no text is U+FFFD.
+        order: int32 [n], slots in the order of their bytes, ties in the order of making.
+        flags: uint8 [n], as `RunTokens` has them.
+        scripts: The scripts that letters of tokens belong to, with the share of tokens that have one of it.
+        script_bits: uint64 [n], bit i for `scripts[i]`.
+    """
+
+    raw: Texts
+    small: Texts
+    folded: Texts
+    order: NDArray[np.int32]
+    flags: NDArray[np.uint8]
+    scripts: tuple[tuple[str, float], ...]
+    script_bits: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def of_script(self, name: str) -> NDArray[np.bool_]:
+        """Which tokens have a letter of a script."""
+        place = next((i for i, (script, _) in enumerate(self.scripts) if script == name), None)
+        if place is None:
+            return np.zeros(len(self), np.bool_)
+        return (self.script_bits >> np.uint64(place)) & np.uint64(1) > 0
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """What an index is made of, taken in the GUI thread.
+
+    Attributes:
+        base: The tokens before any merge.
+        parts: int32 [n, 2], the slots that each merge joins.
+        lengths: int64, bytes of each token by slot.
+    """
+
+    base: tuple[bytes, ...]
+    parts: NDArray[np.int32]
+    lengths: NDArray[np.int64]
+
+
+def snapshot(tokens: RunTokens) -> Snapshot:
+    """The tokens as they are now."""
+    return Snapshot(tokens.base, tokens.parts.copy(), tokens.lengths().copy())
+
+
+def index_work(made: Snapshot) -> Work[TokenIndex]:
+    """Makes the index of some tokens."""
+    total = len(made.lengths)
+    heads, flags = yield from _heads_work(made)
+    raw = Texts(heads)
+    yield Progress("indexing tokens", total, total)
+    small = Texts([head.lower() for head in heads])
+    folded: list[bytes] = []
+    for first in range(0, total, _STEP):
+        folded += [_folded(head) for head in heads[first : first + _STEP]]
+        yield Progress("indexing tokens", total, total)
+    order = yield from _order_work(raw)
+    scripts, bits = yield from _scripts_work(heads)
+    return TokenIndex(raw, small, Texts(folded), order, np.frombuffer(flags, np.uint8), scripts, bits)
+
+
+def matches_work(index: TokenIndex, query: Query) -> Work[tuple[Query, NDArray[np.bool_]]]:
+    """Which tokens of an index a regular expression accepts, one by one; the query says if that failed."""
+    found, data = np.zeros(len(index), np.bool_), index.raw.data.tobytes()
+    starts, ends = index.raw.starts.tolist(), index.raw.ends.tolist()
+    for first in range(0, len(index), _STEP):
+        last = min(first + _STEP, len(index))
+        found[first:last] = [query.accepts(data[starts[i] : ends[i]]) for i in range(first, last)]
+        if query.error:
+            break
+        yield Progress("searching tokens", last, len(index))
+    return query, found
+
+
+def _heads_work(made: Snapshot) -> Work[tuple[list[bytes], bytes]]:
+    heads, tails = [token[:HEAD] for token in made.base], [token[-4:] for token in made.base]
+    lengths, flags, base = made.lengths.tolist(), bytearray(), len(made.base)
+    for first in range(0, len(lengths), _STEP):
+        last = min(first + _STEP, len(lengths))
+        for left, right in made.parts[max(first - base, 0) : max(last - base, 0)].tolist():
+            head, tail = heads[left], tails[right]
+            heads.append(head if len(head) == HEAD else (head + heads[right])[:HEAD])
+            tails.append(tail if len(tail) == 4 else (tails[left] + tail)[-4:])
+        flags += bytes(describe_token(heads[i], tails[i], lengths[i]) for i in range(first, last))
+        yield Progress("indexing tokens", last, len(lengths))
+    return heads, bytes(flags)
+
+
+def _folded(head: bytes) -> bytes:
+    return head.lower() if head.isascii() else head.decode("utf-8", "replace").lower().encode()
+
+
+def _order_work(texts: Texts) -> Work[NDArray[np.int32]]:
+    """The order of some texts: by eight bytes after the other, those that texts differ in last first.
+
+    Among those that are alike so far a text that ends comes before one that goes on: it stands before it when they are
+    sorted by the bytes of its end, and the sort leaves what is equal as it stands.
+    """
+    lengths = texts.ends - texts.starts
+    by_length = np.argsort(lengths, kind="stable")
+    sorted_lengths = lengths[by_length]
+    data = np.concatenate([texts.data, np.zeros(_KEY, np.uint8)])
+    order = np.empty(0, np.int64)
+    for level in range(int(lengths.max(initial=0) + _KEY - 1) // _KEY - 1, -1, -1):
+        first = np.searchsorted(sorted_lengths, _KEY * level, side="right") if level else 0
+        last = np.searchsorted(sorted_lengths, _KEY * (level + 1), side="right")
+        here = np.concatenate([by_length[first:last], order])
+        key = np.zeros(len(here), np.uint64)
+        for byte in range(_KEY):
+            at = texts.starts[here] + _KEY * level + byte
+            inside = at < texts.ends[here]
+            key = (key << np.uint64(8)) | np.where(inside, data[np.minimum(at, len(data) - 1)], 0).astype(np.uint64)
+        yield Progress("sorting tokens")
+        order = here[np.argsort(key, kind="stable")]
+        yield Progress("sorting tokens")
+    return (order if len(order) else by_length).astype(np.int32)
+
+
+def _scripts_work(heads: list[bytes]) -> Work[tuple[tuple[tuple[str, float], ...], NDArray[np.uint64]]]:
+    seen = np.zeros(0x110000, np.bool_)
+    for first in range(0, len(heads), _STEP):
+        seen[_points(heads[first : first + _STEP])[0]] = True
+        yield Progress("indexing scripts", first, 2 * len(heads))
+    found = yield from scripts_work(np.flatnonzero(seen).astype(np.uint32))
+    table, bits = np.zeros(0x110000, np.uint64), np.zeros(len(heads), np.uint64)
+    for place, (_, points) in enumerate(found):
+        table[points] = np.uint64(1 << place)
+    for first in range(0, len(heads), _STEP):
+        points, starts = _points(heads[first : first + _STEP])
+        # An empty token would take the bit of the one behind it; the sign behind each token has none.
+        bits[first : first + len(starts)] = np.bitwise_or.reduceat(table[points], starts)
+        yield Progress("indexing scripts", len(heads) + first, 2 * len(heads))
+    counts = [int(np.count_nonzero(bits & np.uint64(1 << place))) for place in range(len(found))]
+    order = sorted(range(len(found)), key=lambda place: -counts[place])
+    sorted_bits = np.zeros(len(heads), np.uint64)
+    for place, old in enumerate(order):
+        sorted_bits |= ((bits >> np.uint64(old)) & np.uint64(1)) << np.uint64(place)
+    return tuple((found[old][0], counts[old] / max(1, len(heads))) for old in order), sorted_bits
+
+
+def _points(heads: list[bytes]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """The code points of some tokens, a sign behind each, and where each begins."""
+    texts = [head.decode("utf-8", "surrogateescape") + "\0" for head in heads]
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    # numpy copies the characters as they are, where a codec would stop at every surrogate.
+    return np.array(["".join(texts) + "x"]).view(np.uint32)[:-1], np.cumsum(lengths) - lengths
