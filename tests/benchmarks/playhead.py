@@ -1,0 +1,154 @@
+"""How many true states a second the whole window shows while the playhead moves, offscreen, with 10 kB of text.
+
+Plot, Merges, Vocabulary, Text and Token are all in sight; a state counts when every one of them shows it and is painted.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from _common import machine, parser, table, texts
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtWidgets import QApplication
+
+from tokstudio.core.kernels.prepare import prepare_work
+from tokstudio.core.progress import finish
+from tokstudio.gui.app import Studio, make_application
+from tokstudio.gui.main_window import MainWindow
+from tokstudio.gui.settings import Preferences
+from tokstudio.gui.training import Settings
+
+_BAR = 30
+_TEXT = 10_000
+_STEPS = 300
+_RUNS = {
+    "32,768 tokens, no pattern": Settings(vocabulary_size=32_768),
+    "32,768 tokens, cl100k": Settings(vocabulary_size=32_768, pattern="cl100k"),
+    "frequency 2, no pattern": Settings(vocabulary_size=None, min_frequency=2),
+}
+
+
+class _Painted(QObject):
+    """Notes which of some widgets have been painted."""
+
+    def __init__(self, widgets: Sequence[QObject]) -> None:
+        super().__init__()
+        self.count = dict.fromkeys(widgets, 0)
+        for widget in widgets:
+            widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Paint:
+            self.count[watched] += 1
+        return False
+
+
+def main() -> None:
+    """Trains the runs, moves the playhead in several ways and prints the states a second."""
+    arguments = parser(__doc__)
+    arguments.add_argument("--profile", action="store_true", help="print where the time goes when moving by one merge")
+    parsed = arguments.parse_args()
+    finish(prepare_work())
+    print(machine())
+    rows: list[list[str]] = []
+    with tempfile.TemporaryDirectory() as folder, texts(parsed, "mixed_10mb.txt") as paths:
+        application = make_application()
+        studio = Studio(application, Preferences(Path(folder) / "settings.ini"))
+        window = studio.window
+        window.resize(1440, 900)
+        studio.show()
+        # Else it shares its place with Merges, and one of them is hidden.
+        window.splitDockWidget(window.compression, window.vocabulary, Qt.Orientation.Horizontal)
+        window.merges.raise_()
+        application.processEvents()
+        session = studio.session
+        session.open_paths(paths)
+        _until(application, lambda: bool(session.sources) and not session.jobs)
+        session.set_text(session.sources[0].data[:_TEXT].tobytes().decode("utf-8", "ignore"))
+        for name, settings in _RUNS.items():
+            session.set_settings(settings)
+            session.train()
+            _until(application, lambda: session.training is None and not session.jobs)
+            assert session.active is not None
+            session.look_at(session.active.base_size + 100)
+            rows += _measure(f"{name}: {len(session.active):,} merges", window, application, parsed.profile)
+        for run in session.runs:
+            run.exported = True
+        window.close()
+        studio.close()
+    table(["run", "moved", "states", "a second", f"{_BAR} and more", "slowest"], rows)
+
+
+def _measure(name: str, window: MainWindow, application: QApplication, profiled: bool) -> list[list[str]]:
+    session = window._session
+    n, middle = len(session.active or ()), len(session.active or ()) // 2
+    chosen = random.Random(1)
+    ways = {
+        "on by one merge": [middle + step for step in range(1, _STEPS + 1)],
+        "back by one merge": [middle - step for step in range(1, _STEPS + 1)],
+        "dragged over all": [n * step // _STEPS for step in range(_STEPS)],
+        "anywhere": [chosen.randrange(n) for _ in range(_STEPS)],
+    }
+    panes = (window.merges.table.viewport(), window.vocabulary.table.viewport(), window.compression.plot.viewport())
+    painted = _Painted((*panes, window.text.encode.view.viewport()))
+    rows: list[list[str]] = []
+    for way, places in ways.items():
+        session.set_playhead(places[0] + 1)
+        _until(application, lambda: not session.jobs)
+        painted.count = dict.fromkeys(painted.count, 0)
+        taken = (
+            _profiled(places, window, application)
+            if profiled and "on by" in way
+            else _move(places, window, application)
+        )
+        # A jump from one end of a table to the other may be no change to what is in sight.
+        least = min(painted.count.values())
+        assert least >= 0.99 * len(places), f"{least} of {len(places)} states were painted"
+        rate = len(taken) / sum(taken)
+        rows.append(
+            [name, way, str(len(taken)), f"{rate:.0f}", "yes" if rate >= _BAR else "NO", f"{1000 * max(taken):.0f} ms"]
+        )
+    return rows
+
+
+def _move(places: Sequence[int], window: MainWindow, application: QApplication) -> list[float]:
+    """Seconds that each state took until it was in sight."""
+    session, taken = window._session, list[float]()
+    for place in places:
+        started = time.perf_counter()
+        session.set_playhead(place)
+        application.processEvents()
+        shown = window.text.encode._shown
+        assert shown is not None
+        assert shown[1] == place, "the text shows another state"
+        assert window.merges.model.playhead == window.vocabulary.model.playhead == place
+        taken.append(time.perf_counter() - started)
+    return taken
+
+
+def _profiled(places: Sequence[int], window: MainWindow, application: QApplication) -> list[float]:
+    import cProfile
+    import pstats
+
+    profile = cProfile.Profile()
+    taken = profile.runcall(_move, places, window, application)
+    pstats.Stats(profile).sort_stats("tottime").print_stats(25)
+    return taken
+
+
+def _until(application: QApplication, done: Callable[[], bool]) -> None:
+    while not done():
+        application.processEvents()
+        time.sleep(0.001)
+
+
+if __name__ == "__main__":
+    main()
