@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -11,7 +13,7 @@ from PySide6.QtWidgets import QToolButton
 from tests.gui.person import PATIENCE
 from tokstudio.core.holdout import hold_out_work
 from tokstudio.core.metrics import measure_work
-from tokstudio.core.progress import finish
+from tokstudio.core.progress import Progress, finish
 from tokstudio.gui.panes.compression import CompressionPane
 from tokstudio.gui.run_curves import saved_by_each
 from tokstudio.gui.studio_run import StudioRun
@@ -161,15 +163,23 @@ def test_text_that_cannot_be_encoded_is_said(qtbot, session, pane):
 
 
 def test_what_is_measured_can_be_cancelled_and_is_not_begun_again(qtbot, session, pane, monkeypatch):
+    def endless(run, sources):
+        while True:
+            time.sleep(0.001)
+            yield Progress("measuring held-out text", 0, 1)
+
     monkeypatch.setattr("tokstudio.gui.held_out._QUIET", 0)
-    session.add_text(sample_text("article") * 20)
+    monkeypatch.setattr("tokstudio.gui.held_out.held_out_work", endless)
+    session.add_text(sample_text("article"))
     session.set_settings(Settings(vocabulary_size=400, held_out=0.5))
     session.train()
-    qtbot.waitUntil(lambda: session.training is None and bool(session.jobs), timeout=PATIENCE)
+    # In the status line, from where a person can cancel it, once it takes long.
+    qtbot.waitUntil(lambda: any(not job.quiet for job in session.jobs), timeout=PATIENCE)
     session.jobs[0].cancel()
     qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
     run = session.active
-    assert run.held_out_problem == "Measuring it was cancelled." or run.held_out_tokens is not None
+    assert run.held_out_problem == "Measuring it was cancelled."
+    assert pane.remark.text() == "The held-out text was not measured: Measuring it was cancelled."
     session.runs_changed.emit()
     assert not session.jobs
 

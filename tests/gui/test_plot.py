@@ -387,11 +387,30 @@ def test_a_fault_while_drawing_reaches_the_hook_and_not_qt(qtbot, plot, monkeypa
     def broken(*_):
         raise ValueError("no such colour")
 
-    monkeypatch.setattr(plot, "_draw_playhead_line", broken)
-    with qtbot.captureExceptions() as faults:
+    # Not while what follows is painted: one picture may well ask for another.
+    with qtbot.captureExceptions() as faults, monkeypatch.context() as patch:
+        patch.setattr(plot, "_draw_playhead_line", broken)
         plot.grab()
     assert faults
     assert all(kind is ValueError for kind, *_ in faults)
+
+
+def test_moving_the_playhead_leaves_axes_and_curves_as_they_were_drawn(qtbot, plot):
+    drawn = []
+    scene = plot.draw_scene
+    plot.draw_scene = lambda *arguments: (drawn.append(1), scene(*arguments))
+    qtbot.waitUntil(lambda: not plot._picture_is_old)
+    QApplication.processEvents()
+    drawn.clear()
+    before = plot.grab().toImage()
+    for place in (100.0, 200.0):
+        plot.set_playhead(place, f"merge {place:.0f}")
+        after = plot.grab().toImage()
+        assert after != before
+    assert not drawn
+    plot.set_curve("run", *curve(MERGES, 0.5), "this run", "active")
+    assert plot.grab().toImage() != after
+    assert drawn
 
 
 def test_it_has_a_name_for_those_who_cannot_see_it(plot):

@@ -352,8 +352,10 @@ class Tokenizer:
             given if isinstance(given, np.ndarray) else self._known_ids(ids), np.int64
         )
         spelled: dict[int, bytes] = {}
-        for token in self._known_ids(np.unique(numbers).tolist()):
-            spelled[token] = self.tokens[token] or b""
+        distinct = np.unique(numbers)
+        self._known_ids(distinct[~self.tokens.are_in_use(distinct)])
+        for token in distinct.tolist():
+            spelled[token] = self._parts[token]
             if len(spelled) % _IDS == 0:
                 yield Progress("decoding")
         parts: list[bytes] = []

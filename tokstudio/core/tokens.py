@@ -120,6 +120,12 @@ class Tokens(Sequence[bytes | None]):
         """Whether there is a token with this id."""
         return 0 <= token < len(self) and bool(self._in_use[token])
 
+    def are_in_use(self, tokens: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Of each of some ids, whether there is a token with it."""
+        known = (tokens >= 0) & (tokens < len(self))
+        known[known] = self._in_use[tokens[known]]
+        return known
+
     def prefix(self, token: int, limit: int) -> bytes:
         """The first `limit` bytes of a token that is in use, however long it is."""
         return self._parts.prefix(token, limit)

@@ -52,4 +52,6 @@ def refresh_actions(actions: Mapping[str, QAction], session: Session | None) -> 
         action.setEnabled(reason is None)
         keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
         words = spec.text.replace("&", "").rstrip("…")
-        action.setToolTip(reason or (f"{words} ({keys})" if keys else words))
+        tip = reason or (f"{words} ({keys})" if keys else words)
+        if tip != action.toolTip():
+            action.setToolTip(tip)

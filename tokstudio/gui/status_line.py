@@ -221,11 +221,11 @@ class StatusLine(QStatusBar):
     def _show_figures(self) -> None:
         run, at = self._session.active, self._session.playhead
         if run is None:
-            self.figures.setText("")
+            self._show_longest("")
         elif not run.has_counts:
-            self.figures.setText(_several(at, "merge", "merges"))
+            self._show_longest(_several(at, "merge", "merges"))
         elif not run.tokens_before:
-            self.figures.setText("")
+            self._show_longest("")
         else:
             ratio = run.held_out_bytes_per_token(at)
             held_out = f" ({ratio:.2f} in held-out text)" if ratio is not None else ""
@@ -239,7 +239,12 @@ class StatusLine(QStatusBar):
     def _show_longest(self, *texts: str) -> None:
         """Shows the longest of some figures, longest first, that leaves room for words: no digit is ever cut."""
         metrics, room = self.figures.fontMetrics(), _MOST_FIGURES * self.width()
-        self.figures.setText(next((text for text in texts if metrics.horizontalAdvance(text) <= room), texts[-1]))
+        text = next((text for text in texts if metrics.horizontalAdvance(text) <= room), texts[-1])
+        # Of a size of its own, so that the window is not laid out for every new figure.
+        margins = self.figures.contentsMargins()
+        beside, above = margins.left() + margins.right(), margins.top() + margins.bottom()
+        self.figures.setFixedSize(metrics.horizontalAdvance(text) + beside + 1, metrics.height() + above)
+        self.figures.setText(text)
         self.figures.setToolTip(texts[0])
 
     def _cancel(self) -> None:

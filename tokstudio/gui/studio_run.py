@@ -106,6 +106,7 @@ class StudioRun:
         self._merges = np.empty((1024, 2), np.int32)
         self._count = np.empty(1024, np.int64)
         self._tokens_after = np.empty(1024, np.int64)
+        self._merged = np.empty(0, np.int64)
         self._tokenizer: Tokenizer | None = None
 
     @classmethod
@@ -355,7 +356,9 @@ class StudioRun:
     @property
     def merged(self) -> NDArray[np.int64]:
         """int64 [n], replacements each merge made."""
-        return merged(self.tokens_before, self.tokens_after)
+        if len(self._merged) != self._length:
+            self._merged = merged(self.tokens_before, self.tokens_after)
+        return self._merged
 
     @property
     def why_no_merges(self) -> str:

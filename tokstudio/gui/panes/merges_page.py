@@ -74,7 +74,8 @@ class MergesPage(QWidget):
     def show_built(self, tokenizer: Tokenizer, token: int, playhead: int) -> None:
         """Shows the tokens that the first merges have built from it; more of very many come as one scrolls."""
         self._tokenizer = tokenizer
-        self._rows = np.flatnonzero((tokenizer.merges[:playhead] == token).any(axis=1))
+        left, right = tokenizer.merges[:playhead].T
+        self._rows = np.flatnonzero((left == token) | (right == token))
         ids = [chip.id for chip in self.chips.chips()]
         results = tokenizer.merge_results[self._rows[: max(_CHIPS_AT_ONCE, len(ids))]].tolist()
         same = min(len(ids), len(results))

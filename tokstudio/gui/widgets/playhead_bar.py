@@ -211,9 +211,11 @@ class PlayheadBar(QWidget):
         # As wide as the widest number of so many digits: nothing moves while the playhead does, or a run grows.
         digits = max(len(str(self._slider.maximum())), _LEAST_DIGITS)
         widest = f"{int('8' * digits):,}"
-        width = QFontMetrics(self._label.font()).horizontalAdvance(f"{widest} of {widest}") + 12
-        if self._label.width() != width:
-            self._label.setFixedWidth(width)
+        metrics = QFontMetrics(self._label.font())
+        size = QSize(metrics.horizontalAdvance(f"{widest} of {widest}") + 12, metrics.height())
+        if self._label.minimumSize() != size:
+            # Of one size, so that no new number makes the window lay itself out.
+            self._label.setFixedSize(size)
             # At once: the label would reach over the edge until the next round of events.
             layout = self.layout()
             if layout is not None:

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QWidget
 
 from tokstudio.gui.widgets.curve_marks import curve_pen
@@ -89,6 +90,8 @@ class PlotCanvas(pg.GraphicsView):
         self._zoom: tuple[float, float] | None = None
         # Pens are as wide as device pixels say, so a picture of twice the size needs pens of twice the width.
         self._pen_width: float | None = None
+        self._picture = QPixmap()  # axes and curves as they are, for the playhead to run over
+        self._picture_is_old = True
         self._view = pg.ViewBox(enableMouse=False, enableMenu=False)
         self._view.disableAutoRange()
         self._bottom, self._left = _Axis("bottom"), _Axis("left")
@@ -110,6 +113,8 @@ class PlotCanvas(pg.GraphicsView):
             axis.setZValue(-200)
         self._left.setGrid(255)
         self.setCentralItem(self._layout)
+        if self.sceneObj is not None:
+            self.sceneObj.changed.connect(self._scene_changed)
 
     # What is shown
 
@@ -185,6 +190,29 @@ class PlotCanvas(pg.GraphicsView):
 
     # Drawing
 
+    def paintEvent(self, ev: QPaintEvent) -> None:
+        """Draw axes and curves, anew only where they have changed, and over them what moves."""
+        try:
+            ratio, viewport = self.viewport().devicePixelRatioF(), self.viewport()
+            size = QSizeF(viewport.size() * ratio).toSize()
+            if self._picture_is_old or self._picture.size() != size:
+                self._picture_is_old = False
+                self._picture = QPixmap(size)
+                self._picture.setDevicePixelRatio(ratio)
+                self._picture.fill(QColor(self._theme.palette.surface))
+                with QPainter(self._picture) as painter:
+                    painter.setRenderHints(self.renderHints())
+                    self.draw_scene(painter, QRectF(viewport.rect()))
+            with QPainter(viewport) as painter:
+                painter.drawPixmap(0, 0, self._picture)
+                self.drawForeground(painter, QRectF(viewport.rect()))
+        except Exception as error:  # an exception that leaves an override ends Qt's event loop
+            sys.excepthook(type(error), error, error.__traceback__)
+
+    def _scene_changed(self) -> None:
+        self._picture_is_old = True
+        self.viewport().update()
+
     def settle(self) -> None:
         """Lay everything out now, for a picture that is not waited for."""
         self._refresh()
@@ -220,6 +248,7 @@ class PlotCanvas(pg.GraphicsView):
             axis.showLabel(bool(label))
         for curve in self._curves.values():
             self._paint_curve(curve)
+        self._picture_is_old = True
         self._refresh()
 
     def _paint_curve(self, curve: Curve) -> None:
@@ -262,6 +291,7 @@ class PlotCanvas(pg.GraphicsView):
         label_width = metrics.height() + 4 if self._left.labelText else 0.0
         self._left.setWidth(round(tick_width + label_width + 12))
         self._view.setRange(xRange=shown, yRange=(floor, top), padding=0, disableAutoRange=True)
+        self._picture_is_old = True
         self.viewport().update()
 
     def _placed(self, curve: Curve) -> tuple[FloatArray, FloatArray]:

@@ -58,16 +58,14 @@ class PlotLabels:
         sides = [(place.y() + far, place.y() - far - size.height()) for far in _DISTANCES]
         tops = [top for below, over in sides for top in ((over, below) if above else (below, over))]
         choices = [QRectF(QPointF(left, top), size) for left in lefts for top in tops]
-        return self._inside(min(choices, key=self._cost))
+        costs = [self._cost(box) for box in choices]
+        best = [box for box, cost in zip(choices, costs, strict=True) if cost == min(costs)]
+        # Where the curve runs is asked last, for as few places as will do: it takes the longest.
+        return self._inside(next((box for box in best if not self._covers_curve(box)), best[0]))
 
     def _cost(self, box: QRectF) -> int:
         inside = self._inside(QRectF(box))
-        return (
-            8 * self._overlaps(inside)
-            + 4 * (inside.left() != box.left())
-            + 2 * (inside != box)
-            + self._covers_curve(box)
-        )
+        return 4 * self._overlaps(inside) + 2 * (inside.left() != box.left()) + (inside != box)
 
     def _inside(self, box: QRectF) -> QRectF:
         area = self._area

@@ -54,6 +54,9 @@ class ToolBar(QToolBar):
 
     def show_paused(self, paused: bool) -> None:
         """Lets one button hold the training and let it go on."""
-        self.pause_button.setDefaultAction(self._actions["resume" if paused else "pause"])
+        action = self._actions["resume" if paused else "pause"]
+        if self.pause_button.defaultAction() is action:
+            return
+        self.pause_button.setDefaultAction(action)
         # A button with two actions would offer them in a menu.
         self.pause_button.removeAction(self._actions["pause" if paused else "resume"])
