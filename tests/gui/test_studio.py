@@ -331,11 +331,19 @@ def test_every_pane_can_be_closed_shown_again_and_put_back(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_at_the_first_start_the_tabs_of_the_tables_are_there(qtbot, monkeypatch):
+def test_each_pane_has_one_tab_at_the_first_start_and_after_every_change_of_the_layout(qtbot, monkeypatch):
+    def tabs(window) -> list[str]:
+        bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        return sorted(bar.tabText(tab) for bar in bars if bar.isVisible() for tab in range(bar.count()))
+
     def act(window, answers):
-        bars = [bar for bar in window.findChildren(QTabBar) if bar.isVisible()]
-        tabs = {bar.tabText(tab) for bar in bars for tab in range(bar.count())}
-        assert {"Merges", "Vocabulary", "Runs"} <= tabs
+        wanted = sorted(pane.windowTitle() for pane in window.panes if window.tabifiedDockWidgets(pane))
+        assert {"Merges", "Vocabulary", "Runs"} <= set(wanted)
+        assert tabs(window) == wanted
+        for change in (window.reset_layout, lambda: window.arrange(window.arrangement()), lambda: window.arrange("no")):
+            change()
+            qtbot.wait(50)
+            assert tabs(window) == wanted
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -77,13 +77,14 @@ class Arrangement(QObject):
 
     def _put(self, state: QByteArray) -> bool:
         """Restores a layout. Qt makes new bars of tabs for it and leaves the old ones standing, so those are hidden."""
+        before = self.state()
         for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
             bar.hide()
-        restored = self._window.restoreState(state, _VERSION)
-        if not restored:
-            # So that there are bars again.
-            self._window.restoreState(self._first, _VERSION)
-        return restored
+        if self._window.restoreState(state, _VERSION):
+            return True
+        # Which of the old ones are in use nobody can tell; those that are made anew all are.
+        self._window.restoreState(before, _VERSION)
+        return False
 
     def share_room(self) -> None:
         """Gives every pane its usual share of the window."""
