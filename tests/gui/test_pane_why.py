@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QTabBar
 
 from tests.gui.person import PATIENCE, at_the_window
 from tokstudio.core.corpus import Corpus
@@ -298,5 +299,19 @@ def test_the_menu_shows_the_pane_with_the_merge_at_the_playhead(qtbot, monkeypat
         assert window.actions_by_id["why_merge"] in window.merges.table.actions()
         qtbot.waitUntil(lambda: window.why.number.text() == "merge 9", timeout=PATIENCE)
         answered(qtbot, window.why)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_each_place_of_panes_has_one_bar_of_tabs(qtbot, monkeypatch):
+    def act(window, answers):
+        def bars():
+            found = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+            return sorted([bar.tabText(tab) for tab in range(bar.count())] for bar in found if bar.isVisible())
+
+        expected = [["Merges", "Vocabulary", "Runs"], ["Token", "Why"]]
+        qtbot.waitUntil(lambda: bars() == expected)
+        window.actions_by_id["reset_layout"].trigger()
+        qtbot.waitUntil(lambda: bars() == expected)
 
     assert at_the_window(monkeypatch, act) == 0

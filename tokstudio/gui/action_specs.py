@@ -275,6 +275,14 @@ SPECS: tuple[Spec, ...] = (
         "help",
         obstacles.no_trained_run,
     ),
+    Spec(
+        "why_not_one_token",
+        "Why Not &One Token?",
+        "Show which merge is missing, or came too late, for the selected tokens of the text to be one.",
+        ("Ctrl+Shift+N",),
+        "help",
+        obstacles.no_stretch,
+    ),
     Spec("show_white_space", "&White Space", "Mark spaces and line ends in tokens.", (), "whitespace", checkable=True),
     Spec("show_ids", "Token &Ids", "Write the id beneath each token of the text.", ("Ctrl+I",), "ids", checkable=True),
     Spec(

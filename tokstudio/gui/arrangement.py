@@ -37,6 +37,9 @@ class Arrangement(QObject):
             pane.visibilityChanged.connect(self._pane_moved)
         self._lay_out()
         self._first = window.saveState(_VERSION)
+        # Building it leaves bars of tabs behind as well.
+        self._put(self._first)
+        self._raise_first()
 
     def state(self) -> QByteArray:
         """How the panes stand, for `restore`."""

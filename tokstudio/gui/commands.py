@@ -49,6 +49,10 @@ class Views(Exports, Questions, Protocol):
         """Takes the chosen sources out of the corpus."""
         ...
 
+    def show_why_not(self) -> None:
+        """Says why what is selected of the text is not one token."""
+        ...
+
     def show_why(self) -> None:
         """Brings the pane into sight that says why a merge was made."""
         ...
@@ -305,6 +309,10 @@ class Commands(OpenCommands):
         if run is not None and session.token is None and session.playhead > 0:
             session.look_at(run.base_size + session.playhead - 1)
         self._views.show_why()
+
+    def why_not_one_token(self) -> None:
+        """Says why what is selected of the text is not one token."""
+        self._views.show_why_not()
 
     def show_white_space(self, shown: bool) -> None:
         """Remembers the switch for the marks of white space; the Text pane listens to it itself."""

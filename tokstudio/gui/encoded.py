@@ -107,7 +107,7 @@ def encode_work(
         ConfigError: The text is longer than `LONGEST`.
     """
     _refuse_longer(len(text))
-    data = yield from _utf8_work(text)
+    data = yield from utf8_work(text)
     _refuse_longer(len(data))
     ids, ends = yield from tokenizer.encode_with_ends_work(data, allowed_special)
     if len(ends):
@@ -183,7 +183,8 @@ def _refuse_longer(size: int) -> None:
         )
 
 
-def _utf8_work(text: str) -> Work[bytes]:
+def utf8_work(text: str) -> Work[bytes]:
+    """The UTF-8 of a text."""
     parts: list[bytes] = []
     begin = 0
     while begin < len(text):

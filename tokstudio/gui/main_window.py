@@ -146,6 +146,12 @@ class MainWindow(QMainWindow):
         self.why.show()
         self.why.raise_()
 
+    def show_why_not(self) -> None:
+        """Says why what is selected of the text is not one token."""
+        self.text.show()
+        self.text.raise_()
+        self.text.ask_why_not()
+
     def copy_ids(self) -> None:
         """Copies the ids of the selected tokens of the text."""
         self.text.copy_ids()
@@ -227,6 +233,7 @@ class MainWindow(QMainWindow):
             session.playhead_changed,
             session.token_changed,
             session.text_changed,
+            session.stretch_changed,
             session.settings_changed,
             session.sources_changed,
             session.found_changed,

@@ -6,6 +6,8 @@ How runs come into being is left to the `Session`.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
@@ -20,6 +22,14 @@ from tokstudio.gui.jobs import Job
 from tokstudio.gui.studio_run import Origin, StudioRun
 
 
+class Stretch(NamedTuple):
+    """A part of the text that is selected: its first byte, the one behind its last, and how many tokens that is."""
+
+    start: int
+    stop: int
+    tokens: int
+
+
 class RunKeeper(CorpusKeeper):
     """The runs. Every method is to be called from the GUI thread.
 
@@ -31,6 +41,7 @@ class RunKeeper(CorpusKeeper):
         found_changed: `found`, the token whose places in the text are marked.
         place_asked: Which of its places to go to: the next one (1) or the one before (-1).
         places_changed: `places`.
+        stretch_changed: `stretch`.
         refused: What was asked for cannot be done now: why, in a sentence for the status line.
     """
 
@@ -41,6 +52,7 @@ class RunKeeper(CorpusKeeper):
     found_changed = Signal()
     place_asked = Signal(int)
     places_changed = Signal()
+    stretch_changed = Signal()
     refused = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -52,6 +64,7 @@ class RunKeeper(CorpusKeeper):
         self.text = ""
         self.found: int | None = None
         self.places = (0, 0)  # which place of the found token is selected, from 1 on, and how many there are
+        self.stretch: Stretch | None = None
         self._following = True
         self._made_runs = 0
         self._counting_uses: tuple[Job, StudioRun, int] | None = None
@@ -233,7 +246,14 @@ class RunKeeper(CorpusKeeper):
         """Sets the text that is shown in tokens."""
         if text != self.text:
             self.text = text
+            self.select(None)
             self.text_changed.emit()
+
+    def select(self, stretch: Stretch | None) -> None:
+        """Notes what is selected of the text."""
+        if stretch != self.stretch:
+            self.stretch = stretch
+            self.stretch_changed.emit()
 
     # ---- private
 

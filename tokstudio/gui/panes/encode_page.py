@@ -18,6 +18,7 @@ from tokstudio.gui.encoded import LONGEST, Encoded, encode_work
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.models.text import figure
 from tokstudio.gui.panes.text_page import TextPage
+from tokstudio.gui.run_keeper import Stretch
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.counts_grid import Count, CountsGrid
@@ -93,14 +94,16 @@ class EncodePage(TextPage):
         assert isinstance(result, Encoded)
         place = self._selected_bytes()
         self._show_empty(False)
-        self._encoded = result
+        self._restoring, self._encoded = True, result
         self.view.set_tokens(*result.drawn, result.ids, result.special)
+        self._restoring = False
         self.ids.set_ids(result.ids, result.special)
         self._fit()
         counts = (len(result.text), len(result.data), len(result.ids))
         self.figures.set_values((*(f"{count:,}" for count in counts), f"{result.bytes_per_token:.2f}"))
         if place is not None:
             self._select_again(*place)
+        self._tell_selected()
         if result.differs is None:
             self.set_state("good", "round trip")
         else:
@@ -109,6 +112,7 @@ class EncodePage(TextPage):
     def display_nothing(self, text: str) -> None:
         """Shows how long the text is, and no tokens."""
         self._encoded = None
+        self.session.select(None)
         self._show_empty(not text)
         self.view.clear()
         self.ids.set_ids(np.zeros(0, np.uint32), np.zeros(0, np.bool_))
@@ -260,6 +264,14 @@ class EncodePage(TextPage):
         self.ids.select(first, last)
         if not self._restoring:
             self.look_at_selected(first, last)
+            self._tell_selected()
+
+    def _tell_selected(self) -> None:
+        selection, place = self.view.selection(), self._selected_bytes()
+        if selection is None or place is None:
+            self.session.select(None)
+        else:
+            self.session.select(Stretch(*place, selection[1] - selection[0] + 1))
 
     def _selected_bytes(self) -> tuple[int, int] | None:
         selection = self.view.selection()

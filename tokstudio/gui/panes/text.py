@@ -22,6 +22,7 @@ from tokstudio.gui.icons import icon
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.panes.decode_page import DecodePage
 from tokstudio.gui.panes.encode_page import EncodePage
+from tokstudio.gui.panes.steps_page import StepsPage
 from tokstudio.gui.panes.text_page import TextPage
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
@@ -29,6 +30,7 @@ from tokstudio.gui.widgets.pane import Pane
 from tokstudio.resources import DEMO_SENTENCES
 
 _ICON = 16
+_MENU = ("why_not_one_token", "copy", "copy_ids")  # of the pieces
 _ROLES = {"": "muted", "busy": "muted", "good": "good", "bad": "error"}
 _ICONS = {"good": "check", "bad": "cross"}
 # The room of the header is dear: smaller than the tabs of a page.
@@ -36,12 +38,12 @@ _TABS = "QTabBar::tab { padding: 2px 7px 3px 7px; }"
 
 
 class TextPane(Pane):
-    """Encode and Decode.
+    """Encode, Decode and Steps.
 
     Args:
         session: The state of the studio.
         theme: Colours and fonts.
-        actions: The window's actions, by id; `show_white_space` and `show_ids` are used.
+        actions: The window's actions, by id; those of the View menu are followed, `why_not_one_token` is offered.
     """
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
@@ -51,8 +53,9 @@ class TextPane(Pane):
         self.encode = EncodePage(session, theme, actions)
         self.decode = DecodePage(session, theme, actions)
         self.pages = QStackedWidget()
-        self.pages.addWidget(self.encode)
-        self.pages.addWidget(self.decode)
+        self.steps = StepsPage(session, theme, actions)
+        for page in (self.encode, self.decode, self.steps):
+            self.pages.addWidget(page)
         self.body.addWidget(self.pages)
         self._files = Latest(session, self)
         self._files.done.connect(self._take_file)
@@ -60,15 +63,19 @@ class TextPane(Pane):
         self._target: TextPage = self.encode
         self.setAcceptDrops(True)
         self._build_header(actions)
-        for page in (self.encode, self.decode):
+        for page in (self.encode, self.decode, self.steps):
             page.state_changed.connect(self._show_state)
+        for view in (self.encode.view, self.steps.view):
+            if "why_not_one_token" in actions:
+                view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+                view.addActions([actions[name] for name in _MENU if name in actions])
         theme.changed.connect(self._show_state)
         self._show_state()
 
     @property
-    def page(self) -> EncodePage | DecodePage:
+    def page(self) -> EncodePage | DecodePage | StepsPage:
         """The page that is shown."""
-        return self.decode if self.pages.currentWidget() is self.decode else self.encode
+        return (self.encode, self.decode, self.steps)[max(self.pages.currentIndex(), 0)]
 
     def copy(self) -> None:
         """Copies the text of the selected tokens, or all of it."""
@@ -108,8 +115,12 @@ class TextPane(Pane):
             self.open_file(path)
 
     def open_file(self, path: Path) -> None:
-        """Reads a file in the background; its text becomes that of the page that is shown now."""
-        self._target = self.page
+        """Reads a file in the background; its text becomes that of the page that is shown now, or that is encoded."""
+        page = self.page
+        if isinstance(page, StepsPage):
+            page = self.encode
+            self.tabs.setCurrentIndex(0)
+        self._target = page
         self._target.tell(f"Reading {path.name}…")
         self._files.run(lambda: _read_work(path))
 
@@ -117,11 +128,12 @@ class TextPane(Pane):
         self.tabs = QTabBar()
         self.tabs.setStyleSheet(_TABS)
         self.tabs.setExpanding(False)
-        self.tabs.setAccessibleName("Encode or decode")
-        self.tabs.addTab("Encode")
-        self.tabs.addTab("Decode")
+        self.tabs.setAccessibleName("Encode, decode, or go through the steps")
+        for name in ("Encode", "Decode", "Steps"):
+            self.tabs.addTab(name)
         self.tabs.setTabToolTip(0, "A text in tokens")
         self.tabs.setTabToolTip(1, "Ids as a text")
+        self.tabs.setTabToolTip(2, "The encoding of the text, merge by merge")
         self.tabs.currentChanged.connect(self._turn_to)
         self.header.insertWidget(1, self.tabs)
         self.state_icon, self.state_label = QLabel(), QLabel()
@@ -149,6 +161,7 @@ class TextPane(Pane):
         order: list[QWidget] = [self.tabs, *self._toggles, self.samples]
         order += [self.encode.input, self.encode.view, self.encode.ids]
         order += [self.decode.input, self.decode.output, self.decode.view]
+        order += self.steps.order()
         for one, other in pairwise(order):
             QWidget.setTabOrder(one, other)
 
@@ -159,6 +172,11 @@ class TextPane(Pane):
         button.setAccessibleName(action.text().replace("&", ""))
         self.header.addWidget(button)
         return button
+
+    def ask_why_not(self) -> None:
+        """Says, on the page Steps, why what is selected is not one token."""
+        self.steps.ask_why_not()
+        self.tabs.setCurrentIndex(2)
 
     def _turn_to(self, index: int) -> None:
         self.pages.setCurrentIndex(index)

@@ -21,6 +21,7 @@ from tokstudio.gui.widgets.token_rows import PADDING, Box
 INSET = 3.0  # between the edge of a box and its text, above and below
 _RADIUS = 4.0
 _TICK_HEIGHT = 2.0
+_MARK_HEIGHT = 2.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class Look:
         selection: First and last selected token, or None.
         hovered: The token below the mouse, or -1.
         places: The tokens that are marked as found, ascending.
+        marked: Tokens that stand out.
     """
 
     white_space: bool
@@ -40,6 +42,7 @@ class Look:
     selection: tuple[int, int] | None
     hovered: int
     places: NDArray[np.int64]
+    marked: frozenset[int] = frozenset()
 
 
 class RowPainter:
@@ -153,6 +156,11 @@ class RowPainter:
             self._painter.drawRoundedRect(inner, _RADIUS, _RADIUS)
         if box.tokens > 1:
             self._paint_ticks(box, rectangle)
+        if not self._look.marked.isdisjoint(range(box.first, box.first + box.tokens)):
+            self._painter.setPen(self._text)
+            self._painter.drawRoundedRect(inner, _RADIUS, _RADIUS)
+            bar = QRectF(rectangle.left() + 1, rectangle.bottom() - _MARK_HEIGHT, rectangle.width() - 2, _MARK_HEIGHT)
+            self._painter.fillRect(bar, self._text.color())
         if selected:
             self._painter.setPen(self._outline)
             self._painter.drawRoundedRect(rectangle.adjusted(1, 1, -1, -1), _RADIUS - 1, _RADIUS - 1)

@@ -7,7 +7,7 @@ What the tokens are its pane says; pieces, rows, scrolling and painting are `pie
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,8 @@ class TokenView(TokenScroll):
         self._anchor = self._current = self._hovered = -1
         self._found = -1
         self._places = np.empty(0, np.int64)
+        self._marked: frozenset[int] = frozenset()
+        self._ids_known = True
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.viewport().setMouseTracking(True)
         self.setAccessibleName("Tokens")
@@ -79,9 +81,27 @@ class TokenView(TokenScroll):
         """
         self.select(-1, -1)
         self._set_hovered(-1)
+        self._marked = frozenset()
         super().set_tokens(data, ends, ids, special)
         self._describe()
         self._look_for_places()
+
+    def mark(self, tokens: Collection[int]) -> None:
+        """Lets some tokens stand out, and brings the first of them into view if none of them is."""
+        self._marked = frozenset(tokens)
+        sight = self.viewport().rect()
+        if tokens and not any(sight.contains(self.token_rectangle(token).toAlignedRect()) for token in tokens):
+            self._bring_into_view(min(tokens))
+        self.viewport().update()
+
+    def marked(self) -> frozenset[int]:
+        """Gives the tokens that stand out."""
+        return self._marked
+
+    def set_ids_known(self, known: bool) -> None:
+        """Says whether the pieces are tokens, whose ids can be told; else the ids give them their colours alone."""
+        self._ids_known = known
+        self._describe()
 
     def set_show_white_space(self, shown: bool) -> None:
         """Switches the marks of white space beside other text; pieces of white space alone always have theirs."""
@@ -193,11 +213,13 @@ class TokenView(TokenScroll):
 
     def _describe(self) -> None:
         count = self._table.tokens
-        text = f"{count:,} token{'' if count == 1 else 's'}." if count else self._placeholder
+        what = "Token" if self._ids_known else "Piece"
+        text = f"{count:,} {what.lower()}{'' if count == 1 else 's'}." if count else self._placeholder
         if 0 <= self._current < count:
             piece = self._rows.piece_of(self._current)
             special = "special token, " if self._table.special[self._current] else ""
-            text += f" Token {self._current + 1:,}: {piece.text!r}, {special}id {int(self._table.ids[self._current])}."
+            told = f", {special}id {int(self._table.ids[self._current])}" if self._ids_known else ""
+            text += f" {what} {self._current + 1:,}: {piece.text!r}{told}."
         self.setAccessibleDescription(text)
 
     # Events
@@ -226,7 +248,7 @@ class TokenView(TokenScroll):
 
     def _paint_rows(self, painter: QPainter, event: QPaintEvent) -> None:
         id_font = self._id_font if self._show_ids else None
-        look = Look(self._white_space, id_font, self.selection(), self._hovered, self._places)
+        look = Look(self._white_space, id_font, self.selection(), self._hovered, self._places, self._marked)
         rows = RowPainter(painter, self._rows, self._theme.palette, look)
         height, scrolled = self._row_height(), self.verticalScrollBar().value()
         first = max(self._row_at(event.rect().top()), 0)

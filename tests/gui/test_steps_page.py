@@ -1,0 +1,369 @@
+"""Stepping through an encoding as a person does it: by slider, buttons, keys and rows; and why something is not one."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtTest import QAbstractItemModelTester
+
+from tests.gui.person import PATIENCE, at_the_window
+from tokstudio.core.progress import finish
+from tokstudio.core.rounds import Rounds
+from tokstudio.core.steps import steps_work
+from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.why_not import why_not_one
+from tokstudio.gui.panes.text import TextPane
+from tokstudio.gui.stepping import LONGEST, answer, stepping_work
+from tokstudio.gui.training import Settings
+
+CORPUS = "the cat sat on the mat and the cat ate the rat; that is that. " * 40
+SENTENCE = "the cat that sat"
+
+
+@pytest.fixture
+def pane(session, theme, dock):
+    actions = {}
+    for name in ("show_white_space", "show_ids", "recognise_specials", "byte_level_characters"):
+        actions[name] = QAction(name)
+        actions[name].setCheckable(True)
+    actions["why_not_one_token"] = QAction("Why Not One Token?")
+    pane = TextPane(session, theme, actions)
+    pane.switches = actions
+    tester = QAbstractItemModelTester.FailureReportingMode.Warning
+    QAbstractItemModelTester(pane.steps.model, tester, pane)
+    dock(pane, 440, 640)
+    return pane
+
+
+def stepped(qtbot, pane):
+    pane.tabs.setCurrentIndex(2)
+    settled(qtbot, pane)
+    return pane.steps
+
+
+def settled(qtbot, pane):
+    steps = pane.steps
+    qtbot.waitUntil(lambda: not steps.latest.busy and steps._shown == steps._asked, timeout=PATIENCE)
+
+
+@pytest.fixture
+def steps(qtbot, session, pane, make_run):
+    make_run(CORPUS, vocabulary_size=290)
+    session.set_text(SENTENCE)
+    return stepped(qtbot, pane)
+
+
+def rounds_of(session, text=SENTENCE, **how):
+    tokenizer = session.active.tokenizer
+    return Rounds(finish(steps_work(tokenizer, text, min(session.playhead, len(session.active)), **how)))
+
+
+def pieces(view):
+    """The texts of the pieces that are shown."""
+    shown = []
+    for token in range(view._table.tokens):
+        view.select(token, token)
+        shown.append(view.selected_text())
+    view.select(-1, -1)
+    return shown
+
+
+def assert_shows(steps, rounds, number):
+    state = rounds.state(number)
+    data = rounds.steps.data
+    texts = [data[a:b].decode("utf-8", "replace") for a, b in zip(state.starts, state.stops, strict=True)]
+    assert pieces(steps.view) == texts
+    assert steps.number == number
+    assert steps.table.current_row == number
+    assert steps.bar.label.text() == f"{number + 1} of {len(rounds)}"
+
+
+def test_without_text_or_tokenizer_it_says_what_will_be_there(qtbot, session, pane):
+    pane.tabs.setCurrentIndex(2)
+    steps = pane.steps
+    assert steps.empty.label.text().startswith("Write a text under Encode")
+    session.set_text("the cat")
+    assert steps.empty.label.text().startswith("Train or open a tokenizer")
+
+
+def test_every_state_forwards_by_the_keys_and_backwards_by_the_button(qtbot, session, steps):
+    rounds = rounds_of(session)
+    steps.bar.slider.setFocus()
+    for number in range(len(rounds)):
+        assert_shows(steps, rounds, number)
+        qtbot.keyClick(steps.bar.slider, Qt.Key.Key_Right)
+    for number in reversed(range(len(rounds) - 1)):
+        qtbot.mouseClick(steps.bar.buttons["previous"], Qt.MouseButton.LeftButton)
+        assert_shows(steps, rounds, number)
+    qtbot.mouseClick(steps.bar.buttons["last"], Qt.MouseButton.LeftButton)
+    assert_shows(steps, rounds, len(rounds) - 1)
+    assert not steps.bar.buttons["next"].isEnabled()
+
+
+def test_each_step_is_named_and_what_it_made_is_marked(qtbot, session, steps):
+    rounds = rounds_of(session)
+    assert steps.phase.text() == "1  Pre-tokens: the text is cut into 1."
+    steps.bar.slider.setValue(1)
+    assert steps.phase.text() == f"2  Base tokens: {len(SENTENCE)} bytes."
+    assert not steps.view.marked()
+    several = next(number for number in range(2, len(rounds)) if len(rounds.round(number).starts) > 1)
+    for number in (several, len(rounds) - 1):
+        steps.bar.slider.setValue(number)
+        made, state = rounds.round(number), rounds.state(number)
+        assert {int(state.starts[token]) for token in steps.view.marked()} == set(made.starts.tolist())
+        assert all(int(state.ids[token]) == made.token for token in steps.view.marked())
+        assert steps.phase.text().startswith(f"3  Merge {number - 1} of {len(rounds) - 2}: ")
+        assert steps.phase.text().endswith(f"(merge {made.merge})")
+    steps.bar.slider.setValue(several)
+    assert f"at {len(rounds.round(several).starts)} places" in steps.phase.text()
+
+
+def test_a_row_leads_to_its_step_and_says_what_it_joins(qtbot, session, steps):
+    rounds = rounds_of(session)
+    assert steps.model.rowCount() == len(rounds)
+    row = len(rounds) - 2
+    place = QPoint(30, steps.table.rowViewportPosition(row) + 4)
+    steps.table.scrollTo(steps.model.index(row, 0))
+    place = QPoint(30, steps.table.rowViewportPosition(row) + 4)
+    qtbot.mouseClick(steps.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert_shows(steps, rounds, row)
+    made, tokens = rounds.round(row), session.active.tokenizer.tokens
+    words = [steps.model.index(row, column).data() for column in range(5)]
+    left, right, token = (tokens[one].decode().replace(" ", "·") for one in (made.left, made.right, made.token))
+    assert words == [str(row + 1), str(made.merge), f"{left} + {right}", token, str(len(made.starts))]
+    qtbot.keyClick(steps.table, Qt.Key.Key_Return)
+    assert session.token == made.token
+    steps.table.selectRow(row)
+    qtbot.keyClick(steps.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    raw = [tokens[one].decode() for one in (made.left, made.right, made.token)]
+    expected = "\t".join([str(row + 1), str(made.merge), *raw, str(len(made.starts))])
+    qtbot.waitUntil(lambda: QGuiApplication.clipboard().text() == expected)
+
+
+def test_the_playhead_takes_steps_away_and_gives_them_back(qtbot, session, steps):
+    steps.bar.slider.setValue(steps.bar.slider.maximum())
+    for merges in (0, 3, 20, len(session.active)):
+        session.set_playhead(merges)
+        rounds = rounds_of(session)
+        # At the last step it stays at the last one.
+        assert_shows(steps, rounds, len(rounds) - 1)
+        state = rounds.state(len(rounds) - 1)
+        assert state.ids.tolist() == session.tokenizer.encode(SENTENCE)
+
+
+def test_what_is_selected_is_widened_to_whole_pre_tokens(qtbot, session, pane, make_run):
+    session.add_text(CORPUS)
+    session.set_settings(Settings(vocabulary_size=270, pattern="gpt2"))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.set_text("a zebra, the cats sat")
+    qtbot.waitUntil(lambda: pane.encode.state[0] == "good", timeout=PATIENCE)
+    ids = session.tokenizer.encode(session.text)
+    tokens = [session.tokenizer.tokens[token] for token in ids]
+    at = next(i for i in range(len(tokens)) if len(b"".join(tokens[: i + 1])) > 4)  # within " zebra"
+    pane.encode.view.select(at, at)
+    steps = stepped(qtbot, pane)
+    assert steps._note.text() == "The pre-token around the selection."
+    assert_shows(steps, rounds_of(session, " zebra"), 0)
+    qtbot.mouseClick(steps._whole, Qt.MouseButton.LeftButton)
+    settled(qtbot, pane)
+    assert_shows(steps, rounds_of(session, session.text), 0)
+    assert not steps._whole.isVisible()
+
+
+def test_another_text_is_stepped_through_from_its_beginning(qtbot, session, pane, steps):
+    steps.bar.slider.setValue(5)
+    session.set_text("that rat")
+    settled(qtbot, pane)
+    assert_shows(steps, rounds_of(session, "that rat"), 0)
+
+
+def test_special_tokens_bytes_and_characters(qtbot, session, pane, make_run):
+    session.add_text("日本語 the cat 日本 " * 30)
+    session.set_settings(Settings(vocabulary_size=290, special_tokens=("<end>",)))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    pane.switches["recognise_specials"].setChecked(True)
+    text = "日本<end>語 the"
+    session.set_text(text)
+    steps = stepped(qtbot, pane)
+    rounds = rounds_of(session, text, allowed_special="all")
+    assert rounds.state(0).ids.tolist().count(session.active.special_tokens["<end>"]) == 1
+    for number in (0, 1, len(rounds) - 1):
+        steps.bar.slider.setValue(number)
+        assert_shows(steps, rounds, number)
+    assert "bytes for the most part" in steps._words(1, rounds.round(1), 9)
+    pane.switches["recognise_specials"].setChecked(False)
+    settled(qtbot, pane)
+    assert steps.model.rowCount() == len(rounds_of(session, text))
+
+
+def test_base_characters(qtbot, session, pane):
+    session.add_text(CORPUS)
+    session.set_settings(Settings(vocabulary_size=40, base="characters"))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.set_text("the cat")
+    steps = stepped(qtbot, pane)
+    steps.bar.slider.setValue(1)
+    assert steps.phase.text() == "2  Base tokens: 7 characters."
+    session.set_text("the é")
+    qtbot.waitUntil(lambda: steps.pages.currentWidget() is steps.empty, timeout=PATIENCE)
+    assert "é" in steps.empty.label.text()
+
+
+def test_a_library_s_tokenizer_is_refused_with_the_reason(qtbot, session, pane, monkeypatch):
+    monkeypatch.setattr(Tokenizer, "library", property(lambda self: "tokenizers"))
+    session.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "file")
+    session.set_text("ab")
+    steps = stepped(qtbot, pane)
+    qtbot.waitUntil(lambda: "its steps cannot be seen" in steps.empty.label.text(), timeout=PATIENCE)
+
+
+def test_of_a_long_text_the_beginning_is_stepped_through(qtbot, session, pane, steps):
+    session.set_text("the cat é " * 3000)
+    settled(qtbot, pane)
+    assert steps._note.text() == f"The first {len(steps._rounds.steps.data):,} bytes of the text."
+    assert LONGEST - 4 < len(steps._rounds.steps.data) <= LONGEST
+
+
+def test_pieces_can_be_looked_at_and_copied_with_their_ids(qtbot, session, pane, steps):
+    pane.switches["show_ids"].setChecked(True)
+    pane.copy_ids()
+    steps.bar.slider.setValue(steps.bar.slider.maximum())
+    steps.view.select(1, 1)
+    ids = session.tokenizer.encode(SENTENCE)
+    assert session.token == ids[1]
+    pane.copy_ids()
+    assert QGuiApplication.clipboard().text() == str(ids[1])
+    pane.copy()
+    assert QGuiApplication.clipboard().text() == session.tokenizer.decode([ids[1]])
+    assert f"id {ids[1]}" in steps.view.accessibleDescription()
+    steps.bar.slider.setValue(0)
+    assert " id " not in steps.view.accessibleDescription()
+
+
+def test_it_follows_a_run_that_grows(qtbot, session, pane):
+    session.set_text("the cat")
+    session.add_text(CORPUS)
+    session.set_settings(Settings(300))
+    session.step()
+    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
+    steps = stepped(qtbot, pane)
+    steps.bar.slider.setValue(steps.bar.slider.maximum())
+    session.resume()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    expected = rounds_of(session, "the cat")
+    qtbot.waitUntil(lambda: steps.model.rowCount() == len(expected), timeout=PATIENCE)
+    assert_shows(steps, expected, len(expected) - 1)
+
+
+def test_why_not_one_token_is_answered_at_every_playhead(qtbot, session, pane, steps):
+    pane.tabs.setCurrentIndex(0)
+    run = session.active
+    # One token with its merge, and two before that.
+    number = next(k for k in range(1, len(run) + 1) if len(run.tokenizer.tokens[255 + k]) == 3)
+    text = run.tokenizer.tokens[255 + number].decode()
+    session.set_text(text)
+    session.set_playhead(number - 1)
+    qtbot.waitUntil(lambda: pane.encode.state[0] == "good", timeout=PATIENCE)
+    pane.encode.view.select_all()
+    assert session.stretch is not None
+    assert session.stretch.tokens == 2
+    pane.ask_why_not()
+    settled(qtbot, pane)
+    assert steps.why_not.isVisible()
+    words = steps.why_not.words.text()
+    assert words.startswith(f"At merge {number - 1}: ")
+    assert f"is merge {number}, but only the first {number - 1} of the merges are applied here." in words
+    assert words.endswith(f"It is one token from merge {number} on.")
+    qtbot.mouseClick(steps.why_not.links[0], Qt.MouseButton.LeftButton)
+    assert session.token == 255 + number
+    session.set_playhead(len(run))
+    assert steps.why_not.words.text() == f'"{text}" is one token.'
+    qtbot.mouseClick(steps.why_not.close_button, Qt.MouseButton.LeftButton)
+    assert not steps.why_not.isVisible()
+
+
+def test_pieces_that_are_selected_among_the_steps_can_be_asked_about(qtbot, session, pane, steps):
+    steps.bar.slider.setValue(1)
+    steps.view.select(0, 1)
+    assert (session.stretch.start, session.stretch.stop, session.stretch.tokens) == (0, 2, 2)
+    rows = steps.model.rowCount()
+    steps.view.select(0, 1)
+    pane.ask_why_not()
+    assert steps.model.rowCount() == rows
+    full = steps._stepping.steps
+    assert steps.why_not.words.text() == why_not_one(full, 0, 2).sentence
+
+
+def test_an_answer_goes_with_its_text(qtbot, session, pane, steps):
+    steps.bar.slider.setValue(1)
+    steps.view.select(0, 1)
+    pane.ask_why_not()
+    session.set_text("something else")
+    settled(qtbot, pane)
+    assert not steps.why_not.isVisible()
+
+
+def test_the_span_of_merges_in_which_it_is_one():
+    # "ab" is one from merge 1 to merge 2; "bc" never is, "abc" from merge 3 on.
+    tokenizer = Tokenizer(np.array([[97, 98], [120, 121], [256, 99]], np.int32))
+    full = finish(steps_work(tokenizer, "abc"))
+    told = {merges: answer(full, full.at(merges), 0, 2)[1] for merges in range(4)}
+    span = "It is one token from merge 1 to merge 2."
+    assert told == {0: span, 1: "", 2: "", 3: span}
+    assert answer(full, full.at(1), 0, 3)[1] == "It is one token from merge 3 on."
+    assert answer(full, full.at(3), 1, 3)[1] == ""
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2", "whitespace"])
+def test_a_selection_is_widened_by_the_pre_tokens_of_the_whole_text(pattern):
+    tokenizer = Tokenizer(np.array([[97, 98]], np.int32), special_tokens={"<s>": 300}, pattern=pattern)
+    text = "ab cd<s>  ef gh!"
+    cut = finish(steps_work(tokenizer, text, None, "all")).pre_tokens
+    for start in range(len(text)):
+        for stop in range(start + 1, len(text) + 1):
+            made = finish(stepping_work(tokenizer, text, (start, stop), "all"))
+            begin = max(int(one) for one in cut.starts if one <= start)
+            end = min(int(one) for one in cut.stops if one >= stop)
+            assert (made.begin, made.begin + len(made.steps.data)) == (begin, end), (start, stop)
+
+
+def test_a_pre_token_that_is_too_long_leaves_the_selection_by_itself():
+    tokenizer = Tokenizer(np.array([[97, 98]], np.int32))
+    made = finish(stepping_work(tokenizer, "ab" * LONGEST, (3, 9), ()))
+    assert made.steps.data == b"bababa"
+    assert made.note.startswith("The selection, encoded by itself")
+    made = finish(stepping_work(tokenizer, "ab" * LONGEST, (3, LONGEST + 90), ()))
+    assert len(made.steps.data) == LONGEST
+    assert made.note.startswith(f"The first {LONGEST:,} bytes of the selection")
+
+
+def test_the_action_waits_for_two_tokens(qtbot, monkeypatch):
+    def act(window, answers):
+        session, action = window._session, window.actions_by_id["why_not_one_token"]
+        window.actions_by_id["sample_train_article"].trigger()
+        qtbot.waitUntil(lambda: session.active is not None and session.training is None, timeout=PATIENCE)
+        session.set_text("xyzzy and more")
+        qtbot.waitUntil(lambda: window.text.encode.state[0] == "good", timeout=PATIENCE)
+        view = window.text.encode.view
+        view.select(0, 0)
+        assert not action.isEnabled()
+        assert "two or more tokens" in action.toolTip()
+        view.select(0, 2)
+        assert action.isEnabled()
+        assert action in view.actions()
+        window.activateWindow()
+        modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        qtbot.keyClick(window, Qt.Key.Key_N, modifiers)
+        steps = window.text.steps
+        qtbot.waitUntil(steps.why_not.isVisible, timeout=PATIENCE)
+        assert "No merge" in steps.why_not.words.text()
+        session.set_text("")
+        assert not action.isEnabled()
+
+    assert at_the_window(monkeypatch, act) == 0

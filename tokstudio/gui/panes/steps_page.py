@@ -1,0 +1,385 @@
+"""The page Steps of the Text pane: an encoding from pre-tokens to tokens, forwards and backwards, merge by merge.
+
+It also answers why some text is not one token. The steps, and the answer, are the core's.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from tokstudio.core.errors import TokStudioError
+from tokstudio.core.rounds import Round, Rounds
+from tokstudio.core.steps import State
+from tokstudio.gui.latest import Latest
+from tokstudio.gui.models.rounds import RoundsModel
+from tokstudio.gui.run_keeper import Stretch
+from tokstudio.gui.session import Session
+from tokstudio.gui.stepping import Stepping, answer, stepping_work
+from tokstudio.gui.studio_run import StudioRun
+from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.follow_table import FollowTable
+from tokstudio.gui.widgets.pane import EmptyState
+from tokstudio.gui.widgets.step_bar import StepBar
+from tokstudio.gui.widgets.token_label import token_label
+from tokstudio.gui.widgets.token_view import TokenView
+from tokstudio.gui.widgets.why_not_line import WhyNotLine
+
+_NO_TEXT = "Write a text under Encode, to go through its encoding merge by merge."
+_NO_TOKENIZER = "Train or open a tokenizer to go through this text merge by merge."
+_NOT_READY = "The steps appear here once the corpus is read."
+_PAUSE = 250  # milliseconds between two looks at a run that grows
+_LABEL = 24  # characters of a token in the line that names the step
+_SMALLEST = (220, 190)  # pixels, as of the other pages
+
+#: Run, its merges, text, what is selected of it, and whether special tokens are recognised.
+_Key = tuple[StudioRun, int, str, tuple[int, int] | None, bool]
+
+
+class StepsPage(QWidget):
+    """Steps through what is selected under Encode, in whole pre-tokens, or through the text.
+
+    Args:
+        session: The state of the studio.
+        theme: Colours and fonts.
+        actions: The window's actions, by id.
+    """
+
+    #: As of the other pages.
+    state_changed = Signal(str, str)
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        super().__init__()
+        self.session = session
+        self.state = ("", "")
+        self._theme = theme
+        self._actions = actions
+        self._own = False  # whether this page itself is selecting
+        self._selected: tuple[int, int] | None = None  # bytes that are stepped through; None: all
+        self._chosen: tuple[int, int] | None = None  # bytes that are selected here
+        self._question: tuple[int, int] | None = None
+        self._asked: _Key | None = None
+        self._shown: _Key | None = None
+        self._stepping: Stepping | None = None
+        self._rounds: Rounds | None = None
+        self._here: State | None = None
+        self._playhead = -1
+        self.latest = Latest(session, self, quiet=True)
+        self.latest.done.connect(self._take)
+        self.latest.failed.connect(self._fail)
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(_PAUSE)
+        self._pause.timeout.connect(self.refresh)
+        self._build(theme)
+        for name, told in (("show_white_space", self.view.set_show_white_space), ("show_ids", self._show_again)):
+            if name in actions:
+                actions[name].toggled.connect(told)
+        if "show_white_space" in actions:
+            self.view.set_show_white_space(actions["show_white_space"].isChecked())
+        if "recognise_specials" in actions:
+            actions["recognise_specials"].toggled.connect(self.refresh)
+        if "byte_level_characters" in actions:
+            self.model.set_in_characters(actions["byte_level_characters"].isChecked())
+            actions["byte_level_characters"].toggled.connect(self.model.set_in_characters)
+        session.text_changed.connect(self._close_answer)
+        session.stretch_changed.connect(self._follow_selection)
+        for signal in (session.text_changed, session.runs_changed, session.playhead_changed, session.merges_added):
+            signal.connect(self.refresh)
+
+    # ---- what the pane asks of its pages
+
+    def copy(self) -> None:
+        """Copies the text of the selected pieces, or all of it."""
+        if self.view.selection() is not None:
+            self.view.copy()
+        elif self._stepping is not None:
+            QGuiApplication.clipboard().setText(self._stepping.steps.data.decode("utf-8", "replace"))
+
+    def copy_ids(self) -> None:
+        """Copies the ids of the selected tokens, or of all."""
+        if self._here is not None and self.number > 0:
+            self.view.copy_ids()
+
+    # ---- what is asked
+
+    @property
+    def number(self) -> int:
+        """The state that is shown, from 0."""
+        return self.bar.slider.value()
+
+    def ask_why_not(self) -> None:
+        """Says why what is selected is not one token."""
+        stretch = self.session.stretch
+        if stretch is None:
+            return
+        self._question = stretch.start, stretch.stop
+        if not self._holds(*self._question):
+            self._selected = self._question
+        self.refresh()
+        self._answer()
+
+    def order(self) -> list[QWidget]:
+        """What takes the keyboard, in the order of reading."""
+        bar, answer = self.bar, self.why_not
+        buttons = bar.buttons
+        row = [buttons["first"], buttons["previous"], bar.slider, buttons["next"], buttons["last"]]
+        return [self._whole, *row, answer.close_button, *answer.links, self.view, self.table]
+
+    def refresh(self) -> None:
+        """Brings the steps up to date; while nobody sees them, does nothing."""
+        if not self.isVisible():
+            return
+        session, run = self.session, self.session.active
+        reason = _NO_TEXT if not session.text else _NO_TOKENIZER if run is None else "" if run.ready else _NOT_READY
+        if reason or run is None:
+            self._show_nothing(reason)
+            return
+        specials = self._actions.get("recognise_specials")
+        recognised = specials is not None and specials.isChecked()
+        key = (run, len(run), session.text, self._selected, recognised)
+        if key == self._shown:
+            self._follow_playhead()
+        elif _same_but_length(key, self._asked) and (self.latest.busy or self._pause.isActive()):
+            pass  # it is refreshed after this
+        elif key != self._asked:
+            self._asked = key
+            tokenizer, text, selected = run.tokenizer, session.text, self._selected
+            self.latest.run(lambda: stepping_work(tokenizer, text, selected, "all" if recognised else ()))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Takes up what is selected now."""
+        super().showEvent(event)
+        self._follow_selection()
+        self.refresh()
+
+    def minimumSizeHint(self) -> QSize:
+        """Gives a size that nothing that is shown changes."""
+        return QSize(*map(self._theme.scaled, _SMALLEST))
+
+    # ---- what came of it
+
+    def _take(self, made: Stepping) -> None:
+        asked, before = self._asked, self._shown
+        self._shown, self._stepping, self._playhead = asked, made, -1
+        anew = before is None or asked is None or before[2:4] != asked[2:4]
+        self._note.setText(made.note)
+        self._whole.setVisible(self._selected is not None)
+        self.pages.setCurrentWidget(self.page)
+        if anew and self._question is not None and not self._holds(*self._question):
+            self._question = None
+        self._follow_playhead(begin=anew and self._question is None, end=anew and self._question is not None)
+        self._pause.start()
+
+    def _fail(self, error: Exception) -> None:
+        self._shown = self._asked
+        self._show_nothing(str(error), keep=True)
+        if not isinstance(error, TokStudioError):
+            self.session.report(error)
+
+    def _show_nothing(self, reason: str, *, keep: bool = False) -> None:
+        if not keep:
+            self.latest.cancel()
+            self._asked = self._shown = None
+        self._stepping = self._rounds = self._here = None
+        self._playhead, self._question = -1, None
+        self.model.set_rounds(None, None)
+        self.view.clear()
+        self.why_not.hide()
+        self.bar.show_state(0, 0)
+        self.empty.label.setText(reason)
+        self.pages.setCurrentWidget(self.empty)
+
+    def _follow_playhead(self, *, begin: bool = False, end: bool = False) -> None:
+        """Shows the steps of as many merges as the playhead says; at the last step it stays at the last."""
+        made, run = self._stepping, self.session.active
+        if made is None or run is None:
+            return
+        playhead = min(self.session.playhead, made.steps.merges)
+        if playhead == self._playhead:
+            return
+        last = end or self._rounds is None or self.number >= len(self._rounds) - 1
+        self._playhead = playhead
+        self._rounds = rounds = Rounds(made.steps.at(playhead))
+        self.model.set_rounds(run, rounds)
+        self.table.refit()
+        number = 0 if begin else len(rounds) - 1 if last else min(self.number, len(rounds) - 1)
+        self.bar.show_state(number, len(rounds))
+        self._show(number)
+        self._answer()
+
+    def _show(self, number: int) -> None:
+        """Shows a state."""
+        rounds = self._rounds
+        if rounds is None:
+            return
+        state, step, data = rounds.state(number), rounds.round(number), rounds.steps.data
+        self._here = state
+        specials = np.isin(state.ids, [*rounds.steps.tokenizer.special_tokens.values()])
+        # What is no token yet has the colours of its places.
+        ids = np.where(state.ids < 0, np.arange(len(state)), state.ids).astype(np.uint32)
+        self._own = True
+        self.view.set_tokens(data, state.stops, ids, specials)
+        self._own = False
+        self.view.set_ids_known(number > 0)
+        shows_ids = "show_ids" in self._actions and self._actions["show_ids"].isChecked()
+        self.view.set_show_ids(shows_ids and number > 0)
+        made = np.searchsorted(state.starts, step.starts) if step.kind == "merge" else np.zeros(0, np.int64)
+        self.view.mark(made.tolist())
+        self.phase.setText(self._words(number, step, len(state)))
+        self.model.set_current(number)
+        self.table.show_row(number)
+
+    def _show_again(self) -> None:
+        if self._rounds is not None:
+            self._show(self.number)
+
+    def _words(self, number: int, step: Round, pieces: int) -> str:
+        rounds = self._rounds
+        assert rounds is not None
+        if step.kind == "pre-tokens":
+            return f"1  Pre-tokens: the text is cut into {pieces:,}."
+        if step.kind == "base tokens":
+            unit = "bytes" if rounds.steps.tokenizer.alphabet.base == "bytes" else "characters"
+            return f"2  Base tokens: {pieces:,} {unit if not self._mixed() else f'tokens, {unit} for the most part'}."
+        tokens = rounds.steps.tokenizer.tokens
+        left, right, token = (
+            token_label(tokens.prefix(one, 4 * _LABEL), _LABEL) for one in (step.left, step.right, step.token)
+        )
+        places = f" at {len(step.starts):,} places" if len(step.starts) > 1 else ""
+        return (
+            f"3  Merge {number - 1:,} of {len(rounds) - 2:,}: {left} + {right} → {token}{places} (merge {step.merge:,})"
+        )
+
+    def _mixed(self) -> bool:
+        """Whether some of the base tokens are special tokens or whole words."""
+        assert self._rounds is not None
+        steps = self._rounds.steps
+        odd = {*steps.tokenizer.special_tokens.values(), *steps.tokenizer.whole_words}
+        return not odd.isdisjoint(self._rounds.state(1).ids.tolist())
+
+    # ---- why not one token
+
+    def _answer(self) -> None:
+        made, rounds = self._stepping, self._rounds
+        if made is None or rounds is None or self._question is None or not self._holds(*self._question):
+            self.why_not.hide()
+            return
+        start, stop = (at - made.begin for at in self._question)
+        why, more = answer(made.steps, rounds.steps, start, stop)
+        moves = why.kind in ("one", "was one", "after", "late") or why.left is not None
+        lead = f"At merge {self._playhead:,}: " if moves and self._playhead < made.steps.merges else ""
+        results = made.steps.tokenizer.merge_results
+        merges = {merge: int(results[merge - 1]) for merge in (why.merge, why.taken_by) if merge}
+        self.why_not.show_answer(f"{lead}{why.sentence} {more}".strip(), merges)
+        self.why_not.show()
+
+    def _holds(self, start: int, stop: int) -> bool:
+        """Whether these bytes of the text are stepped through."""
+        made = self._stepping
+        return made is not None and made.begin <= start and stop <= made.begin + len(made.steps.data)
+
+    def _close_answer(self) -> None:
+        self._question = None
+        self.why_not.hide()
+
+    # ---- selecting
+
+    def _follow_selection(self) -> None:
+        """Takes over what is selected elsewhere."""
+        if self._own or not self.isVisible():
+            return
+        stretch = self.session.stretch
+        selected = (stretch.start, stretch.stop) if stretch is not None else None
+        if selected != self._selected and (selected is None or selected != self._chosen):
+            self._selected, self._chosen = selected, None
+            self.refresh()
+
+    def _tell_selected(self, first: int, last: int) -> None:
+        made, here = self._stepping, self._here
+        if self._own or made is None or here is None:
+            return
+        self._own, self._chosen = True, None
+        if first >= 0:
+            self._chosen = int(here.starts[first]) + made.begin, int(here.stops[last]) + made.begin
+        self.session.select(Stretch(*self._chosen, last - first + 1) if self._chosen is not None else None)
+        self._own = False
+        if first == last >= 0 and here.ids[first] >= 0:
+            self.session.look_at(int(here.ids[first]))
+
+    def _show_whole(self) -> None:
+        self._selected = None
+        self.refresh()
+        self.bar.slider.setFocus()
+
+    def _choose_row(self, row: int) -> None:
+        self.bar.slider.setValue(row)
+
+    def _look_at_row(self, row: int) -> None:
+        token = self.model.token_at(row)
+        if token is not None:
+            self.session.look_at(token)
+
+    # ---- building
+
+    def _build(self, theme: Theme) -> None:
+        self._note = QLabel()
+        self._note.setProperty("role", "muted")
+        self._note.setWordWrap(True)
+        self._note.setMinimumWidth(1)
+        self._whole = QPushButton("Whole Text")
+        self._whole.setProperty("link", True)
+        self._whole.clicked.connect(self._show_whole)
+        top = QHBoxLayout()
+        top.addWidget(self._note, 1)
+        top.addWidget(self._whole)
+        self.bar = StepBar(theme)
+        self.bar.moved.connect(self._show)
+        self.phase = QLabel()
+        self.phase.setWordWrap(True)
+        self.phase.setMinimumWidth(1)
+        self.phase.setTextFormat(Qt.TextFormat.PlainText)
+        self.view = TokenView(theme)
+        self.view.setAccessibleName("Pieces of this step")
+        self.view.setMinimumHeight(46)
+        self.view.selectionChanged.connect(self._tell_selected)
+        self.why_not = WhyNotLine(theme)
+        self.why_not.linkClicked.connect(self.session.look_at)
+        self.why_not.closed.connect(self._close_answer)
+        self.why_not.hide()
+        self.model = RoundsModel(self)
+        self.table = FollowTable(self.model, theme, "Steps")
+        self.table.setMinimumHeight(46)
+        self.table.rowChosen.connect(self._choose_row)
+        self.table.rowActivated.connect(self._look_at_row)
+        self.splitter = QSplitter(Qt.Orientation.Vertical)
+        self.splitter.setChildrenCollapsible(False)
+        self.splitter.addWidget(self.view)
+        self.splitter.addWidget(self.table)
+        self.page = QWidget()
+        column = QVBoxLayout(self.page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addLayout(top)
+        column.addWidget(self.bar)
+        column.addWidget(self.phase)
+        column.addWidget(self.why_not)
+        column.addWidget(self.splitter, 1)
+        self.empty = EmptyState("")
+        self.empty.setMinimumWidth(1)
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.empty)
+        self.pages.addWidget(self.page)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(self.pages)
+
+
+def _same_but_length(one: _Key, other: _Key | None) -> bool:
+    """Whether only the run has grown since: what is under way is worth seeing then."""
+    return other is not None and (one[0], *one[2:]) == (other[0], *other[2:])
