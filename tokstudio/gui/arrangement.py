@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QMainWindow, QTabBar
 
 from tokstudio.gui.widgets.pane import Pane
 
-_VERSION = 3  # one more with every pane that is added
+_VERSION = 4  # one more with every pane that is added
 # Columns from left to right with their shares of the width: in each the upper and the lower places with the upper's
 # share of the height, and in each place the panes that share it by tabs, the first of them in front.
 _COLUMNS = (
     (0.21, 0.43, ("corpus",), ("configure",)),
-    (0.47, 0.46, ("compression",), ("merges", "vocabulary", "runs")),
+    (0.47, 0.46, ("compression", "distribution"), ("merges", "vocabulary", "runs")),
     (0.32, 0.60, ("text",), ("token", "why")),
 )
 

@@ -26,6 +26,7 @@ from tokstudio.gui.opening import Question
 from tokstudio.gui.panes.compression import CompressionPane
 from tokstudio.gui.panes.configure import ConfigurePane
 from tokstudio.gui.panes.corpus import CorpusPane
+from tokstudio.gui.panes.distribution import DistributionPane
 from tokstudio.gui.panes.merges import MergesPane
 from tokstudio.gui.panes.runs import RunsPane
 from tokstudio.gui.panes.text import TextPane
@@ -189,6 +190,7 @@ class MainWindow(QMainWindow):
         self.corpus = CorpusPane(*arguments)
         self.configure = ConfigurePane(*arguments)
         self.compression = CompressionPane(*arguments)
+        self.distribution = DistributionPane(self._session, self._theme)
         self.merges = MergesPane(*arguments)
         self.vocabulary = VocabularyPane(*arguments)
         self.runs = RunsPane(*arguments)
@@ -199,6 +201,7 @@ class MainWindow(QMainWindow):
             self.corpus,
             self.configure,
             self.compression,
+            self.distribution,
             self.merges,
             self.vocabulary,
             self.runs,
@@ -242,6 +245,7 @@ class MainWindow(QMainWindow):
             signal.connect(self._refresh)
         session.failed.connect(self.messages.show_problem)
         session.settings_changed.connect(self._keep_settings)
+        self.distribution.lengthsChosen.connect(self._list_lengths)
         self.runs.deleteAsked.connect(self.commands.delete)
         self.runs.table.columnsChosen.connect(self._keep_columns)
         session.player.changed.connect(self._keep_speed)
@@ -273,6 +277,11 @@ class MainWindow(QMainWindow):
     def _fill_encodings(self) -> None:
         self._encoding_menu.clear()
         self.corpus.add_encodings(self._encoding_menu)
+
+    def _list_lengths(self, fewest: int, most: int) -> None:
+        self.vocabulary.show()
+        self.vocabulary.raise_()
+        self.vocabulary.show_lengths(fewest, most)
 
     # ---- keeping up
 

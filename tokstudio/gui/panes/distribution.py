@@ -1,0 +1,170 @@
+"""The Distribution pane: how long the tokens of the vocabulary are, and how unevenly they are used, at the playhead."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QStackedWidget, QTabBar
+
+from tokstudio.gui.models.tokens import RunTokens
+from tokstudio.gui.models.uses import TokenUses
+from tokstudio.gui.session import Session
+from tokstudio.gui.studio_run import StudioRun
+from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.pane import EmptyState, Pane
+from tokstudio.gui.widgets.reading_plot import ReadingPlot
+
+View = Literal["lengths", "ranks"]
+
+_LATER = 100  # milliseconds: while the playhead moves, it is drawn at most ten times a second
+_MANY = 200_000
+_SELDOM = 400  # milliseconds, for more tokens than that
+_MOST_BARS = 2_000
+_MOST_POINTS = 3_000
+# The room of the header is dear: smaller than the tabs of a page.
+_TABS = "QTabBar::tab { padding: 2px 7px 3px 7px; }"
+_EMPTY = "How long the tokens are, and how often each is used, is drawn here. Train a tokenizer, or open one."
+_NO_USES = (
+    "The file of an opened tokenizer does not say how often its tokens are used. "
+    "Open a text and choose Count Uses in the Corpus in the Train menu."
+)
+_ELSEWHERE = "The uses were counted after merge {:,}: move the playhead there, or count them again."
+_NOT_USED = "No token stands in the corpus."
+
+
+class DistributionPane(Pane):
+    """Bars of token lengths, and uses by rank on log scales.
+
+    Args:
+        session: The studio's state.
+        theme: Its looks.
+    """
+
+    #: Tokens of so many bytes are to be listed: the fewest and the most, 0 for any.
+    lengthsChosen = Signal(int, int)
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__("distribution", "Distribution")
+        self._session = session
+        self._seen = False
+        self._tokens: RunTokens | None = None
+        self._ranked: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.lengths = ReadingPlot(theme, self._length_words)
+        self.lengths.setAccessibleName("Tokens by their length in bytes")
+        self.lengths.set_labels("bytes of a token", "tokens")
+        self.lengths.chosen.connect(self._choose_length)
+        self.ranks = ReadingPlot(theme, self._rank_words)
+        self.ranks.setAccessibleName("Uses by rank")
+        self.ranks.set_labels("rank", "uses in the corpus")
+        self.ranks.set_log(True, True)
+        self.ranks.chosen.connect(self._choose_rank)
+        self.empty = EmptyState(_EMPTY)
+        self.stack = QStackedWidget()
+        for page in (self.empty, self.lengths, self.ranks):
+            self.stack.addWidget(page)
+        self.body.addWidget(self.stack)
+        self.tabs = QTabBar()
+        self.tabs.setStyleSheet(_TABS)
+        self.tabs.setExpanding(False)
+        self.tabs.setAccessibleName("Lengths or uses")
+        self.tabs.addTab("Token lengths")
+        self.tabs.addTab("Uses by rank")
+        self.tabs.setTabToolTip(0, "How many tokens have how many bytes; click a bar to list them in Vocabulary")
+        self.tabs.setTabToolTip(1, "How often the most used token stands in the corpus, the second, and so on")
+        self.tabs.currentChanged.connect(self.catch_up)
+        self.header.insertWidget(1, self.tabs)
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.timeout.connect(self.catch_up)
+        for signal in (session.playhead_changed, session.runs_changed, session.merges_added):
+            signal.connect(self._changed)
+        self.visibilityChanged.connect(self._set_seen)
+
+    @property
+    def view(self) -> View:
+        """Which of the two is asked for."""
+        return "ranks" if self.tabs.currentIndex() else "lengths"
+
+    def catch_up(self) -> None:
+        """Draws what there is at the playhead."""
+        if not self._seen:
+            return
+        run = self._session.active
+        if run is None or not run.ready:
+            self._tokens = None
+            self._say(_EMPTY)
+            return
+        if self._tokens is None or self._tokens.run is not run:
+            self._tokens = RunTokens(run)
+        playhead = min(self._session.playhead, len(run))
+        if self.view == "lengths":
+            self._draw_lengths(self._tokens, playhead)
+        else:
+            self._draw_ranks(run, self._tokens, playhead)
+
+    def _draw_lengths(self, tokens: RunTokens, playhead: int) -> None:
+        lengths = tokens.lengths()[: tokens.first + playhead]
+        counts = np.bincount(np.minimum(lengths, _MOST_BARS))
+        x = np.flatnonzero(counts)
+        self.lengths.set_bars(x.astype(np.float64), counts[x].astype(np.float64))
+        self.stack.setCurrentWidget(self.lengths)
+
+    def _draw_ranks(self, run: StudioRun, tokens: RunTokens, playhead: int) -> None:
+        uses = TokenUses(run, playhead, None if run.has_counts else tokens.ids)
+        if not uses.known:
+            counted = run.counted
+            self._say(_ELSEWHERE.format(counted.merges) if counted is not None else _NO_USES)
+            return
+        used = uses.counts[uses.counts > 0]
+        if not len(used):
+            self._say(_NOT_USED)
+            return
+        self._ranked = np.sort(used)[::-1]
+        # Of many ranks those that a log scale can tell apart.
+        places = np.unique(np.geomspace(1, len(used), _MOST_POINTS).round().astype(np.int64))
+        self.ranks.set_line(places.astype(np.float64), self._ranked[places - 1].astype(np.float64))
+        self.stack.setCurrentWidget(self.ranks)
+
+    def _changed(self) -> None:
+        if not self._seen:
+            return
+        run = self._session.active
+        if run is None or self._tokens is None or self._tokens.run is not run:
+            self.catch_up()
+        elif not self._later.isActive():
+            self._later.start(_SELDOM if len(run) > _MANY else _LATER)
+
+    def _set_seen(self, seen: bool) -> None:
+        if seen != self._seen:
+            self._seen = seen
+            self.catch_up()
+
+    def _say(self, text: str) -> None:
+        self.empty.label.setText(text)
+        self.stack.setCurrentWidget(self.empty)
+
+    def _length_words(self, x: float, y: float) -> str:
+        more = " or more" if x == _MOST_BARS else ""
+        return f"{x:,.0f} byte{'' if x == 1 else 's'}{more} · {y:,.0f} token{'' if y == 1 else 's'}"
+
+    def _rank_words(self, x: float, y: float) -> str:
+        return f"rank {x:,.0f} · {y:,.0f} use{'' if y == 1 else 's'}"
+
+    def _choose_length(self, length: float) -> None:
+        self.lengthsChosen.emit(int(length), 0 if length == _MOST_BARS else int(length))
+
+    def _choose_rank(self, rank: float) -> None:
+        """Shows a token of that rank; of those that are used equally often the one made first."""
+        run, tokens = self._session.active, self._tokens
+        if run is None or tokens is None or not 1 <= rank <= len(self._ranked):
+            return
+        uses = TokenUses(run, self._session.playhead, None if run.has_counts else tokens.ids)
+        wanted = int(self._ranked[int(rank) - 1])
+        slots = np.flatnonzero(uses.counts == wanted)
+        if len(slots):
+            ahead = int(np.count_nonzero(self._ranked > wanted))
+            self._session.look_at(tokens.id_of(int(slots[min(int(rank) - 1 - ahead, len(slots) - 1)])))
