@@ -91,8 +91,8 @@ def test_what_a_merge_saves_is_the_fall_in_tokens_per_megabyte(qtbot, session, p
     session.set_playhead(600)
     told = pane.plot.accessibleDescription()
     saved = (run.tokens_at(540) - run.tokens_at(600)) / 60 / run.corpus_bytes * 1e6
-    assert told.startswith(f"merge 600   {saved:,.0f} tokens ({2 * saved:,.0f} bytes) per MB · held-out ")
-    assert told.endswith(f"held-out {by_hand:,.0f} ({2 * by_hand:,.0f})")
+    assert told == f"merge 600   {saved:,.0f} tokens per MB · held-out {by_hand:,.0f}"
+    assert f"One now saves {2 * by_hand:,.0f} bytes per MB at 2 bytes an id." in pane.remark.text()
 
 
 def test_below_the_plot_stands_what_the_last_merges_saved(qtbot, session, pane):
@@ -125,9 +125,8 @@ def test_beyond_65536_tokens_an_id_takes_four_bytes(qtbot, session, pane, monkey
     monkeypatch.setattr("tokstudio.gui.run_curves._SHORT_IDS", 500)
     for merges, size in ((244, 2), (245, 4)):
         session.set_playhead(merges)
-        assert f"at {size} bytes an id" in pane.remark.text()
-        saved = pane.plot._curves[session.active.key].y[merges - 1]
-        assert f"{saved:,.0f} tokens ({size * saved:,.0f} bytes)" in pane.plot.accessibleDescription()
+        saved = pane.plot._curves[(session.active.key, "held-out")].y[merges - 1]
+        assert f"One now saves {size * saved:,.0f} bytes per MB at {size} bytes an id." in pane.remark.text()
 
 
 def test_runs_beside_each_other_have_their_own_dots(qtbot, session, pane):

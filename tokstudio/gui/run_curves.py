@@ -67,13 +67,13 @@ def playhead_text(run: StudioRun, merges: int, view: View) -> str:
     if view is SAVED:
         if not merges:
             return place
-        size, first = id_bytes(run, merges), merges - mean_over(merges)
+        first = merges - mean_over(merges)
         saved = _saved_by(run.tokens_at(first), run.tokens_at(merges), merges, run.corpus_bytes)
         beside = ""
         if held_out is not None:
             other = _saved_by(int(held_out[first]), int(held_out[merges]), merges, run.held_out_bytes)
-            beside = f" · held-out {_few(other)} ({_few(size * other)})"
-        return f"{place}   {_few(saved)} tokens ({_few(size * saved)} bytes) per MB{beside}"
+            beside = f" · held-out {_few(other)}"
+        return f"{place}   {_few(saved)} tokens per MB{beside}"
     if view is TOKENS:
         beside = "" if held_out is None else f" · held-out {int(held_out[merges]):,}"
         return f"{place}   {run.tokens_at(merges):,} tokens{beside}"
@@ -87,18 +87,23 @@ def remark(run: StudioRun, merges: int, view: View) -> str:
     missing = _why_no_held_out(run) if view is not COUNT else ""
     if view is not SAVED:
         return missing
-    mean = f"Each point: the mean of the last tenth of the merges. Bytes: at {id_bytes(run, merges)} bytes an id."
     last = min(_TAIL, merges)
+    mean = "Each point: the mean of the last tenth of the merges."
     if not last:
         return f"{mean} {missing}".strip()
-    share = _share_saved(run.tokens_at(merges - last), run.tokens_at(merges))
+    first, size = merges - mean_over(merges), id_bytes(run, merges)
     several = f"The last {last:,} merges" if last > 1 else "The first merge"
+    share = _share_saved(run.tokens_at(merges - last), run.tokens_at(merges))
     held_out = run.held_out_tokens
     if held_out is None:
         hint = missing or "A held-out share shows what they save of other text."
-        return f"{several} saved {share} of the tokens. {hint} {mean}"
-    other = _share_saved(int(held_out[merges - last]), int(held_out[merges]))
-    return f"{several} saved {other} of the held-out tokens, {share} of those trained on. {mean}"
+        told = f"{several} saved {share} of the tokens. {hint}"
+        saved = _saved_by(run.tokens_at(first), run.tokens_at(merges), merges, run.corpus_bytes)
+    else:
+        other = _share_saved(int(held_out[merges - last]), int(held_out[merges]))
+        told = f"{several} saved {other} of the held-out tokens, {share} of those trained on."
+        saved = _saved_by(int(held_out[first]), int(held_out[merges]), merges, run.held_out_bytes)
+    return f"{told} One now saves {_few(size * saved)} bytes per MB at {size} bytes an id. {mean}"
 
 
 def saved_by_each(tokens: NDArray[np.int64], size: int) -> NDArray[np.float64]:
