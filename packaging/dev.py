@@ -1,4 +1,4 @@
-"""Sets TokStudio up beside its sources and runs it: `python3 packaging/dev.py app | test | setup | bench | lock`.
+"""Sets TokStudio up beside its sources and runs it: `python3 packaging/dev.py app`, `test` and others.
 
 Needs the standard library alone. It keeps `.venv` right and finds missing system libraries; how the tools behave is
 configured in `pyproject.toml`.
@@ -14,15 +14,18 @@ import importlib.util
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 
 # Python started with -P or -I does not look beside the program by itself.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import bundling
 from system import (
     ROOT,
     SetupError,
@@ -50,7 +53,10 @@ Usage: python3 packaging/dev.py COMMAND [ARGUMENT ...]
   test    set up, then linters, types, import contracts and all tests; arguments go to pytest
   setup   only make .venv and install the locked versions
   bench   set up, then run the benchmarks, or those named: bench train encode
-  lock    write packaging/requirements.lock anew from pyproject.toml (needs uv); --upgrade takes newer versions
+  bundle  set up, then build the program that needs no Python: dist/tokstudio
+  smoke   the same, then try it: without a display, and on an X server if there is one
+  deb     the same as bundle, then a Debian package of it; --quick packs it fast and large, for trying
+  lock    write the locked versions anew (needs uv); --upgrade takes newer versions
 """
 
 
@@ -260,7 +266,24 @@ def test(arguments: list[str]) -> int:
         code = run_visibly(command, variables, cwd=ROOT)
         if code != 0:
             return code
+        # Whoever wants some tests only does not wait for this.
+        if name == "compiled loops" and not arguments:
+            say("the bundle ...")
+            code = try_bundle()
+            if code != 0:
+                return code
     return 0
+
+
+def try_bundle() -> int:
+    """Builds the bundle and tries it; where it cannot be built for want of something, that is said and no error."""
+    try:
+        bundling.require_linker()
+    except SetupError as error:
+        say(f"skipped: {error}")
+        return 0
+    bundling.make_bundle(program("python"), setup_key())
+    return bundling.smoke(program("python"), [])
 
 
 def benchmark_files(names: list[str]) -> list[Path]:
@@ -295,9 +318,44 @@ def lock(arguments: list[str]) -> int:
     if uv is None:
         raise SetupError("lock needs the program uv. Install it (for example: pipx install uv), then run this again.")
     options = ["--universal", "--generate-hashes", "--no-header", "--no-annotate", "--no-emit-index-url", "-q"]
-    version = ".".join(map(str, MINIMUM_PYTHON))
-    where = ["--extra", "dev", "--python-version", version, "-o", "packaging/requirements.lock", "pyproject.toml"]
-    return run_visibly([uv, "pip", "compile", *options, *arguments, *where], cwd=ROOT)
+    command = [uv, "pip", "compile", *options, "--python-version", ".".join(map(str, MINIMUM_PYTHON)), *arguments]
+    code = run_visibly([*command, "--extra", "dev", "-o", str(LOCK), "pyproject.toml"], cwd=ROOT)
+    if code != 0:
+        return code
+    # What both name has one version: they are installed into one environment.
+    pins = re.findall(r"^[\w.-]+==[^\\\n]+", LOCK.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    with tempfile.TemporaryDirectory() as folder:
+        common = Path(folder) / "common.txt"
+        common.write_text("\n".join(pins), encoding="utf-8")
+        wanted = ["-c", str(common), "-o", str(bundling.LOCK), "packaging/requirements-bundle.in"]
+        return run_visibly([*command, *wanted], cwd=ROOT)
+
+
+def bundle(arguments: list[str]) -> int:
+    """Builds the bundle."""
+    if arguments:
+        raise SetupError(f"bundle takes no arguments, but there is {arguments[0]}.")
+    set_up()
+    bundling.make_bundle(program("python"), setup_key())
+    say(f"ready: {bundling.bundle_program()}")
+    return 0
+
+
+def smoke(arguments: list[str]) -> int:
+    """Builds the bundle and tries it."""
+    set_up()
+    bundling.make_bundle(program("python"), setup_key())
+    return bundling.smoke(program("python"), arguments)
+
+
+def deb(arguments: list[str]) -> int:
+    """Builds the bundle and a Debian package of it."""
+    import debian
+
+    set_up()
+    bundling.make_bundle(program("python"), setup_key())
+    debian.make_package(bundling.BUNDLE, quick=arguments == ["--quick"])
+    return 0
 
 
 def setup(arguments: list[str]) -> int:
@@ -319,7 +377,8 @@ def main(arguments: list[str]) -> int:
         print(f"TokStudio needs Python 3.11 or newer; this is Python {version} ({sys.executable}).", file=sys.stderr)
         print("Start it with a newer one, for example: python3.12 packaging/dev.py app", file=sys.stderr)
         return 1
-    commands = {"app": app, "test": test, "setup": setup, "bench": bench, "lock": lock}
+    commands = {"app": app, "test": test, "setup": setup, "bench": bench, "lock": lock, "bundle": bundle}
+    commands.update(smoke=smoke, deb=deb)
     if arguments[:1] in (["-h"], ["--help"]):
         print(USAGE, end="")
         return 0

@@ -19,7 +19,7 @@ def dev(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """`dev.py` as a module, gone again after the test."""
     monkeypatch.syspath_prepend(str(ROOT / "packaging"))
     yield import_module("dev")
-    del sys.modules["dev"], sys.modules["system"]
+    del sys.modules["dev"], sys.modules["system"], sys.modules["bundling"]
 
 
 @pytest.fixture

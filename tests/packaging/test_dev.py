@@ -222,6 +222,72 @@ def test_the_first_check_that_fails_ends_test_with_its_code(dev: ModuleType, mon
     assert ran == ["check", "--check", "pyright"]
 
 
+@pytest.mark.parametrize(("arguments", "tried"), [([], 1), (["-k", "playhead"], 0)])
+def test_the_bundle_is_tried_before_the_tests_unless_only_some_of_them_are_wanted(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, arguments: list[str], tried: int
+) -> None:
+    ran: list[str] = []
+    monkeypatch.setattr(dev, "set_up", lambda: None)
+
+    def run(command: list[str], variables: dict[str, str], cwd: Path) -> int:
+        ran.append("tests" if "pytest" in command else "check")
+        return 0
+
+    def attempt() -> int:
+        ran.append("bundle")
+        return 0
+
+    monkeypatch.setattr(dev, "run_visibly", run)
+    monkeypatch.setattr(dev, "try_bundle", attempt)
+    assert dev.main(["test", *arguments]) == 0
+    assert ran.count("bundle") == tried
+    assert ran[-1] == "tests"
+
+
+def test_a_bundle_that_fails_ends_test(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dev, "set_up", lambda: None)
+    monkeypatch.setattr(dev, "run_visibly", lambda command, variables, cwd: 3 if "pytest" in command else 0)
+    monkeypatch.setattr(dev, "try_bundle", lambda: 7)
+    assert dev.main(["test"]) == 7
+
+
+def test_a_bundle_that_cannot_be_built_here_is_skipped_with_the_reason(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing() -> None:
+        raise dev.SetupError("The bundle needs binutils.")
+
+    monkeypatch.setattr(dev.bundling, "require_linker", missing)
+    assert dev.try_bundle() == 0
+    assert "skipped: The bundle needs binutils." in capsys.readouterr().out
+
+
+def test_a_bundle_is_built_anew_only_when_something_in_it_has_changed(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ran: list[str] = []
+    bundling = dev.bundling
+    for name in ("tokstudio", "resources", "packaging"):
+        (tmp_path / name).mkdir()
+    program = tmp_path / "dist" / "tokstudio" / ("tokstudio.exe" if os.name == "nt" else "tokstudio")
+
+    def run(command: list[str], failure: str, variables: dict[str, str] | None = None) -> str:
+        ran.append(command[2])
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.touch()
+        return ""
+
+    monkeypatch.setattr(bundling, "ROOT", tmp_path)
+    monkeypatch.setattr(bundling, "BUNDLE", program.parent)
+    monkeypatch.setattr(bundling, "KEY", tmp_path / "dist" / "tokstudio.key")
+    monkeypatch.setattr(bundling, "require_linker", lambda: None)
+    monkeypatch.setattr(bundling, "run_quietly", run)
+    for change in ("", "", "x = 1"):
+        (tmp_path / "tokstudio" / "core.py").write_text(change)
+        bundling.make_bundle(Path("python"), "key")
+    assert ran.count("PyInstaller") == 2
+
+
 @pytest.mark.parametrize("display", [True, False])
 def test_app_opens_a_window_or_writes_a_picture(
     dev: ModuleType, studio: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], display: bool
@@ -314,5 +380,15 @@ def test_the_lock_pins_what_the_project_asks_for() -> None:
         assert all(version in requirement.specifier for version in versions), requirement
 
 
-def test_the_lock_names_no_server() -> None:
-    assert "://" not in (ROOT / "packaging" / "requirements.lock").read_text(encoding="utf-8")
+def test_the_locks_agree_where_both_name_a_package() -> None:
+    pins = [
+        dict(re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / "packaging" / name).read_text(), flags=re.MULTILINE))
+        for name in ("requirements.lock", "requirements-bundle.lock")
+    ]
+    assert "pyinstaller" in pins[1]
+    assert all(pins[0][name] == version for name, version in pins[1].items() if name in pins[0])
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-bundle.lock"])
+def test_the_lock_names_no_server(name: str) -> None:
+    assert "://" not in (ROOT / "packaging" / name).read_text(encoding="utf-8")

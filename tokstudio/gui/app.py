@@ -96,6 +96,8 @@ class Studio(QObject):
         if recovery is not None:
             self._kept["copies of what a crash would lose"] = recovery
         self._offer = ReportOffer(self.window, self.session, self.theme, reports) if reports is not None else None
+        self.session.sources_changed.connect(self._log_sources)
+        self.session.training_changed.connect(self._log_training)
         if isinstance(application, Application):
             application.file_asked.connect(self._open_file)
 
@@ -134,6 +136,14 @@ class Studio(QObject):
     def _say_limits(self, sentence: str) -> None:
         if sentence:
             self.session.failed.emit(Problem(sentence))
+
+    def _log_sources(self) -> None:
+        _log.info("Sources: %s", ", ".join(source.name for source in self.session.sources) or "none")
+
+    def _log_training(self) -> None:
+        run = self.session.active
+        if self.session.training is None and run is not None and run.ended is not None:
+            _log.info("%s ended: %s, %d merges", run.name, run.ended, len(run))
 
     def _open_file(self, path: Path) -> None:
         self.window.commands.open_any([path])

@@ -1,0 +1,320 @@
+"""Tries a bundle as people meet it: `python smoke.py PROGRAM`, in the virtual environment (Qt reads the pictures).
+
+The command line, the window without a display and, where there is an X server to be had, the window on that: opening by
+file, a later start, training by keys, a crash and its report. Every start has a home of its own. Prints what was tried,
+and ends with 1 at the first thing that is wrong.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+ROOT = Path(__file__).resolve().parent.parent
+SAMPLE = ROOT / "resources" / "corpora" / "how-tokenizers-work.txt"
+PATIENCE = 180  # seconds; the first start compiles
+# The surface, and some of the tokens' colours, in light looks.
+_COLOURS = ("#ffffff", "#ffdcd2", "#ffe9bd", "#cdefdd", "#cce9f6")
+_LINUX = sys.platform.startswith("linux")
+
+
+class Wrong(Exception):
+    """Something is not as it must be."""
+
+
+def demand(condition: object, words: str) -> None:
+    """Raises `Wrong` unless the condition holds."""
+    if not condition:
+        raise Wrong(words)
+
+
+def wait_for(condition: Callable[[], object], words: str) -> None:
+    """Waits until a condition holds.
+
+    Raises:
+        Wrong: It does not in time.
+    """
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        demand(time.monotonic() < end, f"waited {PATIENCE} s: {words}")
+        time.sleep(0.05)
+
+
+class Bundle:
+    """A bundle and a home for it.
+
+    Args:
+        program: The bundle's.
+        home: An empty folder.
+    """
+
+    def __init__(self, program: Path, home: Path) -> None:
+        self.program = program
+        self.home = home
+        names = ("PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "LANG", "LC_ALL", "NUMBER_OF_PROCESSORS")
+        self.variables = {name: os.environ[name] for name in names if name in os.environ}
+        for name in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"):
+            self.variables[name] = str(home)
+
+    def started(self, *arguments: object, **variables: str) -> subprocess.Popen[bytes]:
+        """A start of the program, which goes on."""
+        command = [str(self.program), *map(str, arguments)]
+        environment = {**self.variables, **variables}
+        return subprocess.Popen(
+            command, env=environment, cwd=self.home, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+
+    def run(self, *arguments: object, **variables: str) -> str:
+        """A start of the program that must end with 0; gives what it printed."""
+        process = self.started(*arguments, **variables)
+        try:
+            printed = process.communicate(timeout=PATIENCE)[0].decode("utf-8", "replace")
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise Wrong(f"{arguments} did not end within {PATIENCE} s") from None
+        demand(process.returncode == 0, f"{arguments} ended with {process.returncode}: {printed}")
+        return printed
+
+    def files(self, pattern: str) -> list[Path]:
+        """What there is in the home."""
+        return sorted(self.home.rglob(pattern))
+
+
+def check_log(log: Path, *words: str) -> None:
+    """Demands the line of the start, these words, and that no error was logged."""
+    lines = log.read_text(encoding="utf-8").splitlines()
+    demand(lines and "(bundle)" in lines[0], f"the log does not begin with the start: {lines[:1]}")
+    for word in (*words, "The window answers."):
+        demand(any(word in line for line in lines), f"the log does not say {word!r}: {lines}")
+    wrong = [line for line in lines if " ERROR " in line or " CRITICAL " in line]
+    demand(not wrong, f"the log has errors: {wrong}")
+
+
+def check_picture(file: Path, width: int, height: int) -> None:
+    """Demands that a picture shows a window with tokens in it."""
+    from PySide6.QtGui import QImage
+
+    image = QImage(str(file))
+    size = (image.width(), image.height())
+    demand(size == (width, height), f"the picture is {size}")
+    colours = {image.pixelColor(x, y).name() for x in range(0, width, 2) for y in range(0, height, 2)}
+    missing = [colour for colour in _COLOURS if colour not in colours]
+    demand(not missing, f"the picture lacks {missing}")
+    demand(len(colours) > 300, f"the picture has {len(colours)} colours only: no text is drawn in it")
+
+
+# --- What is tried ------------------------------------------------------------------------------------------------
+
+
+def try_command_line(bundle: Bundle) -> None:
+    """Trains, exports with the proofs that other processes make, encodes and decodes."""
+    demand(bundle.run("--version").startswith("tokstudio "), "--version says nothing")
+    text = bundle.home / "книга one.txt"
+    shutil.copyfile(SAMPLE, text)
+    folder = bundle.home / "to take home"
+    folder.mkdir()
+    formats = ["huggingface", "gpt2", "tiktoken", "minbpe", "classic"]
+    exports = [f"--export={name}={folder / name}" for name in formats]
+    options = ["--vocab-size", 600, "--pattern", "cl100k", "--special", "<|end|>", "--accept-loss", "--json"]
+    done = json.loads(bundle.run("train", text, *options, *exports))
+    demand(done["vocabulary_size"] == 600, f"trained {done}")
+    model = folder / "sentencepiece.model"
+    bundle.run("train", text, "--vocab-size", 400, "--base", "characters", f"--export=sentencepiece={model}")
+    sentence = "Watch the 🌍 turn,\ntoken by token."
+    known = json.loads(bundle.run("encode", "-q", "--tokenizer", folder / "huggingface", "--text", sentence))
+    for name in ("gpt2", "tiktoken", "classic"):
+        options = ["--pattern", "cl100k"] if name in ("gpt2", "classic") else []
+        ids = json.loads(bundle.run("encode", "-q", "--tokenizer", folder / name, "--text", sentence, *options))
+        demand(ids == known, f"{name} encodes otherwise")
+    out = bundle.home / "decoded.txt"
+    bundle.run("decode", "--tokenizer", folder / "huggingface", "--text", json.dumps(known), "--out", out)
+    demand(out.read_text(encoding="utf-8") == sentence, "decoding does not give the text back")
+    # sentencepiece's own library, in its process.
+    bundle.run("encode", "-q", "--tokenizer", model, "--text", "a token")
+
+
+def try_own_process(bundle: Bundle) -> None:
+    """The processes that ask the libraries are there, and end with those who ask."""
+    process = bundle.started("--process", "tokstudio.core.formats.owner_process")
+    process.communicate(timeout=PATIENCE)
+    demand(process.returncode == 0, f"the libraries' process ended with {process.returncode}")
+
+
+def try_picture(bundle: Bundle, platform: str = "offscreen", **variables: str) -> float:
+    """Trains in the window and looks at its picture; gives the seconds that took."""
+    file, log = bundle.home / "window.png", bundle.home / "window.log"
+    file.unlink(missing_ok=True)
+    log.unlink(missing_ok=True)
+    begun = time.monotonic()
+    bundle.run("--demo", "--screenshot", file, "--log-file", log, QT_QPA_PLATFORM=platform, **variables)
+    took = time.monotonic() - begun
+    check_log(log, f"({platform})", "ended: reached", "Ended with 0.")
+    check_picture(file, 1440, 900)
+    return took
+
+
+def try_starts(bundle: Bundle) -> None:
+    """The first start compiles and keeps what it compiled; the second finds it."""
+    first = try_picture(bundle)
+    kept = bundle.files("*.nbi")
+    demand(kept, "the first start kept no compiled loops")
+    second = try_picture(bundle)
+    demand(bundle.files("*.nbi") == kept, "the second start compiled anew")
+    print(f"    with a training and its picture: first start {first:.1f} s, second {second:.1f} s")
+
+
+def try_read_only_home(bundle: Bundle) -> None:
+    """A home that is no folder, and no place for temporary files of ours: it runs all the same."""
+    nowhere = str(bundle.home / "a file")
+    Path(nowhere).touch()
+    names = ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA")
+    file = bundle.home / "without.png"
+    bundle.run("--demo", "--screenshot", file, QT_QPA_PLATFORM="offscreen", **dict.fromkeys(names, nowhere))
+    check_picture(file, 1440, 900)
+
+
+@contextmanager
+def x_server() -> Iterator[str]:
+    """An X server with a window manager; gives the name of its display."""
+    read, write = os.pipe()
+    options = ["-displayfd", str(write), "-screen", "0", "1440x900x24", "-nolisten", "tcp"]
+    quiet: dict[str, int] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    server = subprocess.Popen(["Xvfb", *options], pass_fds=[write], **quiet)
+    os.close(write)
+    try:
+        with os.fdopen(read) as answer:
+            display = f":{answer.readline().strip()}"
+        demand(display != ":", "the X server does not start")
+        manager = subprocess.Popen(["openbox"], env={**os.environ, "DISPLAY": display}, **quiet)
+        try:
+            yield display
+        finally:
+            manager.terminate()
+            manager.wait()
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def xdotool(display: str, *words: str) -> str:
+    """What xdotool answers; nothing where it fails."""
+    command = ["xdotool", *words]
+    done = subprocess.run(command, env={**os.environ, "DISPLAY": display}, capture_output=True, timeout=60)
+    return done.stdout.decode().strip() if done.returncode == 0 else ""
+
+
+def active_title(display: str) -> str:
+    """The title of the window that has the keyboard."""
+    return xdotool(display, "getactivewindow", "getwindowname")
+
+
+def said(log: Path, words: str) -> bool:
+    """Whether a log says so already."""
+    return log.exists() and words in log.read_text(encoding="utf-8")
+
+
+def drain(process: subprocess.Popen[bytes]) -> None:
+    """Ends a start that is not needed any more, and forgets what it printed."""
+    with suppress(ProcessLookupError):
+        process.kill()
+    process.wait()
+    stream: IO[bytes] | None = process.stdout
+    if stream is not None:
+        stream.close()
+
+
+def try_window(bundle: Bundle) -> None:
+    """Opens a file by its name, takes a second from a later start, trains by keys, crashes and tells of it."""
+    with x_server() as display:
+        bundle.variables["DISPLAY"] = display
+        try_picture(bundle, "xcb")
+        log = bundle.home / "first.log"
+        first, second = bundle.home / "first book.txt", bundle.home / "вторая 書.txt"
+        for file in (first, second):
+            shutil.copyfile(SAMPLE, file)
+        process = bundle.started("--log-file", log, first)
+        try:
+            wait_for(lambda: said(log, f"Sources: {first.name}"), "the file is opened")
+            wait_for(lambda: "TokStudio" in active_title(display), "the window is there")
+            xdotool(display, "getactivewindow", "windowminimize")
+            wait_for(lambda: "TokStudio" not in active_title(display), "the window is minimized")
+            bundle.run(second)
+            wait_for(lambda: said(log, f"Sources: {first.name}, {second.name}"), "the later start's file is opened")
+            wait_for(lambda: "TokStudio" in active_title(display), "the window comes to the front")
+            wait_for(lambda: press_train(display, log), "the window trains")
+            check_log(log, f"Sources: {first.name}", "A later start asks for")
+            process.send_signal(signal.SIGABRT)
+            process.wait(timeout=PATIENCE)
+        finally:
+            drain(process)
+        reports = [file for file in bundle.files("run-*.txt") if "Fatal Python error" in file.read_text("utf-8")]
+        demand(len(reports) == 1, f"the crash left {len(reports)} reports")
+        log = bundle.home / "last.log"
+        process = bundle.started("--log-file", log)
+        try:
+            wait_for(lambda: said(log, "The window answers."), "it starts after a crash")
+            wait_for(lambda: "TokStudio" in active_title(display), "the window is there after a crash")
+            wait_for(lambda: process.poll() is not None or press(display, "ctrl+q"), "the window closes")
+            demand(process.returncode == 0, f"the window ended with {process.returncode}")
+        finally:
+            drain(process)
+        check_log(log, "Ended with 0.")
+
+
+def press(display: str, keys: str) -> bool:
+    """Presses keys and waits a moment; False, so that it can be tried again."""
+    xdotool(display, "key", "--clearmodifiers", keys)
+    time.sleep(0.5)
+    return False
+
+
+def press_train(display: str, log: Path) -> bool:
+    """Presses the key that trains, until a run has ended."""
+    if said(log, "ended: "):
+        return True
+    press(display, "ctrl+r")
+    return said(log, "ended: ")
+
+
+def main(arguments: list[str]) -> int:
+    """Tries everything that can be tried here."""
+    program = Path(arguments[0]).absolute()
+    parts: list[tuple[str, Callable[[Bundle], None]]] = [
+        ("the command line", try_command_line),
+        ("processes of its own", try_own_process),
+        ("the window without a display, twice", try_starts),
+        ("a home that cannot be written to", try_read_only_home),
+    ]
+    missing = [name for name in ("Xvfb", "openbox", "xdotool") if shutil.which(name) is None]
+    if not _LINUX:
+        print("not tried: the window on an X server, which is for Linux")
+    elif missing:
+        print(f"not tried: the window on an X server, as there is no {' and no '.join(missing)}")
+    else:
+        parts.append(("the window on an X server", try_window))
+    for name, attempt in parts:
+        print(f"{name} ...", flush=True)
+        begun = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="tokstudio smoke ", ignore_cleanup_errors=True) as folder:
+            try:
+                attempt(Bundle(program, Path(folder)))
+            except Wrong as wrong:
+                print(f"WRONG: {wrong}", flush=True)
+                return 1
+        print(f"    good, {time.monotonic() - begun:.0f} s", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

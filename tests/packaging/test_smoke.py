@@ -1,0 +1,75 @@
+"""The trial of the bundle finds what is wrong. `dev.py test` builds a bundle and runs the trial itself."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from PySide6.QtGui import QColor, QImage
+
+ROOT = Path(__file__).resolve().parents[2]
+_GOOD = ["INFO tokstudio: TokStudio 1 (bundle), Linux", "INFO tokstudio: The window answers."]
+
+
+@pytest.fixture
+def smoke(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    monkeypatch.syspath_prepend(str(ROOT / "packaging"))
+    yield import_module("smoke")
+    del sys.modules["smoke"]
+
+
+def test_a_log_is_good_with_its_start_and_without_errors(smoke: ModuleType, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("\n".join(_GOOD))
+    smoke.check_log(log, "Linux")
+
+
+@pytest.mark.parametrize("lines", [[], _GOOD[1:], _GOOD[:1], [*_GOOD, "12:00 ERROR tokstudio: Nobody caught this"]])
+def test_a_log_that_lacks_something_or_has_an_error_is_wrong(
+    smoke: ModuleType, tmp_path: Path, lines: list[str]
+) -> None:
+    log = tmp_path / "log"
+    log.write_text("\n".join(lines))
+    with pytest.raises(smoke.Wrong):
+        smoke.check_log(log)
+
+
+def test_only_a_picture_with_a_window_in_it_is_good(smoke: ModuleType, tmp_path: Path) -> None:
+    smoke.check_picture(ROOT / "resources" / "pictures" / "window.png", 1440, 900)
+    empty = QImage(1440, 900, QImage.Format.Format_RGB32)
+    empty.fill(QColor("white"))
+    empty.save(str(tmp_path / "empty.png"))
+    for file in (tmp_path / "empty.png", tmp_path / "none.png"):
+        with pytest.raises(smoke.Wrong):
+            smoke.check_picture(file, 1440, 900)
+
+
+def test_a_program_that_fails_is_wrong_and_ends_the_trial(
+    smoke: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(smoke.Wrong, match="ended with 2: "):
+        smoke.Bundle(Path(sys.executable), tmp_path).run("--nonsense")
+    assert smoke.main([sys.executable]) == 1
+    assert "WRONG: " in capsys.readouterr().out
+
+
+def test_icons_of_windows_and_macos_say_where_their_pictures_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "packaging"))
+    icons = import_module("icons")
+    small, large = icons.draw(16), icons.draw(256)
+    made = icons.ico({16: small, 256: large})
+    assert made[:6] == bytes([0, 0, 1, 0, 2, 0])
+    assert made.endswith(small + large)
+    for entry, picture in enumerate((small, large)):
+        size, place = (int.from_bytes(made[6 + 16 * entry + at : 10 + 16 * entry + at], "little") for at in (8, 12))
+        assert made[place : place + size] == picture
+    assert QImage.fromData(made, "ICO").width() in (16, 256)
+    apple = icons.icns({b"ic08": large})
+    assert apple[:4] == b"icns"
+    assert int.from_bytes(apple[4:8], "big") == len(apple)
+    del sys.modules["icons"]
