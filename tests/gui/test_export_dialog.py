@@ -324,6 +324,7 @@ def test_what_came_of_it_is_in_sight_afterwards(qtbot, session, make_run, opened
     settle(qtbot, session)
     # Enter presses the button while the keyboard stays in the list.
     qtbot.keyClick(check, Qt.Key.Key_Return)
+    assert dialog.focusWidget() is dialog.close_button
     settle(qtbot, session)
     shown = dialog.list.rows[name].findChildren(SignedLine)[-1]
     qtbot.waitUntil(lambda: shown.visibleRegion().boundingRect() == shown.rect(), timeout=PATIENCE)
