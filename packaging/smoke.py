@@ -62,9 +62,9 @@ class Bundle:
     def __init__(self, program: Path, home: Path) -> None:
         self.program = program
         self.home = home
-        names = ("PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "LANG", "LC_ALL", "NUMBER_OF_PROCESSORS")
+        names = ("PATH", "SYSTEMROOT", "LANG", "LC_ALL", "NUMBER_OF_PROCESSORS")
         self.variables = {name: os.environ[name] for name in names if name in os.environ}
-        for name in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"):
+        for name in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TMPDIR", "TEMP", "TMP"):
             self.variables[name] = str(home)
 
     def started(self, *arguments: object, **variables: str) -> subprocess.Popen[bytes]:

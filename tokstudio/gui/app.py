@@ -90,6 +90,7 @@ class Studio(QObject):
         self.theme.set_mode(_mode(mode))
         self.theme.set_text_size(self.preferences.get("text_size", self.theme.text_size))
         self._recovery = recovery
+        self._logged: StudioRun | None = None
         self.session = Session(self, Recorder(recovery) if recovery is not None else None)
         self.window = MainWindow(self.session, self.theme, self.preferences, choosers)
         self._kept = {"the settings": self.preferences.file.parent}
@@ -142,7 +143,8 @@ class Studio(QObject):
 
     def _log_training(self) -> None:
         run = self.session.active
-        if self.session.training is None and run is not None and run.ended is not None:
+        if self.session.training is None and run is not None and run.ended is not None and run is not self._logged:
+            self._logged = run
             _log.info("%s ended: %s, %d merges", run.name, run.ended, len(run))
 
     def _open_file(self, path: Path) -> None:

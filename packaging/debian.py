@@ -1,0 +1,204 @@
+"""Makes a Debian package of the bundle with `dpkg-deb`.
+
+The bundle goes to `/usr/lib/tokstudio`, and what a desktop asks for where it looks: the entry, icons, types of files,
+AppStream's description. Nothing is run on installation, and nothing but these files is there afterwards.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from system import ROOT, SetupError, run_quietly, say
+
+LINUX = ROOT / "packaging" / "linux"
+STAGE = ROOT / "build" / "deb"
+METAINFO = "org.tokstudio.TokStudio.metainfo.xml"
+MAINTAINER = "The TokStudio developers <tokstudio@localhost>"
+SUMMARY = "watch a byte pair encoding tokenizer being trained on your own text"
+DESCRIPTION = """\
+ Language models don't read letters: a tokenizer cuts text into pieces first,
+ and which pieces it knows was learned by byte pair encoding. TokStudio trains
+ such a tokenizer before your eyes, shows what any token was made of, and
+ writes files that other libraries read, with proof that they read them the
+ same.
+ .
+ It opens and writes the files of Hugging Face, GPT-2, tiktoken, minbpe and
+ SentencePiece, in its window and on the command line.
+"""
+# What the bundle loads from the system, besides the C library, and fonts to write with.
+DEPENDS = "libegl1, libgl1, libxcb1, fontconfig-config, fonts-dejavu-core | fonts-noto-core"
+RECOMMENDS = "fonts-noto-cjk, fonts-noto-color-emoji"
+
+# Before the licences that the bundled packages bring themselves.
+BUNDLED = """\
+What is bundled with it
+=======================
+
+Qt and PySide6 are used under the GNU Lesser General Public Licence, version 3:
+see /usr/share/common-licenses/LGPL-3. Their libraries are files of their own in
+/usr/lib/tokstudio and can be replaced. Python is used under the licence of the
+Python Software Foundation.
+"""
+
+
+def version() -> str:
+    """TokStudio's version."""
+    text = (ROOT / "tokstudio" / "__init__.py").read_text(encoding="utf-8")
+    return re.search(r'__version__ = "(.*)"', text)[1]  # type: ignore[index]
+
+
+def make_package(bundle: Path, quick: bool = False) -> Path:
+    """Makes the package and gives its file.
+
+    Args:
+        bundle: The folder that `dev.py bundle` makes.
+        quick: Whether to pack it fast and large (zstd) instead of small (xz, some minutes).
+
+    Raises:
+        SetupError: `dpkg-deb` is not there, or fails.
+    """
+    if shutil.which("dpkg-deb") is None:
+        raise SetupError("A Debian package is made with dpkg-deb, which is on Debian and its relatives.")
+    architecture = subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()
+    shutil.rmtree(STAGE, ignore_errors=True)
+    place_bundle(bundle)
+    place_desktop_files()
+    place_documents(bundle)
+    write_control(architecture)
+    fix_modes()
+    target = ROOT / "dist" / f"tokstudio_{version()}_{architecture}.deb"
+    say("packing ..." if quick else "packing (some minutes) ...")
+    packing = "-Zzstd" if quick else "-Zxz"
+    run_quietly(["dpkg-deb", "--root-owner-group", packing, "--build", str(STAGE), str(target)], "dpkg-deb failed.")
+    say(f"{target}: {target.stat().st_size / 1e6:,.0f} MB")
+    return target
+
+
+def place_bundle(bundle: Path) -> None:
+    """Copies the bundle, and makes its program a command."""
+    shutil.copytree(bundle, STAGE / "usr" / "lib" / "tokstudio", symlinks=True)
+    (STAGE / "usr" / "bin").mkdir(parents=True)
+    (STAGE / "usr" / "bin" / "tokstudio").symlink_to("../lib/tokstudio/tokstudio")
+
+
+def place_desktop_files() -> None:
+    """Copies what a desktop looks for."""
+    share = STAGE / "usr" / "share"
+    for source, target in (
+        (LINUX / "tokstudio.desktop", share / "applications" / "tokstudio.desktop"),
+        (LINUX / "tokstudio.xml", share / "mime" / "packages" / "tokstudio.xml"),
+        (ROOT / "resources" / "icons" / "tokstudio.svg", share / "icons/hicolor/scalable/apps/tokstudio.svg"),
+    ):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    for picture in (ROOT / "build" / "icons").glob("tokstudio-*.png"):
+        size = picture.stem.rpartition("-")[2]
+        target = share / "icons" / "hicolor" / f"{size}x{size}" / "apps" / "tokstudio.png"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(picture, target)
+    (share / "metainfo").mkdir()
+    (share / "metainfo" / METAINFO).write_text(metainfo(), encoding="utf-8")
+
+
+def metainfo() -> str:
+    """AppStream's description. Its picture must be on the web: `TOKSTUDIO_PICTURE` says where, else it has none."""
+    text = (LINUX / METAINFO).read_text(encoding="utf-8")
+    picture = os.environ.get("TOKSTUDIO_PICTURE", "")
+    if not picture:
+        text = re.sub(r"  <screenshots>.*</screenshots>\n", "", text, flags=re.DOTALL)
+    date = time.strftime("%Y-%m-%d", time.gmtime(float(os.environ.get("SOURCE_DATE_EPOCH", time.time()))))
+    return text.replace("@PICTURE@", picture).replace("@VERSION@", version()).replace("@DATE@", date)
+
+
+def place_documents(bundle: Path) -> None:
+    """Writes copyright, changelog, manual page and lintian's overrides."""
+    share = STAGE / "usr" / "share"
+    documents, manual, overrides = share / "doc/tokstudio", share / "man/man1", share / "lintian/overrides"
+    for folder in (documents, manual, overrides):
+        folder.mkdir(parents=True)
+    (documents / "copyright").write_text(copyright_text(bundle), encoding="utf-8")
+    write_packed(documents / "changelog.gz", changelog().encode())
+    write_packed(manual / "tokstudio.1.gz", (LINUX / "tokstudio.1").read_bytes())
+    shutil.copyfile(LINUX / "lintian-overrides", overrides / "tokstudio")
+
+
+def write_packed(file: Path, content: bytes) -> None:
+    """Writes a gzip file that is the same each time."""
+    file.write_bytes(gzip.compress(content, 9, mtime=0))
+
+
+def changelog() -> str:
+    """The changelog in Debian's form: one entry, which points to ours."""
+    date = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(float(os.environ.get("SOURCE_DATE_EPOCH", 0))))
+    return (
+        f"tokstudio ({version()}) stable; urgency=medium\n\n"
+        f"  * Version {version()}; what is new is in the changelog of its sources.\n\n -- {MAINTAINER}  {date}\n"
+    )
+
+
+def copyright_text(bundle: Path) -> str:
+    """Debian's copyright file: our licence, then those of what the bundle holds, in their own words."""
+    ours = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    parts = [f"TokStudio\n{'=' * 9}\n\n{ours}"]
+    parts.append(BUNDLED)
+    for name, text in licences(bundle):
+        parts.append(f"{name}\n{'-' * len(name)}\n\n{text.strip()}\n")
+    return "\n\n".join(parts)
+
+
+def licences(bundle: Path) -> Iterator[tuple[str, str]]:
+    """The texts of licences that the bundled packages bring, with their names."""
+    for folder in sorted((bundle / "_internal").glob("*.dist-info")):
+        name = folder.name[: -len(".dist-info")]
+        for file in sorted(folder.rglob("*")):
+            if file.is_file() and re.search(r"licen[cs]e|copying|notice", file.name, flags=re.IGNORECASE):
+                yield f"{name}: {file.relative_to(folder)}", file.read_text(encoding="utf-8", errors="replace")
+
+
+def write_control(architecture: str) -> None:
+    """Writes what apt reads, and the sums that `dpkg --verify` compares."""
+    files = sorted(path for path in STAGE.rglob("*") if path.is_file() and not path.is_symlink())
+    size = sum((path.stat().st_size + 1023) // 1024 for path in files)
+    control = STAGE / "DEBIAN"
+    sums = "".join(f"{md5(path)}  {path.relative_to(STAGE)}\n" for path in files)
+    control.mkdir()
+    (control / "md5sums").write_text(sums, encoding="utf-8")
+    (control / "control").write_text(
+        f"Package: tokstudio\nVersion: {version()}\nArchitecture: {architecture}\nMaintainer: {MAINTAINER}\n"
+        f"Installed-Size: {size}\nDepends: libc6 (>= {needed_libc(files)}), {DEPENDS}\nRecommends: {RECOMMENDS}\n"
+        f"Section: science\nPriority: optional\nDescription: {SUMMARY}\n{DESCRIPTION}",
+        encoding="utf-8",
+    )
+
+
+def md5(path: Path) -> str:
+    """The sum of a file, as dpkg keeps it."""
+    import hashlib
+
+    return hashlib.md5(path.read_bytes()).hexdigest()
+
+
+def needed_libc(files: list[Path]) -> str:
+    """The newest version of the C library that one of these files asks for."""
+    newest = (2, 17)
+    for file in files:
+        if ".so" in file.name or file.name == "tokstudio":
+            found = re.findall(rb"GLIBC_2\.(\d+)", file.read_bytes())
+            newest = max(newest, *((2, int(minor)) for minor in found)) if found else newest
+    return ".".join(map(str, newest))
+
+
+def fix_modes() -> None:
+    """Gives every file the mode that Debian wants: only the program can be executed."""
+    for path in STAGE.rglob("*"):
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or path == STAGE / "usr/lib/tokstudio/tokstudio" else 0o644)
+    STAGE.chmod(0o755)

@@ -1,0 +1,69 @@
+"""What TokStudio is made of: the versions that run, and the licences they come under."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import platform
+import re
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+from PySide6.QtCore import qVersion
+
+_LICENCE = re.compile(r"licen[cs]e|copying|notice", re.IGNORECASE)
+# What it is called, its package, and its licence in the words of its owners.
+_KNOWN = (
+    ("PySide6 and Shiboken", "PySide6_Essentials", "LGPL 3"),
+    ("NumPy", "numpy", "BSD, 3 clauses, and others"),
+    ("Numba", "numba", "BSD, 2 clauses"),
+    ("llvmlite and LLVM", "llvmlite", "BSD, 2 clauses; Apache 2.0"),
+    ("pyqtgraph", "pyqtgraph", "MIT"),
+    ("regex", "regex", "Apache 2.0 and CNRI Python"),
+    ("charset-normalizer", "charset-normalizer", "MIT"),
+    ("platformdirs", "platformdirs", "MIT"),
+    ("protobuf", "protobuf", "BSD, 3 clauses"),
+    ("tokenizers", "tokenizers", "Apache 2.0"),
+    ("tiktoken", "tiktoken", "MIT"),
+    ("sentencepiece", "sentencepiece", "Apache 2.0"),
+)
+
+
+@dataclass(frozen=True)
+class Component:
+    """Something that TokStudio brings or uses.
+
+    Attributes:
+        name: What it is called.
+        version: The one that runs.
+        licence: In a few words.
+        text: The licence itself, where the package brings it.
+    """
+
+    name: str
+    version: str
+    licence: str
+    text: str
+
+
+def components() -> list[Component]:
+    """All that is there; the licences are read from the disk."""
+    python = Component("Python", platform.python_version(), "Python Software Foundation", sys.copyright)
+    qt = Component("Qt", qVersion() or "", "LGPL 3", "https://www.gnu.org/licenses/lgpl-3.0.html")
+    found = [python, qt]
+    for name, package, licence in _KNOWN:
+        with suppress(PackageNotFoundError):
+            known = distribution(package)
+            found.append(Component(name, known.version, licence, _text(known) or known.metadata["Name"]))
+    return found
+
+
+def _text(package: Distribution) -> str:
+    texts: list[str] = []
+    for file in package.files or []:
+        if ".dist-info" in str(file) and _LICENCE.search(file.name):
+            with suppress(OSError):
+                texts.append(Path(str(file.locate())).read_text(encoding="utf-8", errors="replace").strip())
+    return "\n\n".join(texts)
