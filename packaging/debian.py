@@ -37,7 +37,6 @@ DESCRIPTION = """\
 DEPENDS = "libegl1, libgl1, libxcb1, fontconfig-config, fonts-dejavu-core | fonts-noto-core"
 RECOMMENDS = "fonts-noto-cjk, fonts-noto-color-emoji"
 
-# Before the licences that the bundled packages bring themselves.
 BUNDLED = """\
 What is bundled with it
 =======================
@@ -45,7 +44,11 @@ What is bundled with it
 Qt and PySide6 are used under the GNU Lesser General Public Licence, version 3:
 see /usr/share/common-licenses/LGPL-3. Their libraries are files of their own in
 /usr/lib/tokstudio and can be replaced. Python is used under the licence of the
-Python Software Foundation.
+Python Software Foundation. numpy, numba and llvmlite come under BSD licences,
+pyqtgraph, charset-normalizer, platformdirs and tiktoken under the MIT licence,
+regex, tokenizers and sentencepiece under the Apache Licence, version 2.0 (see
+/usr/share/common-licenses/Apache-2.0), protobuf under a BSD licence. The texts
+that they bring are in bundled-licences.txt.gz beside this file.
 """
 
 
@@ -124,7 +127,8 @@ def place_documents(bundle: Path) -> None:
     documents, manual, overrides = share / "doc/tokstudio", share / "man/man1", share / "lintian/overrides"
     for folder in (documents, manual, overrides):
         folder.mkdir(parents=True)
-    (documents / "copyright").write_text(copyright_text(bundle), encoding="utf-8")
+    (documents / "copyright").write_text(copyright_text(), encoding="utf-8")
+    write_packed(documents / "bundled-licences.txt.gz", bundled_licences(bundle).encode())
     write_packed(documents / "changelog.gz", changelog().encode())
     write_packed(manual / "tokstudio.1.gz", (LINUX / "tokstudio.1").read_bytes())
     shutil.copyfile(LINUX / "lintian-overrides", overrides / "tokstudio")
@@ -144,13 +148,15 @@ def changelog() -> str:
     )
 
 
-def copyright_text(bundle: Path) -> str:
-    """Debian's copyright file: our licence, then those of what the bundle holds, in their own words."""
+def copyright_text() -> str:
+    """Debian's copyright file: our licence, and where those of what the bundle holds are."""
     ours = (ROOT / "LICENSE").read_text(encoding="utf-8")
-    parts = [f"TokStudio\n{'=' * 9}\n\n{ours}"]
-    parts.append(BUNDLED)
-    for name, text in licences(bundle):
-        parts.append(f"{name}\n{'-' * len(name)}\n\n{text.strip()}\n")
+    return f"TokStudio\n{'=' * 9}\n\n{ours}\n{BUNDLED}"
+
+
+def bundled_licences(bundle: Path) -> str:
+    """The licences of what the bundle holds, in their own words."""
+    parts = [f"{name}\n{'-' * len(name)}\n\n{text.strip()}\n" for name, text in licences(bundle)]
     return "\n\n".join(parts)
 
 

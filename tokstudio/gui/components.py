@@ -6,12 +6,15 @@ from __future__ import annotations
 import platform
 import re
 import sys
+import sysconfig
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 from PySide6.QtCore import qVersion
+
+from tokstudio.core.own_process import is_bundle
 
 _LICENCE = re.compile(r"licen[cs]e|copying|notice", re.IGNORECASE)
 # What it is called, its package, and its licence in the words of its owners.
@@ -50,7 +53,7 @@ class Component:
 
 def components() -> list[Component]:
     """All that is there; the licences are read from the disk."""
-    python = Component("Python", platform.python_version(), "Python Software Foundation", sys.copyright)
+    python = Component("Python", platform.python_version(), "Python Software Foundation", _of_python())
     qt = Component("Qt", qVersion() or "", "LGPL 3", "https://www.gnu.org/licenses/lgpl-3.0.html")
     found = [python, qt]
     for name, package, licence in _KNOWN:
@@ -58,6 +61,16 @@ def components() -> list[Component]:
             known = distribution(package)
             found.append(Component(name, known.version, licence, _text(known) or known.metadata["Name"]))
     return found
+
+
+def _of_python() -> str:
+    folders = [Path(sysconfig.get_path("stdlib"))]
+    if is_bundle():
+        folders.insert(0, Path(getattr(sys, "_MEIPASS", "")) / "python")
+    for folder in folders:
+        with suppress(OSError):
+            return (folder / "LICENSE.txt").read_text(encoding="utf-8", errors="replace")
+    return sys.copyright
 
 
 def _text(package: Distribution) -> str:
