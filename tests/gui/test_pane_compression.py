@@ -99,6 +99,16 @@ def test_it_can_show_tokens_or_counts_instead(pane, trained):
     assert pane.plot.accessibleDescription() == "no merges"
 
 
+def test_among_tabs_where_it_has_no_title_the_button_says_what_the_curve_shows(pane, trained):
+    assert pane.view_button.text() == "View"
+    pane.show_title(False)
+    assert pane.view_button.text() == "Bytes per token"
+    choose(pane, "Saved by a merge")
+    assert pane.view_button.text() == "Saved by a merge"
+    pane.show_title(True)
+    assert pane.view_button.text() == "View"
+
+
 def test_log_scales_spread_the_first_merges(pane, trained):
     middle = pane.plot.to_scene(20, 1.5).x()
     choose(pane, "Log scales")

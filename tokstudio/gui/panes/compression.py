@@ -102,6 +102,11 @@ class CompressionPane(Pane):
         self.catch_up()
         return self.plot.to_svg(width, height)
 
+    def show_title(self, shown: bool) -> None:
+        """Lets the button say what the curve shows where the title does not."""
+        super().show_title(shown)
+        self._apply_view()
+
     # ---- building
 
     def _make_header(self) -> None:
@@ -311,4 +316,5 @@ class CompressionPane(Pane):
         logarithmic = self._log.isChecked()
         self.plot.set_log(logarithmic, logarithmic)
         self.plot.set_labels("merges", self._view.axis)
+        self.view_button.setText("View" if self.title.isVisibleTo(self) else self._view.menu)
         self.plot.setAccessibleName(f"Plot: {self._view.menu.lower()} over merges")
