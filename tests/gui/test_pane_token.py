@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
+from tests.gui.person import PATIENCE, at_the_window
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.panes.token import TokenPane
 from tokstudio.gui.session import Session
@@ -222,3 +223,44 @@ def test_every_token_can_be_read(raw: bytes, label: str, means: str):
 
 def test_signs_are_told_from_text():
     assert segments(" · ".encode()) == [("·", True), ("·", False), ("·", True)]
+
+
+def test_the_tree_of_the_token_is_saved_as_a_drawing(qtbot, monkeypatch, tmp_path):
+    def act(window, answers):
+        session, action = window._session, window.actions_by_id["export_tree_svg"]
+        assert not action.isEnabled()
+        session.add_tokenizer(Tokenizer(np.array([[97, 98], [256, 99]], np.int32)), "small")
+        session.look_at(97)
+        assert not action.isEnabled()
+        assert action.toolTip() == "No merge makes this token: it has no tree."
+        # The drawing does not need the pane to be seen.
+        window.token.hide()
+        session.look_at(257)
+        assert action.isEnabled()
+        answers.target = tmp_path / "tree.svg"
+        action.trigger()
+        qtbot.waitUntil(lambda: answers.target.exists() and not session.jobs, timeout=PATIENCE)
+        drawing = answers.target.read_text(encoding="utf-8")
+        assert "<svg" in drawing
+        assert all(f">{label}<" in drawing for label in ("abc", "ab", "a", "b", "c"))
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_uses_are_counted_only_of_an_opened_tokenizer_and_in_a_corpus(qtbot, monkeypatch):
+    def act(window, answers):
+        session, action = window._session, window.actions_by_id["count_uses"]
+        assert not action.isEnabled()
+        session.add_tokenizer(Tokenizer(np.array([[97, 98], [256, 99]], np.int32)), "small")
+        assert action.toolTip() == "The corpus is empty."
+        session.add_text("ab abc ab", "three words")
+        assert action.isEnabled()
+        session.look_at(256)
+        assert "use" not in window.token.facts.text()
+        action.trigger()
+        qtbot.waitUntil(lambda: "2 uses in three words" in window.token.facts.text(), timeout=PATIENCE)
+        assert window.token.facts.text().endswith("rank 1 of 258")
+        session.set_playhead(1)
+        assert window.token.facts.text().endswith("uses were counted after merge 2")
+
+    assert at_the_window(monkeypatch, act) == 0

@@ -38,6 +38,14 @@ class Texts:
     def __len__(self) -> int:
         return len(self.ends)
 
+    def lowered(self) -> Texts:
+        """The same with small letters of ASCII."""
+        made = Texts(())
+        made.starts, made.ends = self.starts, self.ends
+        made.data = np.frombuffer(self.data.tobytes().lower(), np.uint8)
+        made._frequent = np.bincount(made.data, minlength=256)
+        return made
+
     def holding(self, needle: bytes) -> NDArray[np.bool_]:
         """Which of the texts have some bytes in them."""
         found = np.zeros(len(self), np.bool_)
@@ -118,7 +126,7 @@ def index_work(made: Snapshot) -> Work[TokenIndex]:
     heads, flags = yield from _heads_work(made)
     raw = Texts(heads)
     yield Progress("indexing tokens", total, total)
-    small = Texts([head.lower() for head in heads])
+    small = raw.lowered()
     folded: list[bytes] = []
     for first in range(0, total, _STEP):
         folded += [_folded(head) for head in heads[first : first + _STEP]]
@@ -146,7 +154,9 @@ def _heads_work(made: Snapshot) -> Work[tuple[list[bytes], bytes]]:
     lengths, flags, base = made.lengths.tolist(), bytearray(), len(made.base)
     for first in range(0, len(lengths), _STEP):
         last = min(first + _STEP, len(lengths))
-        for left, right in made.parts[max(first - base, 0) : max(last - base, 0)].tolist():
+        # Not as a list of pairs: thousands of those make Python search its whole memory for garbage.
+        left_right = made.parts[max(first - base, 0) : max(last - base, 0)]
+        for left, right in zip(left_right[:, 0].tolist(), left_right[:, 1].tolist(), strict=True):
             head, tail = heads[left], tails[right]
             heads.append(head if len(head) == HEAD else (head + heads[right])[:HEAD])
             tails.append(tail if len(tail) == 4 else (tails[left] + tail)[-4:])
@@ -199,11 +209,15 @@ def _scripts_work(heads: list[bytes]) -> Work[tuple[tuple[tuple[str, float], ...
         # An empty token would take the bit of the one behind it; the sign behind each token has none.
         bits[first : first + len(starts)] = np.bitwise_or.reduceat(table[points], starts)
         yield Progress("indexing scripts", len(heads) + first, 2 * len(heads))
-    counts = [int(np.count_nonzero(bits & np.uint64(1 << place))) for place in range(len(found))]
+    counts: list[int] = []
+    for place in range(len(found)):
+        counts.append(int(np.count_nonzero(bits & np.uint64(1 << place))))
+        yield Progress("indexing scripts", len(heads), len(heads))
     order = sorted(range(len(found)), key=lambda place: -counts[place])
     sorted_bits = np.zeros(len(heads), np.uint64)
     for place, old in enumerate(order):
         sorted_bits |= ((bits >> np.uint64(old)) & np.uint64(1)) << np.uint64(place)
+        yield Progress("indexing scripts", len(heads), len(heads))
     return tuple((found[old][0], counts[old] / max(1, len(heads))) for old in order), sorted_bits
 
 
