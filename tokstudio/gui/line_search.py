@@ -103,7 +103,9 @@ class LineSearch:
         if _CUT in hit.text and token != tokenizer.alphabet.unknown:
             # A part of a character: its own bytes, and those of the rest beside it.
             raw = tokenizer.tokens.prefix(token, _LONGEST_TOKEN)
-            left, right = _with_bytes(source.data[max(0, hit.position - 3) : hit.position].tobytes(), left, right)
+            end = hit.position + tokenizer.tokens.length(token)
+            left = _left_with_bytes(source.data[max(0, hit.position - 3) : hit.position].tobytes(), left)
+            right = _right_with_bytes(source.data[end : end + 3].tobytes(), right)
             return Line(_plain(left), token_label(raw, _LONGEST_TOKEN), _plain(right), source.name, *self._place(hit))
         text = token_label(hit.text.encode("utf-8", "replace"), _LONGEST_TOKEN)
         return Line(_plain(left), text, _plain(right), source.name, *self._place(hit))
@@ -112,7 +114,15 @@ class LineSearch:
         return self._number, hit.count
 
 
-def _with_bytes(before: bytes, left: str, right: str) -> tuple[str, str]:
+def _right_with_bytes(behind: bytes, right: str) -> str:
+    """The bytes of a character that a token ends within, in place of the U+FFFD that stands for them."""
+    rest = 0
+    while rest < len(behind) and behind[rest] & 0xC0 == 0x80:
+        rest += 1
+    return f" {hexadecimal(behind[:rest])} {right[1:]}" if rest and right.startswith(_CUT) else right
+
+
+def _left_with_bytes(before: bytes, left: str) -> str:
     """The bytes of a character that a token begins within, in place of the U+FFFD that stands for them."""
     start = len(before)
     while start and before[start - 1] & 0xC0 == 0x80:
@@ -120,8 +130,8 @@ def _with_bytes(before: bytes, left: str, right: str) -> tuple[str, str]:
     start = max(0, start - 1)
     rest = before[start:]
     if left.endswith(_CUT) and rest and rest[0] >= 0xC0:
-        left = f"{left.rstrip(_CUT)} {hexadecimal(rest)} "
-    return left, right
+        return f"{left.rstrip(_CUT)} {hexadecimal(rest)} "
+    return left
 
 
 def _plain(text: str) -> str:
