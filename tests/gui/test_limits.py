@@ -10,16 +10,27 @@ from tokstudio.gui.limits import limits
 
 
 def test_nothing_is_said_where_all_can_be_kept(tmp_path):
-    assert limits({"the settings": tmp_path / "new"}, None) == ""
+    assert limits({"the settings": tmp_path / "new"}) == ""
 
 
 def test_each_thing_is_named_with_its_folder_and_the_reason(tmp_path):
     (tmp_path / "file").touch()
-    said = limits({"the settings": tmp_path / "file", "copies": tmp_path}, "No space left on device")
+    said = limits({"the settings": tmp_path / "file", "copies": tmp_path})
     assert said == (
-        f"TokStudio cannot keep everything on this computer: the settings ({tmp_path / 'file'}: File exists). "
-        "Every start compiles its loops anew, as they could not be kept (No space left on device)."
+        f"TokStudio cannot keep everything on this computer: the settings ({tmp_path / 'file'}: File exists)."
     )
+
+
+def test_an_engine_that_cannot_be_kept_is_told(qtbot, monkeypatch):
+    monkeypatch.setattr("tokstudio.gui.app.problem", lambda: "No space left on device")
+
+    def act(window, answers):
+        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
+        assert window.messages.text.text() == (
+            "Every start compiles the engine anew: it could not be kept (No space left on device)."
+        )
+
+    assert at_the_window(monkeypatch, act) == 0
 
 
 def test_a_home_that_cannot_be_written_is_told_in_the_window(qtbot, monkeypatch, tmp_path):

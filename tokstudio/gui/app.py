@@ -14,14 +14,14 @@ from pathlib import Path
 
 import platformdirs
 from PySide6.QtCore import QCoreApplication, QEvent, QLoggingCategory, QObject, Qt, QTemporaryDir, QTimer, Signal
-from PySide6.QtGui import QFileOpenEvent
+from PySide6.QtGui import QFileOpenEvent, QFont, QFontMetrics
 from PySide6.QtWidgets import QApplication
 
 from tokstudio import __version__
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.kernels.cache import problem
 from tokstudio.core.kernels.prepare import prepare_work
-from tokstudio.core.progress import Work
+from tokstudio.core.progress import Progress, Work
 from tokstudio.core.project import Recorder
 from tokstudio.gui.commands import Commands
 from tokstudio.gui.crash_report import CrashHook, reports_folder
@@ -126,15 +126,20 @@ class Studio(QObject):
     def _answers(self) -> None:
         if self.window.isVisible():
             _log.info("The window answers.")
-            self.session.start_job(self._begin_work, self._say_limits, asked=False)
+            self.session.start_job(self._look_for_limits, self._say, quiet=True)
+            self.session.start_job(self._make_ready, self._say, asked=False)
             if self._recovery is not None:
                 self.window.recovery.look(self._recovery)
 
-    def _begin_work(self) -> Work[str]:
-        yield from prepare_work()
-        return limits(self._kept, problem())
+    def _look_for_limits(self) -> Work[str]:
+        yield Progress("looking for limits")
+        return limits(self._kept)
 
-    def _say_limits(self, sentence: str) -> None:
+    def _make_ready(self) -> Work[str]:
+        yield from prepare_work()
+        return f"Every start compiles the engine anew: it could not be kept ({problem()})." if problem() else ""
+
+    def _say(self, sentence: str) -> None:
         if sentence:
             self.session.failed.emit(Problem(sentence))
 
@@ -230,6 +235,9 @@ def run(
     with Log(log_file):
         application = make_application()
         _log.info(start_line())
+        if not QFontMetrics(QFont()).inFont("a"):
+            # In the window nobody could read it.
+            _log.warning("No font is installed, so all text is boxes. Install one, such as DejaVu Sans.")
         # A picture is to look the same everywhere: it neither reads nor changes what the person has set.
         passing = QTemporaryDir() if screenshot is not None else None
         reports = reports_folder() if passing is None else None

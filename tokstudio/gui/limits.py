@@ -10,21 +10,15 @@ from pathlib import Path
 _BLOCK = b"\0" * 4096  # what a full disk has no room for
 
 
-def limits(kept: Mapping[str, Path], loops: str | None) -> str:
+def limits(kept: Mapping[str, Path]) -> str:
     """One sentence on what cannot be written, and why; empty where all can be.
 
     Args:
         kept: What is kept in which folder.
-        loops: Why compiled loops could not be kept; None if they could.
     """
     faults = {what: fault for what, folder in kept.items() if (fault := _fault(folder))}
-    sentences: list[str] = []
-    if faults:
-        listed = ", ".join(f"{what} ({fault})" for what, fault in faults.items())
-        sentences.append(f"TokStudio cannot keep everything on this computer: {listed}.")
-    if loops is not None:
-        sentences.append(f"Every start compiles its loops anew, as they could not be kept ({loops}).")
-    return " ".join(sentences)
+    listed = ", ".join(f"{what} ({fault})" for what, fault in faults.items())
+    return f"TokStudio cannot keep everything on this computer: {listed}." if listed else ""
 
 
 def _fault(folder: Path) -> str | None:
