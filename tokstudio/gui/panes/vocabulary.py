@@ -79,6 +79,8 @@ class VocabularyPane(TablePane):
             self.table.refit()
         else:
             self._tokens.set_playhead(session.playhead)
+            # Uses that were counted since may be wider.
+            self.table.refit()
         self._make_index()
         self._show_token(scroll=False)
         self._count_matches()
