@@ -245,7 +245,7 @@ class TestRefusing:
             Tokenizer(np.array([[1, 2]]), np.array([600_000_000]))
 
     def test_results_of_another_length(self):
-        with pytest.raises(ConfigError, match="There are 1 merges, but 2 results"):
+        with pytest.raises(ConfigError, match="There must be as many merges as results of merges, not 1 and 2"):
             Tokenizer(np.array([[1, 2]]), np.array([256, 257]))
 
     def test_an_empty_special_token(self):
