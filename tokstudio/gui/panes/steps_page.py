@@ -26,6 +26,7 @@ from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.follow_table import FollowTable
 from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.gui.widgets.step_bar import StepBar
+from tokstudio.gui.widgets.tall_body import TallBody
 from tokstudio.gui.widgets.token_label import token_label
 from tokstudio.gui.widgets.token_view import TokenView
 from tokstudio.gui.widgets.why_not_line import WhyNotLine
@@ -33,6 +34,7 @@ from tokstudio.gui.widgets.why_not_line import WhyNotLine
 _NO_TEXT = "Write a text under Encode, to go through its encoding merge by merge."
 _NO_TOKENIZER = "Train or open a tokenizer to go through this text merge by merge."
 _NOT_READY = "The steps appear here once the corpus is read."
+_LEAST_ROWS = 2  # of the table
 _PAUSE = 250  # milliseconds between two looks at a run that grows
 _LABEL = 24  # characters of a token in the line that names the step
 _SMALLEST = (220, 190)  # pixels, as of the other pages
@@ -170,6 +172,7 @@ class StepsPage(QWidget):
         anew = before is None or asked is None or before[2:4] != asked[2:4]
         self._note.setText(made.note)
         self._whole.setVisible(self._selected is not None)
+        self._top.setVisible(bool(made.note))
         self.pages.setCurrentWidget(self.page)
         if anew and self._question is not None and not self._holds(*self._question):
             self._question = None
@@ -335,7 +338,9 @@ class StepsPage(QWidget):
         self._whole = QPushButton("Whole Text")
         self._whole.setProperty("link", True)
         self._whole.clicked.connect(self._show_whole)
-        top = QHBoxLayout()
+        self._top = QWidget()
+        top = QHBoxLayout(self._top)
+        top.setContentsMargins(0, 0, 0, 0)
         top.addWidget(self._note, 1)
         top.addWidget(self._whole)
         self.bar = StepBar(theme)
@@ -346,7 +351,7 @@ class StepsPage(QWidget):
         self.phase.setTextFormat(Qt.TextFormat.PlainText)
         self.view = TokenView(theme)
         self.view.setAccessibleName("Pieces of this step")
-        self.view.setMinimumHeight(46)
+        self.view.setMinimumHeight(64)
         self.view.selectionChanged.connect(self._tell_selected)
         self.why_not = WhyNotLine(theme)
         self.why_not.linkClicked.connect(self.session.look_at)
@@ -354,22 +359,24 @@ class StepsPage(QWidget):
         self.why_not.hide()
         self.model = RoundsModel(self)
         self.table = FollowTable(self.model, theme, "Steps")
-        self.table.setMinimumHeight(46)
+        rows = _LEAST_ROWS * self.table.verticalHeader().defaultSectionSize()
+        self.table.setMinimumHeight(self.table.horizontalHeader().height() + rows)
         self.table.rowChosen.connect(self._choose_row)
         self.table.rowActivated.connect(self._look_at_row)
         self.splitter = QSplitter(Qt.Orientation.Vertical)
         self.splitter.setChildrenCollapsible(False)
         self.splitter.addWidget(self.view)
         self.splitter.addWidget(self.table)
-        self.page = QWidget()
-        column = QVBoxLayout(self.page)
+        content = QWidget()
+        column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
-        column.addLayout(top)
+        column.addWidget(self._top)
         column.addWidget(self.bar)
         column.addWidget(self.phase)
         column.addWidget(self.why_not)
         column.addWidget(self.splitter, 1)
+        self.page = TallBody(content)
         self.empty = EmptyState("")
         self.empty.setMinimumWidth(1)
         self.pages = QStackedWidget()
