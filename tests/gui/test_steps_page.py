@@ -367,3 +367,11 @@ def test_the_action_waits_for_two_tokens(qtbot, monkeypatch):
         assert not action.isEnabled()
 
     assert at_the_window(monkeypatch, act) == 0
+
+
+def test_in_a_narrow_pane_the_title_gives_way_to_the_tabs(session, theme, show):
+    pane = TextPane(session, theme, {})
+    for width, titled in ((230, False), (600, True)):
+        show(pane, width, 400)
+        assert pane.tabs.width() >= pane.tabs.sizeHint().width()
+        assert pane.title.isVisible() == titled

@@ -49,6 +49,7 @@ class TextPane(Pane):
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("text", "Text")
         self._session = session
+        self._titled = True
         self._theme = theme
         self.encode = EncodePage(session, theme, actions)
         self.decode = DecodePage(session, theme, actions)
@@ -113,6 +114,11 @@ class TextPane(Pane):
             event.setDropAction(Qt.DropAction.CopyAction)
             event.accept()
             self.open_file(path)
+
+    def show_title(self, shown: bool) -> None:
+        """Shows the title, where there is room for it."""
+        self._titled = shown
+        self._fit_header()
 
     def open_file(self, path: Path) -> None:
         """Reads a file in the background; its text becomes that of the page that is shown now, or that is encoded."""
@@ -210,7 +216,12 @@ class TextPane(Pane):
         toggles = sum(button.sizeHint().width() + 4 for button in self._toggles)
         words = self.state_label.sizeHint().width() + 4 if self.state_label.text() else 0
         mark = self._theme.scaled(13) + 4
-        fixed = (self.title, self.tabs, self.samples)
+        # The tabs are never cut; in a narrow pane they say enough without the title.
+        tabs = self.tabs.sizeHint().width()
+        self.tabs.setMinimumWidth(tabs)
+        free = self.width() - 24 - 16 - mark - tabs - self.samples.sizeHint().width() - 12
+        self.title.setVisible(self._titled and free >= self.title.sizeHint().width())
+        fixed = (*([self.title] if not self.title.isHidden() else []), self.tabs, self.samples)
         room = self.width() - 24 - 16 - mark - sum(widget.sizeHint().width() + 4 for widget in fixed)
         self.state_label.setVisible(bool(words) and (words <= room or self.page.state[0] == "busy"))
         shown = words + toggles <= room
