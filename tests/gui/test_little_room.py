@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, QRect, Qt
+from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QGuiApplication, QWheelEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QTabBar, QWidget
 
 from tests.gui.person import PATIENCE, TEXT, at_the_window
 from tokstudio.gui.choices import Settings
@@ -180,3 +180,33 @@ def test_the_essential_settings_need_no_scrolling(qtbot, monkeypatch, tmp_path, 
         assert QRect(window.mapToGlobal(QPoint()), window.size()).contains(around)
 
     at_the_window(monkeypatch, act)
+
+
+@pytest.mark.parametrize(
+    ("screen", "bars"),
+    [
+        (QSize(1440, 900), {"Compression Distribution", "Merges Vocabulary Runs", "Token Why"}),
+        (QSize(1024, 552), {"Configure Corpus", "Compression Distribution Merges Vocabulary Runs", "Text Token Why"}),
+        (QSize(704, 412), {"Configure Corpus", "Compression Distribution Merges Vocabulary Runs Text Token Why"}),
+    ],
+)
+def test_a_window_is_no_larger_than_its_screen(qtbot, monkeypatch, screen, bars):
+    """At 1024 x 600, and at 1440 x 900 with everything at twice its size, panes share places that have their own."""
+    monkeypatch.setattr("tokstudio.gui.main_window._room", lambda window: screen)
+
+    def act(window, answers):
+        window.reset_layout()
+        window.resize(screen)
+        qtbot.wait(0)
+        qtbot.waitUntil(lambda: window.size() == screen, timeout=PATIENCE)
+        shown = {
+            " ".join(bar.tabText(tab) for tab in range(bar.count()))
+            for bar in window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+            if bar.isVisible()
+        }
+        assert shown == bars
+        for pane in window.panes:
+            if not pane.visibleRegion().isEmpty():
+                assert window.rect().contains(QRect(pane.mapTo(window, QPoint()), pane.size()))
+
+    assert at_the_window(monkeypatch, act) == 0

@@ -1,4 +1,8 @@
-"""Where the panes stand: three columns of two; those that answer like questions share a place by tabs."""
+"""Where the panes stand: three columns of two; those that answer like questions share a place by tabs.
+
+On a small screen, or a large one at twice its size, more of them share one: a window that is larger than the screen
+would have controls that nobody can reach.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -6,19 +10,30 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 
-from PySide6.QtCore import QByteArray, QObject, Qt, QTimer
+from PySide6.QtCore import QByteArray, QObject, QSize, Qt, QTimer
 from PySide6.QtWidgets import QMainWindow, QTabBar
 
 from tokstudio.gui.widgets.pane import Pane
 
 _VERSION = 4  # one more with every pane that is added
-# Columns from left to right with their shares of the width: in each the upper and the lower places with the upper's
+# Columns from left to right with their shares of the width: in each the places from top to bottom, with the upper's
 # share of the height, and in each place the panes that share it by tabs, the first of them in front.
-_COLUMNS = (
-    (0.21, 0.43, ("corpus",), ("configure",)),
-    (0.47, 0.46, ("compression", "distribution"), ("merges", "vocabulary", "runs")),
-    (0.32, 0.60, ("text",), ("token", "why")),
+_Columns = tuple[tuple[float, float, tuple[tuple[str, ...], ...]], ...]
+_LARGE: _Columns = (
+    (0.21, 0.43, (("corpus",), ("configure",))),
+    (0.47, 0.46, (("compression", "distribution"), ("merges", "vocabulary", "runs"))),
+    (0.32, 0.60, (("text",), ("token", "why"))),
 )
+_LOW: _Columns = (
+    (0.27, 1, (("configure", "corpus"),)),
+    (0.40, 1, (("compression", "distribution", "merges", "vocabulary", "runs"),)),
+    (0.33, 1, (("text", "token", "why"),)),
+)
+_SMALL: _Columns = (
+    (0.38, 1, (("configure", "corpus"),)),
+    (0.62, 1, (("compression", "distribution", "merges", "vocabulary", "runs", "text", "token", "why"),)),
+)
+_LARGE_NEEDS = QSize(960, 580)  # pixels of the window's content
 
 
 class Arrangement(QObject):
@@ -27,23 +42,28 @@ class Arrangement(QObject):
     Args:
         window: Whose docks they are; it owns this.
         panes: Each by its object's name.
+        room: What the screen has for the window.
     """
 
-    def __init__(self, window: QMainWindow, panes: Mapping[str, Pane]) -> None:
+    def __init__(self, window: QMainWindow, panes: Mapping[str, Pane], room: QSize) -> None:
         super().__init__(window)
         self._window = window
         self._panes = panes
+        low, narrow = room.height() < _LARGE_NEEDS.height(), room.width() < _LARGE_NEEDS.width()
+        self._columns = _SMALL if narrow else _LOW if low else _LARGE
+        # What was kept on a larger screen does not fit.
+        self._version = _VERSION + 1000 * (_LARGE, _LOW, _SMALL).index(self._columns)
         for pane in panes.values():
             pane.visibilityChanged.connect(self._pane_moved)
         self._lay_out()
-        self._first = window.saveState(_VERSION)
+        self._first = window.saveState(self._version)
         # Building it leaves bars of tabs behind as well.
         self._put(self._first)
         self._raise_first()
 
     def state(self) -> QByteArray:
         """How the panes stand, for `restore`."""
-        return self._window.saveState(_VERSION)
+        return self._window.saveState(self._version)
 
     def restore(self, state: QByteArray) -> bool:
         """Puts the panes as `state` said; False where that is of another version, and nothing has moved."""
@@ -60,20 +80,21 @@ class Arrangement(QObject):
 
     def _lay_out(self) -> None:
         add, panes = self._window.splitDockWidget, self._panes
-        tops = [panes[upper[0]] for _, _, upper, _ in _COLUMNS]
+        tops = [panes[places[0][0]] for _, _, places in self._columns]
         self._window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, tops[0])
         for left, right in itertools.pairwise(tops):
             add(left, right, Qt.Orientation.Horizontal)
-        for _, _, upper, lower in _COLUMNS:
-            add(panes[upper[0]], panes[lower[0]], Qt.Orientation.Vertical)
-        for _, _, *places in _COLUMNS:
+        for _, _, places in self._columns:
+            for upper, lower in itertools.pairwise(places):
+                add(panes[upper[0]], panes[lower[0]], Qt.Orientation.Vertical)
+        for _, _, places in self._columns:
             for place in places:
                 for before, after in itertools.pairwise(place):
                     self._window.tabifyDockWidget(panes[before], panes[after])
         self._raise_first()
 
     def _raise_first(self) -> None:
-        for _, _, *places in _COLUMNS:
+        for _, _, places in self._columns:
             for place in places:
                 if len(place) > 1:
                     self._panes[place[0]].raise_()
@@ -83,21 +104,22 @@ class Arrangement(QObject):
         before = self.state()
         for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
             bar.hide()
-        if self._window.restoreState(state, _VERSION):
+        if self._window.restoreState(state, self._version):
             return True
         # Which of the old ones are in use nobody can tell; those that are made anew all are.
-        self._window.restoreState(before, _VERSION)
+        self._window.restoreState(before, self._version)
         return False
 
     def share_room(self) -> None:
         """Gives every pane its usual share of the window."""
         window, panes = self._window, self._panes
-        fronts = [panes[upper[0]] for _, _, upper, _ in _COLUMNS]
-        widths = [round(share * window.width()) for share, *_ in _COLUMNS]
+        fronts = [panes[places[0][0]] for _, _, places in self._columns]
+        widths = [round(share * window.width()) for share, *_ in self._columns]
         window.resizeDocks(fronts, widths, Qt.Orientation.Horizontal)
-        for _, share, upper, lower in _COLUMNS:
+        for _, share, places in self._columns:
             heights = [round(share * window.height()), round((1 - share) * window.height())]
-            window.resizeDocks([panes[upper[0]], panes[lower[0]]], heights, Qt.Orientation.Vertical)
+            rows = [panes[place[0]] for place in places]
+            window.resizeDocks(rows, heights[: len(rows)], Qt.Orientation.Vertical)
 
     def _pane_moved(self) -> None:
         QTimer.singleShot(0, self, self._show_titles)
@@ -108,5 +130,9 @@ class Arrangement(QObject):
             pane.show_title(not self._window.tabifiedDockWidgets(pane))
         for bar in self._window.findChildren(QTabBar):
             bar.setDrawBase(False)
+            if self._columns is not _LARGE:
+                # Many share a bar: it scrolls, and no name is cut.
+                bar.setElideMode(Qt.TextElideMode.ElideNone)
+                bar.setUsesScrollButtons(True)
             bar.setExpanding(False)
             bar.setAccessibleName("Tables")

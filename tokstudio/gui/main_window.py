@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt
-from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
+from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QMainWindow, QTabWidget
 
 from tokstudio.gui.actions import build_actions, refresh_actions
@@ -52,7 +52,7 @@ _RECENT = {
     "project": ("open", "Open this project."),
 }
 _GUTTER = 8
-_FRAME = 48  # what the system's title bar and borders take of the screen's height
+_AROUND = QSize(2 * _GUTTER, 48)  # what the system's title bar and borders take of the screen
 
 
 class MainWindow(QMainWindow):
@@ -83,8 +83,8 @@ class MainWindow(QMainWindow):
         self.setDockOptions(QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         self.setContentsMargins(_GUTTER, 0, _GUTTER, 0)
-        room = self.screen().availableSize() - QSize(2 * _GUTTER, _FRAME)
-        self.resize(_SIZE.boundedTo(room))
+        room = _room(self)
+        self.resize(_SIZE.boundedTo(self.screen().availableSize() - _AROUND))
 
         self.projects = ProjectKeeper(session, preferences, self._choosers, self, self)
         self.recovery = Recovery(session, self.projects, self, self)
@@ -100,7 +100,7 @@ class MainWindow(QMainWindow):
         self.toolbar.addWidget(self.finder.box)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
         self._make_menus()
-        self.places = Arrangement(self, {pane.objectName(): pane for pane in self.panes})
+        self.places = Arrangement(self, {pane.objectName(): pane for pane in self.panes}, room)
         self._connect()
         self._restore()
         self._refresh()
@@ -356,3 +356,8 @@ class MainWindow(QMainWindow):
 
 def _has_text(data: QMimeData) -> bool:
     return data.hasText() or any(url.isLocalFile() for url in data.urls())
+
+
+def _room(window: QMainWindow) -> QSize:
+    """What the screen has for a window; a picture that nobody looks at while it is drawn has all that it may want."""
+    return _SIZE if QGuiApplication.platformName() == "offscreen" else window.screen().availableSize() - _AROUND
