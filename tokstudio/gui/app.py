@@ -6,6 +6,7 @@ Numba is not loaded here: it comes with a job behind the window, so that the win
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -137,6 +138,8 @@ class Studio(QObject):
 
     def _make_ready(self) -> Work[str]:
         yield from prepare_work()
+        # The window and the engine stay: to search them for garbage again and again would hold the window up by 150 ms.
+        gc.freeze()
         return f"Every start compiles the engine anew: it could not be kept ({problem()})." if problem() else ""
 
     def _say(self, sentence: str) -> None:

@@ -183,10 +183,14 @@ class Theme(QObject):
         if self._application is None or self._system_font is None:
             return
         QPixmapCache.clear()
+        # Each of the three goes through all widgets.
         font = QFont(self._system_font)
         font.setPixelSize(self._text_size)
-        self._application.setFont(font)
-        self._application.setPalette(widget_palette(self._palette))
+        if font != self._application.font():
+            self._application.setFont(font)
+        palette = widget_palette(self._palette)
+        if palette != self._application.palette():
+            self._application.setPalette(palette)
         roles = {role: getattr(self._palette, role) for role in Palette.__dataclass_fields__}
         self._application.setStyleSheet(style_sheet(roles, self.scaled, self._images.path()))
 
