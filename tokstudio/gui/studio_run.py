@@ -19,10 +19,11 @@ from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.held_out_curve import HeldOut
 from tokstudio.core.preparation import Prepared
 from tokstudio.core.project import ProjectTokenizer
-from tokstudio.core.run import NOTHING_LEFT, STOPPED, MergeBatch, Run, merged, special_ids, uses
+from tokstudio.core.run import NOTHING_LEFT, STOPPED, Run, special_ids, uses
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.counted_uses import CountedUses
 from tokstudio.gui.kept_sources import is_missing
+from tokstudio.gui.merge_log import MergeLog
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Origin:
     kept: ProjectTokenizer | None = None
 
 
-class StudioRun:
+class StudioRun(MergeLog):
     """The merges of one run, in arrays that grow without being copied at every batch.
 
     Attributes:
@@ -59,7 +60,6 @@ class StudioRun:
         base_counts: int64 [base], how often each id before the merges stood in the corpus at first; None until that is
             counted.
         corpus_bytes: Bytes of text that merges are made in; of the whole corpus until they are counted.
-        tokens_before: Tokens of that text before the first merge; 0 until they are counted.
         unknown: How many characters became the unknown token.
         replaced: How many places were not UTF-8 and became U+FFFD.
         held_out: The text that was kept out, until it is measured.
@@ -76,13 +76,13 @@ class StudioRun:
     """
 
     def __init__(self, key: int, name: str, config: TrainingConfig | None = None, corpus: Corpus | None = None) -> None:
+        super().__init__()
         self.key = key
         self.name = name
         self.config = config
         self.corpus = corpus
         self.origin: Origin | None = None
         self.corpus_bytes = corpus.bytes if corpus else 0
-        self.tokens_before = 0
         self.unknown = self.replaced = 0
         self.held_out: tuple[Source, ...] = ()
         self.held_out_ratio: float | None = None
@@ -102,11 +102,6 @@ class StudioRun:
         self._uses: tuple[int, NDArray[np.int64]] | None = None
         if config is not None and config.base == "bytes":
             self.alphabet = Alphabet.of_bytes(first=len(config.leading_specials))
-        self._length = 0
-        self._merges = np.empty((1024, 2), np.int32)
-        self._count = np.empty(1024, np.int64)
-        self._tokens_after = np.empty(1024, np.int64)
-        self._merged = np.empty(0, np.int64)
         self._tokenizer: Tokenizer | None = None
 
     @classmethod
@@ -129,10 +124,6 @@ class StudioRun:
         made = cls(key, name, run.config, corpus)
         made.complete(run)
         return made
-
-    def __len__(self) -> int:
-        """How many merges there are so far."""
-        return self._length
 
     @property
     def pattern(self) -> str:
@@ -167,21 +158,6 @@ class StudioRun:
     def has_counts(self) -> bool:
         """Whether it was trained here, so that counts, tokens and uses are known."""
         return self.config is not None
-
-    @property
-    def merges(self) -> NDArray[np.int32]:
-        """int32 [n, 2], ids of left and right."""
-        return self._merges[: self._length]
-
-    @property
-    def count(self) -> NDArray[np.int64]:
-        """int64 [n], count of each pair when it was chosen; empty for a tokenizer from a file."""
-        return self._count[: self._length]
-
-    @property
-    def tokens_after(self) -> NDArray[np.int64]:
-        """int64 [n], tokens in the corpus after each merge; empty for a tokenizer from a file."""
-        return self._tokens_after[: self._length]
 
     @property
     def ready(self) -> bool:
@@ -222,19 +198,6 @@ class StudioRun:
         self.unknown, self.replaced = prepared.unknown, prepared.replaced
         self.held_out = prepared.held_out
         self._tokenizer = None
-
-    def append(self, batch: MergeBatch) -> None:
-        """Takes over the next merges."""
-        n = self._length + len(batch)
-        if n > len(self._count):
-            size = max(n, 2 * len(self._count))
-            self._merges = _grown(self._merges, size)
-            self._count = _grown(self._count, size)
-            self._tokens_after = _grown(self._tokens_after, size)
-        here = slice(self._length, n)
-        self._merges[here, 0], self._merges[here, 1] = batch.left, batch.right
-        self._count[here], self._tokens_after[here] = batch.count, batch.tokens_after
-        self._length = n
 
     def begin_with(self, earlier: Run) -> None:
         """Begins where an earlier run ended; its merges are this one's first."""
@@ -284,10 +247,6 @@ class StudioRun:
             seconds=self.seconds,
             ended=STOPPED,
         )
-
-    def tokens_at(self, merges: int) -> int:
-        """Tokens in the corpus after so many merges."""
-        return int(self._tokens_after[merges - 1]) if merges else self.tokens_before
 
     def bytes_per_token(self, merges: int) -> float:
         """Compression ratio of the corpus after so many merges."""
@@ -354,13 +313,6 @@ class StudioRun:
         return self.unknown if self.config is not None and special == self.config.unknown_token else None
 
     @property
-    def merged(self) -> NDArray[np.int64]:
-        """int64 [n], replacements each merge made."""
-        if len(self._merged) != self._length:
-            self._merged = merged(self.tokens_before, self.tokens_after)
-        return self._merged
-
-    @property
     def why_no_merges(self) -> str:
         """Why a run that was trained here ended without a merge; "" for any other."""
         if self.config is None or self.ended is None or len(self):
@@ -393,9 +345,3 @@ class StudioRun:
 def _without_limits(config: TrainingConfig) -> dict[str, object]:
     """Everything else that was asked for; looked at whenever a menu is, so it must not be checked anew each time."""
     return {name: value for name, value in vars(config).items() if name not in ("vocabulary_size", "min_frequency")}
-
-
-def _grown(array: NDArray, size: int) -> NDArray:
-    grown = np.empty((size, *array.shape[1:]), array.dtype)
-    grown[: len(array)] = array
-    return grown

@@ -1,0 +1,74 @@
+"""The merges of a run, in arrays that grow without being copied at every batch."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.run import MergeBatch, merged
+
+
+class MergeLog:
+    """Merges with their counts, as they are made.
+
+    Attributes:
+        tokens_before: Tokens of the corpus before the first merge; 0 until they are counted.
+    """
+
+    def __init__(self) -> None:
+        self.tokens_before = 0
+        self._length = 0
+        self._merges = np.empty((1024, 2), np.int32)
+        self._count = np.empty(1024, np.int64)
+        self._tokens_after = np.empty(1024, np.int64)
+        self._merged = np.empty(0, np.int64)
+
+    def __len__(self) -> int:
+        """How many merges there are so far."""
+        return self._length
+
+    @property
+    def merges(self) -> NDArray[np.int32]:
+        """int32 [n, 2], ids of left and right."""
+        return self._merges[: self._length]
+
+    @property
+    def count(self) -> NDArray[np.int64]:
+        """int64 [n], count of each pair when it was chosen; empty for a tokenizer from a file."""
+        return self._count[: self._length]
+
+    @property
+    def tokens_after(self) -> NDArray[np.int64]:
+        """int64 [n], tokens in the corpus after each merge; empty for a tokenizer from a file."""
+        return self._tokens_after[: self._length]
+
+    @property
+    def merged(self) -> NDArray[np.int64]:
+        """int64 [n], replacements each merge made."""
+        if len(self._merged) != self._length:
+            self._merged = merged(self.tokens_before, self.tokens_after)
+        return self._merged
+
+    def append(self, batch: MergeBatch) -> None:
+        """Takes over the next merges."""
+        n = self._length + len(batch)
+        if n > len(self._count):
+            size = max(n, 2 * len(self._count))
+            self._merges = _grown(self._merges, size)
+            self._count = _grown(self._count, size)
+            self._tokens_after = _grown(self._tokens_after, size)
+        here = slice(self._length, n)
+        self._merges[here, 0], self._merges[here, 1] = batch.left, batch.right
+        self._count[here], self._tokens_after[here] = batch.count, batch.tokens_after
+        self._length = n
+
+    def tokens_at(self, merges: int) -> int:
+        """Tokens in the corpus after so many merges."""
+        return int(self._tokens_after[merges - 1]) if merges else self.tokens_before
+
+
+def _grown(array: NDArray, size: int) -> NDArray:
+    grown = np.empty((size, *array.shape[1:]), array.dtype)
+    grown[: len(array)] = array
+    return grown
