@@ -197,6 +197,10 @@ QTabBar::tab:selected { color: $text; border-bottom-color: $accent; }
 QTabBar::tab:focus { background: $accent_soft; }
 QTabBar::tab:disabled { color: $disabled; }
 QTabBar::close-button { $image_cross }
+QTabBar::scroller { width: 22px; }
+QTabBar QToolButton { padding: 0; background: $window; border-radius: 0; }
+QTabBar QToolButton::right-arrow { $image_right width: 12px; height: 12px; }
+QTabBar QToolButton::left-arrow { $image_left width: 12px; height: 12px; }
 
 QAbstractItemView { background: $surface; color: $text; border: 0; outline: 0; selection-color: $text;
     selection-background-color: $accent_soft; alternate-background-color: $hover; }
