@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyledItemDelegat
 
 from tokstudio.gui.models.concordance import LEFT, PLACE, RIGHT, TOKEN, ConcordanceModel
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.edit_keys import keeps_copy
 
 _FONT = 12
 _NEAR = 40  # rows from the end at which more are asked for
@@ -116,12 +117,7 @@ class ConcordanceTable(QTableView):
 
     def event(self, event: QEvent) -> bool:
         """Keeps Copy and Select All for itself while it has the focus."""
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            keys = QKeySequence.StandardKey
-            if event.matches(keys.Copy) or event.matches(keys.SelectAll):
-                event.accept()
-                return True
-        return super().event(event)
+        return keeps_copy(event) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Copies; Home and End go to the first and last line."""

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidge
 
 from tokstudio.gui.models.slices import Slices
 from tokstudio.gui.models.table import Column, TokenTable
+from tokstudio.gui.widgets.edit_keys import keeps_copy
 from tokstudio.gui.widgets.token_cells import TokenCells
 from tokstudio.gui.widgets.token_header import TokenHeader
 
@@ -198,12 +199,7 @@ class FollowTable(QTableView):
 
     def event(self, event: QEvent) -> bool:
         """Keeps Copy and Select All for itself while it has the focus."""
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            keys = QKeySequence.StandardKey
-            if event.matches(keys.Copy) or event.matches(keys.SelectAll):
-                event.accept()
-                return True
-        return super().event(event)
+        return keeps_copy(event) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Copies and activates; Home and End go to the first and last row."""

@@ -75,11 +75,9 @@ class PieceTable:
         ids: NDArray[np.uint32],
         special: NDArray[np.bool_] | None = None,
     ) -> None:
-        if len(ends) != len(ids) or (int(ends[-1]) if len(ends) else 0) != len(data):
-            raise ValueError("The tokens do not cover the text: one end and one id a token, the last end at its end.")
+        self.edges = edges_of(data, ends, ids)
         self.data = data
         self.ids = ids
-        self.edges = np.concatenate([np.zeros(1, np.int64), np.asarray(ends, np.int64)])
         self.tokens = len(ids)
         self.special = np.zeros(len(ids), np.bool_) if special is None else special
         self.count = 0
@@ -179,6 +177,17 @@ class PieceTable:
         other = (here + 3) % COLOURS
         other = np.where(other == following, (here + 5) % COLOURS, other)
         self.colours[old : self.count] = np.where((index - run) % 2 == 1, other, here)
+
+
+def edges_of(data: bytes, ends: NDArray[np.int64], ids: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """int64 [tokens + 1], where each token begins, and the end of the last.
+
+    Raises:
+        ValueError: The tokens do not cover the text.
+    """
+    if len(ends) != len(ids) or (int(ends[-1]) if len(ends) else 0) != len(data):
+        raise ValueError("The tokens do not cover the text: one end and one id a token, the last end at its end.")
+    return np.concatenate([np.zeros(1, np.int64), np.asarray(ends, np.int64)])
 
 
 def pieces(data: bytes, ends: NDArray[np.int64], ids: NDArray[np.uint32]) -> list[Piece]:

@@ -13,8 +13,6 @@ import shiboken6
 from PySide6.QtCore import QBuffer, QEvent, QIODevice, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QContextMenuEvent,
-    QFocusEvent,
     QFontMetricsF,
     QImage,
     QKeyEvent,
@@ -364,20 +362,6 @@ class CurvePlot(PlotCanvas):
             self._move_to(targets[key])
         else:
             ev.ignore()
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show that keys go to the playhead."""
-        super().focusInEvent(event)
-        self.viewport().update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Show that keys go elsewhere."""
-        super().focusOutEvent(event)
-        self.viewport().update()
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Leave the menu to the pane."""
-        event.ignore()
 
     def _move_to(self, x: float) -> None:
         merge = self._merge(x)

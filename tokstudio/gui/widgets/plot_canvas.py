@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSizeF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen, QPixmap
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QFocusEvent,
+    QFontMetricsF,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+)
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QWidget
 
 from tokstudio.gui.widgets.curve_marks import curve_pen
@@ -230,6 +240,20 @@ class PlotCanvas(pg.GraphicsView):
         if event.type() == QEvent.Type.DevicePixelRatioChange:
             self._apply_theme()
         return super().event(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Shows what keys go to."""
+        super().focusInEvent(event)
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Shows that keys go elsewhere."""
+        super().focusOutEvent(event)
+        self.viewport().update()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Leaves the menu to the pane."""
+        event.ignore()
 
     def _pixels(self, width: float) -> float:
         return width * (self._pen_width or self.devicePixelRatioF())

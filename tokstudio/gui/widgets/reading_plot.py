@@ -15,8 +15,6 @@ import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QContextMenuEvent,
-    QFocusEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
@@ -166,20 +164,6 @@ class ReadingPlot(PlotCanvas):
             self.reset_zoom()
         else:
             ev.ignore()
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        """Shows the value that keys have gone to."""
-        super().focusInEvent(event)
-        self.viewport().update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Shows that keys go elsewhere."""
-        super().focusOutEvent(event)
-        self.viewport().update()
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Has no menu."""
-        event.ignore()
 
     def _paint_curve(self, curve: Curve) -> None:
         super()._paint_curve(curve)

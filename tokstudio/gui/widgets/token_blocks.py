@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.gui.widgets.pieces import Piece, PieceTable
+from tokstudio.gui.widgets.pieces import Piece, PieceTable, edges_of
 from tokstudio.gui.widgets.token_rows import GAP, PADDING, Box, Shaper, TokenRows
 
 _TOKENS = 1024  # of a block, about: a millisecond of work, or ten where every piece is to be shaped
@@ -44,12 +44,10 @@ class TokenTable:
         ids: NDArray[np.uint32],
         special: NDArray[np.bool_] | None = None,
     ) -> None:
-        if len(ends) != len(ids) or (int(ends[-1]) if len(ends) else 0) != len(data):
-            raise ValueError("The tokens do not cover the text: one end and one id a token, the last end at its end.")
+        self.edges = edges_of(data, ends, ids)
         self.data = data
         self.ids = ids
         self.tokens = len(ids)
-        self.edges = np.concatenate([np.zeros(1, np.int64), np.asarray(ends, np.int64)])
         self.special = np.zeros(len(ids), np.bool_) if special is None else special
         self.cuts = self._find_cuts()
 
