@@ -30,6 +30,7 @@ NAMES = [
     "delete",
     "export",
     "filter",
+    "find",
     "first",
     "folder",
     "help",

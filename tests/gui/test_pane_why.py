@@ -87,6 +87,9 @@ def test_of_a_tie_the_choices_of_the_other_rules_are_named(qtbot, session, pane,
     look_at_merge(qtbot, session, pane, 1)
     why = known(session, 1)
     assert why.tied > 1
+    assert texts(pane, 1)[3] == "tied"
+    pane.tabs.setFocus()
+    qtbot.keyClick(pane.tabs, Qt.Key.Key_Right)
     assert pane.rules.isVisible()
     told = {choice.rule: choice for choice in pane.rules.choices()}
     assert set(told) == {"Lowest id", "Hugging Face", "Bytes"}
@@ -95,12 +98,12 @@ def test_of_a_tie_the_choices_of_the_other_rules_are_named(qtbot, session, pane,
         assert told[name].same == (pair == why.chosen)
         assert told[name].pair.replace("·", " ") == f"{chr(pair.left)} + {chr(pair.right)}"
     assert not all(choice.same for choice in told.values())
-    assert texts(pane, 1)[3] == "tied"
 
 
 def test_without_a_tie_no_rules_are_listed(qtbot, session, pane, trained):
     look_at_merge(qtbot, session, pane, 1)
     assert known(session, 1).tied == 1
+    pane.tabs.setCurrentIndex(1)
     assert not pane.rules.isVisible()
     assert "every rule" in pane.caption.text()
 

@@ -8,13 +8,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QStackedWidget, QTabBar
+from PySide6.QtWidgets import QStackedWidget
 
 from tokstudio.gui.models.tokens import RunTokens
 from tokstudio.gui.models.uses import TokenUses
 from tokstudio.gui.session import Session
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.header_tabs import HeaderTabs
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.reading_plot import ReadingPlot
 
@@ -25,8 +26,10 @@ _MANY = 200_000
 _SELDOM = 400  # milliseconds, for more tokens than that
 _MOST_BARS = 2_000
 _MOST_POINTS = 3_000
-# The room of the header is dear: smaller than the tabs of a page.
-_TABS = "QTabBar::tab { padding: 2px 7px 3px 7px; }"
+_TABS = {
+    "Token lengths": "How many tokens have how many bytes; click a bar to list them in Vocabulary",
+    "Uses by rank": "How often the most used token stands in the corpus, the second, and so on",
+}
 _EMPTY = "How long the tokens are, and how often each is used, is drawn here. Train a tokenizer, or open one."
 _NO_USES = (
     "The file of an opened tokenizer does not say how often its tokens are used. "
@@ -67,14 +70,7 @@ class DistributionPane(Pane):
         for page in (self.empty, self.lengths, self.ranks):
             self.stack.addWidget(page)
         self.body.addWidget(self.stack)
-        self.tabs = QTabBar()
-        self.tabs.setStyleSheet(_TABS)
-        self.tabs.setExpanding(False)
-        self.tabs.setAccessibleName("Lengths or uses")
-        self.tabs.addTab("Token lengths")
-        self.tabs.addTab("Uses by rank")
-        self.tabs.setTabToolTip(0, "How many tokens have how many bytes; click a bar to list them in Vocabulary")
-        self.tabs.setTabToolTip(1, "How often the most used token stands in the corpus, the second, and so on")
+        self.tabs = HeaderTabs("Lengths or uses", _TABS)
         self.tabs.currentChanged.connect(self.catch_up)
         self.header.insertWidget(1, self.tabs)
         self._later = QTimer(self)

@@ -11,7 +11,15 @@ from collections.abc import Mapping
 import numpy as np
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QPushButton,
+    QSizePolicy,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.rounds import Round, Rounds
@@ -30,6 +38,7 @@ from tokstudio.gui.widgets.tall_body import TallBody
 from tokstudio.gui.widgets.token_label import token_label
 from tokstudio.gui.widgets.token_view import TokenView
 from tokstudio.gui.widgets.why_not_line import WhyNotLine
+from tokstudio.gui.widgets.words import words
 
 _NO_TEXT = "Write a text under Encode, to go through its encoding merge by merge."
 _NO_TOKENIZER = "Train or open a tokenizer to go through this text merge by merge."
@@ -331,10 +340,7 @@ class StepsPage(QWidget):
     # ---- building
 
     def _build(self, theme: Theme) -> None:
-        self._note = QLabel()
-        self._note.setProperty("role", "muted")
-        self._note.setWordWrap(True)
-        self._note.setMinimumWidth(1)
+        self._note = words("muted")
         self._whole = QPushButton("Whole Text")
         self._whole.setProperty("link", True)
         self._whole.clicked.connect(self._show_whole)
@@ -345,10 +351,7 @@ class StepsPage(QWidget):
         top.addWidget(self._whole)
         self.bar = StepBar(theme)
         self.bar.moved.connect(self._show)
-        self.phase = QLabel()
-        self.phase.setWordWrap(True)
-        self.phase.setMinimumWidth(1)
-        self.phase.setTextFormat(Qt.TextFormat.PlainText)
+        self.phase = words()
         self.view = TokenView(theme)
         self.view.setAccessibleName("Pieces of this step")
         self.view.setMinimumHeight(64)
@@ -365,6 +368,8 @@ class StepsPage(QWidget):
         self.table.rowActivated.connect(self._look_at_row)
         self.splitter = QSplitter(Qt.Orientation.Vertical)
         self.splitter.setChildrenCollapsible(False)
+        # No taller than it must be: what is left over it has anyhow.
+        self.splitter.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         self.splitter.addWidget(self.view)
         self.splitter.addWidget(self.table)
         content = QWidget()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QSize, Qt
 from PySide6.QtGui import QAction, QDragEnterEvent, QDragMoveEvent, QDropEvent, QResizeEvent
-from PySide6.QtWidgets import QLabel, QMenu, QStackedWidget, QTabBar, QToolButton, QWidget
+from PySide6.QtWidgets import QLabel, QMenu, QStackedWidget, QToolButton, QWidget
 
 from tokstudio.core.errors import CorpusError
 from tokstudio.core.progress import Work
@@ -26,6 +26,7 @@ from tokstudio.gui.panes.steps_page import StepsPage
 from tokstudio.gui.panes.text_page import TextPage
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.header_tabs import HeaderTabs
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.resources import DEMO_SENTENCES
 
@@ -33,8 +34,11 @@ _ICON = 16
 _MENU = ("why_not_one_token", "copy", "copy_ids")  # of the pieces
 _ROLES = {"": "muted", "busy": "muted", "good": "good", "bad": "error"}
 _ICONS = {"good": "check", "bad": "cross"}
-# The room of the header is dear: smaller than the tabs of a page.
-_TABS = "QTabBar::tab { padding: 2px 7px 3px 7px; }"
+_TABS = {
+    "Encode": "A text in tokens",
+    "Decode": "Ids as a text",
+    "Steps": "The encoding of the text, merge by merge",
+}
 
 
 class TextPane(Pane):
@@ -131,15 +135,7 @@ class TextPane(Pane):
         self._files.run(lambda: _read_work(path))
 
     def _build_header(self, actions: Mapping[str, QAction]) -> None:
-        self.tabs = QTabBar()
-        self.tabs.setStyleSheet(_TABS)
-        self.tabs.setExpanding(False)
-        self.tabs.setAccessibleName("Encode, decode, or go through the steps")
-        for name in ("Encode", "Decode", "Steps"):
-            self.tabs.addTab(name)
-        self.tabs.setTabToolTip(0, "A text in tokens")
-        self.tabs.setTabToolTip(1, "Ids as a text")
-        self.tabs.setTabToolTip(2, "The encoding of the text, merge by merge")
+        self.tabs = HeaderTabs("Encode, decode, or go through the steps", _TABS)
         self.tabs.currentChanged.connect(self._turn_to)
         self.header.insertWidget(1, self.tabs)
         self.state_icon, self.state_label = QLabel(), QLabel()

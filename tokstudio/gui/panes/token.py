@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedWidget, QTabBar, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.tokens import TokenKind
@@ -21,6 +21,7 @@ from tokstudio.gui.panes.merges_page import MergesPage
 from tokstudio.gui.session import Session
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.header_tabs import HeaderTabs
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.token_label import TokenLabel, meaning
 
@@ -37,8 +38,10 @@ _SMALLEST = 120  # pixels of height
 _ROOM_FOR_MEANING = 170
 _MANY = 200_000  # merges from which on the rank waits until the playhead rests
 _SELDOM = 150  # milliseconds
-# The room of the header is dear: smaller than the tabs of a page.
-_TABS = "QTabBar::tab { padding: 2px 7px 3px 7px; }"
+_TABS = {
+    "Merges": "The tree of its merges, and what is built from it",
+    "Lines": "The lines of the corpus in which it stands",
+}
 
 
 class TokenPane(Pane):
@@ -160,14 +163,7 @@ class TokenPane(Pane):
         self._build_menu(actions)
 
     def _build_tabs(self) -> None:
-        self.tabs = QTabBar()
-        self.tabs.setStyleSheet(_TABS)
-        self.tabs.setExpanding(False)
-        self.tabs.setAccessibleName("Merges or lines")
-        self.tabs.addTab("Merges")
-        self.tabs.addTab("Lines")
-        self.tabs.setTabToolTip(0, "The tree of its merges, and what is built from it")
-        self.tabs.setTabToolTip(1, "The lines of the corpus in which it stands")
+        self.tabs = HeaderTabs("Merges or lines", _TABS)
         self.tabs.currentChanged.connect(self.views.setCurrentIndex)
         self.header.insertWidget(1, self.tabs)
 

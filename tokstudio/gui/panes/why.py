@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from tokstudio.core.config import TIE_BREAKS, TieBreak
 from tokstudio.core.why import PairCount, WhyMerge, why_work
@@ -23,19 +23,25 @@ from tokstudio.gui.theme import Theme
 from tokstudio.gui.why_asked import Asked, asked
 from tokstudio.gui.widgets.busy_line import BusyLine
 from tokstudio.gui.widgets.follow_table import FollowTable
+from tokstudio.gui.widgets.header_tabs import HeaderTabs
 from tokstudio.gui.widgets.merge_line import MergeLine
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.rule_grid import RuleChoice, RuleGrid
 from tokstudio.gui.widgets.tall_body import TallBody
 from tokstudio.gui.widgets.token_chips import Chip
 from tokstudio.gui.widgets.token_label import in_characters, token_label
+from tokstudio.gui.widgets.words import words
 
 _RUNNERS_UP = 20
 _SETTLED = 120  # milliseconds that a merge is looked at before its pairs are counted
 _PATIENCE = 150  # milliseconds of work before it is spoken of
 _KEPT = 64  # answers
 _LABEL = 200  # characters of a token
-_ROWS = 4  # of the table that are always there
+_ROWS = 3  # of the table that are always there
+_TABS = {
+    "Runners-up": "The pairs that the merge was chosen from",
+    "Other rules": "What each other rule would have chosen",
+}
 _HINT = "Choose a pair to see whether it was merged later."
 _BUSY = "Merges are made again, to count all pairs as they were before this one."
 _RULES: dict[TieBreak, str] = {
@@ -111,6 +117,8 @@ class WhyPane(Pane):
         if isinstance(now, str):
             self._let_go()
             self.empty.label.setText(now)
+            self.number.setText("")
+            self.tabs.hide()
             self.pages.setCurrentWidget(self.empty)
             return
         before, self._asked = self._asked, now
@@ -121,6 +129,7 @@ class WhyPane(Pane):
         ):
             return
         self._stop()
+        self.tabs.show()
         self.pages.setCurrentWidget(self.page)
         self._show_merge(now)
         known = self._known.get((now.run, now.number))
@@ -183,7 +192,8 @@ class WhyPane(Pane):
         self.reason.setText(answer.reason)
         others: list[TieBreak] = [rule for rule in TIE_BREAKS if rule != answer.rule]
         tied = answer.tied > 1
-        self.caption.setText("By another rule" if tied else "Without a tie, every rule would have chosen the same.")
+        self.caption.setText("" if tied else "Without a tie, every rule would have chosen the same.")
+        self.caption.setVisible(not tied)
         self.rules.set_choices([self._choice(question.run, answer, rule) for rule in others] if tied else [])
         self.rules.setVisible(tied)
         self.model.set_answer(question.run, answer)
@@ -283,12 +293,11 @@ class WhyPane(Pane):
         self.line = MergeLine(theme)
         self.line.setAccessibleName("Merge")
         self.line.clicked.connect(self._session.look_at)
-        self.number = _words("muted")
+        self.number = words("muted")
         self.number.setWordWrap(False)
-        top = QHBoxLayout()
-        top.setSpacing(12)
-        top.addWidget(self.line, 1)
-        top.addWidget(self.number)
+        self.tabs = HeaderTabs("Runners-up or other rules", _TABS)
+        self.header.insertWidget(1, self.tabs)
+        self.header.addWidget(self.number)
         self._blank = QWidget()
         self.busy_line = BusyLine(_BUSY, lambda: self._latest.progress, _PHASES)
         self.busy_line.cancelAsked.connect(self._cancel)
@@ -299,19 +308,19 @@ class WhyPane(Pane):
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
-        column.addLayout(top)
+        column.addWidget(self.line)
         column.addWidget(self.parts, 1)
         self.page = TallBody(content)
         self.pages = QStackedWidget()
         self.pages.addWidget(self.empty)
         self.pages.addWidget(self.page)
         self.body.addWidget(self.pages)
-        order = [*self.line.buttons(), self.busy_line.cancel, self.table, self.go, self.again]
+        order = [self.tabs, *self.line.buttons(), self.busy_line.cancel, self.table, self.go, self.again]
         for one, other in pairwise(order):
             QWidget.setTabOrder(one, other)
 
     def _build_answer(self, theme: Theme) -> QWidget:
-        self.reason, self.caption, self.later = _words(""), _words("muted"), _words("muted")
+        self.reason, self.caption, self.later = words(), words("muted"), words("muted")
         self.reason.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.rules = RuleGrid(theme)
         self.model = RunnersModel(self)
@@ -328,17 +337,38 @@ class WhyPane(Pane):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
         column.addWidget(self.reason)
-        column.addWidget(self.caption)
-        column.addWidget(self.rules)
+        self.views = QStackedWidget()
+        self.views.addWidget(self._build_runners())
+        self.views.addWidget(self._build_rules())
+        self.tabs.currentChanged.connect(self.views.setCurrentIndex)
+        column.addWidget(self.views, 1)
+        return self.answer_page
+
+    def _build_runners(self) -> QWidget:
+        runners = QWidget()
+        column = QVBoxLayout(runners)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        # No taller than it must be: what is left over it has anyhow.
+        self.table.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
+        column.addWidget(self.table, 1)
         row = QHBoxLayout()
         row.addWidget(self.later, 1)
         row.addWidget(self.go)
         column.addLayout(row)
-        column.addWidget(self.table, 1)
-        return self.answer_page
+        return runners
+
+    def _build_rules(self) -> QWidget:
+        rules = QWidget()
+        column = QVBoxLayout(rules)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.caption)
+        column.addWidget(self.rules)
+        column.addStretch(1)
+        return rules
 
     def _build_problem(self) -> QWidget:
-        self.problem = _words("")
+        self.problem = words()
         self.again = QPushButton("Try Again")
         self.again.clicked.connect(self._ask_again)
         self._problem_page = QWidget()
@@ -360,12 +390,3 @@ class WhyPane(Pane):
         timer.setSingleShot(True)
         timer.setInterval(milliseconds)
         return timer
-
-
-def _words(role: str) -> QLabel:
-    label = QLabel()
-    label.setProperty("role", role)
-    label.setWordWrap(True)
-    label.setMinimumWidth(1)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    return label

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout
 
 from tokstudio.gui.icons import icon
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.words import words
 
 
 class WhyNotLine(QFrame):
@@ -29,10 +30,7 @@ class WhyNotLine(QFrame):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.setProperty("card", True)
-        self.words = QLabel()
-        self.words.setWordWrap(True)
-        self.words.setMinimumWidth(1)
-        self.words.setTextFormat(Qt.TextFormat.PlainText)
+        self.words = words()
         self.words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.links = [QPushButton(), QPushButton()]
         self._tokens: list[int] = []
