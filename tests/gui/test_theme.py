@@ -115,7 +115,7 @@ def test_text_size_scales_the_fonts_and_stays_in_bounds(undressed: QApplication,
 
 def test_the_sheet_uses_images_in_the_colours_of_the_palette(tmp_path: Path, qapp: QApplication):
     roles = {role: getattr(DARK, role) for role in Palette.__dataclass_fields__}
-    sheet = style_sheet(roles, lambda size: size, str(tmp_path))
+    sheet = style_sheet(roles, lambda size: size, tmp_path)
     written = list(tmp_path.glob("*.svg"))
     assert written
     assert all(QSvgRenderer(str(path)).isValid() and path.as_posix() in sheet for path in written)
@@ -124,9 +124,22 @@ def test_the_sheet_uses_images_in_the_colours_of_the_palette(tmp_path: Path, qap
 
 def test_the_sheet_does_without_images_where_none_can_be_written(tmp_path: Path):
     roles = {role: getattr(LIGHT, role) for role in Palette.__dataclass_fields__}
-    sheet = style_sheet(roles, lambda size: size, str(tmp_path / "absent"))
+    sheet = style_sheet(roles, lambda size: size, tmp_path / "absent")
     assert "url(" not in sheet
     assert LIGHT.accent in sheet
+
+
+def test_without_a_folder_for_temporary_files_nothing_is_written_where_the_person_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "absent"))
+    monkeypatch.chdir(tmp_path)
+    theme = Theme()
+    application = QApplication.instance()
+    assert isinstance(application, QApplication)
+    before = application.styleSheet()
+    theme.apply(application)
+    assert application.styleSheet() != before
+    assert list(tmp_path.iterdir()) == []
+    application.setStyleSheet(before)
 
 
 def test_digits_and_letters_of_the_monospace_font_have_one_width(qapp: QApplication):

@@ -243,6 +243,8 @@ def run(
             _log.warning("No font is installed, so all text is boxes. Install one, such as DejaVu Sans.")
         # A picture is to look the same everywhere: it neither reads nor changes what the person has set.
         passing = QTemporaryDir() if screenshot is not None else None
+        if passing is not None and not passing.isValid():
+            raise TokStudioError(f"There is no room for passing settings: {passing.errorString()}.")
         reports = reports_folder() if passing is None else None
         hook = CrashHook(reports)
         hook.install()

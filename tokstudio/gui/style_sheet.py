@@ -42,22 +42,24 @@ _IMAGES = {
 }
 
 
-def style_sheet(roles: Mapping[str, object], scaled: Callable[[int], int], image_folder: str) -> str:
+def style_sheet(roles: Mapping[str, object], scaled: Callable[[int], int], image_folder: Path | None) -> str:
     """Gives the sheet for the colours in `roles`.
 
     Args:
         roles: The palette: role -> `#RRGGBB`; values that are no text are ignored.
         scaled: Turns a text size beside body text of 13 pixels into the one at the person's text size.
-        image_folder: Where the tinted images are written; where that fails the sheet does without them.
+        image_folder: Where the tinted images are written; without it, or where that fails, there are none.
     """
     colours = {role: value for role, value in roles.items() if isinstance(value, str)}
     sizes = {"title": f"{scaled(11)}px", "small": f"{scaled(11)}px", "note": f"{scaled(12)}px"}
     sizes |= {"body": f"{scaled(13)}px", "figure": f"{scaled(17)}px", "headline": f"{scaled(22)}px"}
-    return Template(_SHEET).substitute(colours | sizes | _write_images(colours, Path(image_folder)))
+    return Template(_SHEET).substitute(colours | sizes | _write_images(colours, image_folder))
 
 
-def _write_images(colours: Mapping[str, str], folder: Path) -> dict[str, str]:
-    result: dict[str, str] = {}
+def _write_images(colours: Mapping[str, str], folder: Path | None) -> dict[str, str]:
+    result = {f"image_{name}": "" for name in _IMAGES}
+    if folder is None:
+        return result
     for name, (glyph, role) in _IMAGES.items():
         # The colour is part of the name: Qt keeps what it has once read from a file.
         path = folder / f"{glyph}-{colours[role].lstrip('#')}.svg"
@@ -66,7 +68,7 @@ def _write_images(colours: Mapping[str, str], folder: Path) -> dict[str, str]:
                 path.write_text(_svg(glyph, colours[role]), encoding="utf-8")
             result[f"image_{name}"] = f'image: url("{path.as_posix()}");'
         except OSError:
-            result[f"image_{name}"] = ""
+            continue
     return result
 
 

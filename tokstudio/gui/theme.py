@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
 from PySide6.QtCore import QObject, Qt, QTemporaryDir, Signal
@@ -118,6 +119,11 @@ class Theme(QObject):
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._refresh, Qt.ConnectionType.QueuedConnection)
 
     @property
+    def _image_folder(self) -> Path | None:
+        # The path of a folder that could not be made is that of the current one.
+        return Path(self._images.path()) if self._images.isValid() else None
+
+    @property
     def palette(self) -> Palette:
         """The colours to paint with now."""
         return self._palette
@@ -192,7 +198,7 @@ class Theme(QObject):
         if palette != self._application.palette():
             self._application.setPalette(palette)
         roles = {role: getattr(self._palette, role) for role in Palette.__dataclass_fields__}
-        self._application.setStyleSheet(style_sheet(roles, self.scaled, self._images.path()))
+        self._application.setStyleSheet(style_sheet(roles, self.scaled, self._image_folder))
 
 
 def widget_palette(palette: Palette) -> QPalette:
