@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -81,6 +83,22 @@ def test_nothing_is_found_across_two_tokens_and_nothing_that_is_not_there():
 def test_the_border_byte_is_found_like_any_other():
     index, heads = index_of(b"\xff\xff", b"a\xff\xff")
     assert found(index, heads, "0xffff") == [b"\xff\xff", b"a\xff\xff"]
+
+
+def test_the_border_byte_is_found_however_many_tokens_stand_before():
+    heads = [*(b"%d" % number for number in range(20_100)), b"a\xffb", b"\xff\xffz"]
+    index = finish(index_work(heads, np.empty((0, 2), np.int32)))
+    assert found(index, heads, "0xff") == [b"\xff\xffz", b"a\xffb"]
+    assert found(index, heads, "0xffff") == [b"\xff\xffz"]
+    assert found(index, heads, "0xff 0x62") == [b"a\xffb"]
+    assert found(index, heads, "0x31 0xff") == []
+
+
+def test_an_index_of_many_merges_gives_pythons_search_for_garbage_no_cause():
+    parts = np.tile(np.array([(97, 98)], np.int32), (30_000, 1))
+    before = gc.get_stats()[0]["collections"]
+    finish(index_work(BASE, parts))
+    assert gc.get_stats()[0]["collections"] - before < 3
 
 
 def test_at_most_so_many_are_found():

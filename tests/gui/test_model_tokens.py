@@ -8,8 +8,9 @@ import pytest
 
 from tokstudio import Corpus, Tokenizer, TrainingConfig
 from tokstudio.core.trainer import Trainer
+from tokstudio.gui.models.found import FoundModel
 from tokstudio.gui.models.merges import MergesModel
-from tokstudio.gui.models.tokens import KINDS, RunTokens
+from tokstudio.gui.models.tokens import KINDS, RunTokens, tokens_of
 from tokstudio.gui.models.uses import NEVER, TokenUses
 from tokstudio.gui.models.vocabulary import VocabularyModel
 from tokstudio.gui.studio_run import StudioRun
@@ -122,6 +123,31 @@ def test_uses_stand_at_their_tokens(key):
     if key != "characters":
         assert NEVER in states
     assert uses.count_of(tokens.first + 5) is None
+
+
+def test_all_tables_of_a_run_share_its_tokens(qtbot):
+    *_, run = grown(CONFIGS["bytes"])
+    merges, vocabulary, found = MergesModel(), VocabularyModel(), FoundModel()
+    merges.set_run(run)
+    vocabulary.set_run(run, len(run))
+    found.set_run(run)
+    assert merges.tokens is vocabulary.tokens is found.tokens is tokens_of(run)
+
+
+def test_an_order_that_was_begun_earlier_takes_nothing_from_a_later_one():
+    *_, run = grown(CONFIGS["bytes"])
+    tokens = RunTokens(run)
+    gathering = tokens.gather()
+    next(gathering)
+    early = tokens.sort()
+    next(early)
+    for _ in gathering:
+        pass
+    for _ in tokens.sort():
+        pass
+    for _ in early:
+        pass
+    assert tokens.order.tolist() == sorted(range(len(tokens)), key=tokens.heads.__getitem__)
 
 
 def column(model, number):

@@ -83,8 +83,7 @@ class Finder(QObject):
         if self._index is not None and len(self._index) == len(tokens):
             return True
         if not self._indexing.busy:
-            first, n, earlier = tokens.first, len(tokens.run), self._index
-            base = [tokens.head(slot, 256) for slot in range(first)]
+            base, n, earlier = tokens.base, len(tokens.run), self._index
             # What is appended later lies behind what is read here.
             parts = tokens.parts_from(0, n)
             self._indexing.run(lambda: index_work(base, parts, earlier))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.counted_uses import CountedUses
 from tokstudio.gui.kept_sources import is_missing
 from tokstudio.gui.merge_log import MergeLog
+
+if TYPE_CHECKING:
+    from tokstudio.gui.models.tokens import RunTokens
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,7 @@ class StudioRun(MergeLog):
         seconds: What its training has taken so far, while it trains.
         corpus_problem: Why it cannot go on: what it was trained on is not there any more.
         counted: The uses of a tokenizer opened from a file in the corpus that is open; None until somebody asks.
+        by_slot: Its tokens by slot, once something has shown them; see `tokens_of`.
     """
 
     def __init__(self, key: int, name: str, config: TrainingConfig | None = None, corpus: Corpus | None = None) -> None:
@@ -99,6 +104,7 @@ class StudioRun(MergeLog):
         self.corpus_problem: str | None = None
         self.begun: Run | None = None
         self.counted: CountedUses | None = None
+        self.by_slot: RunTokens | None = None
         self._uses: tuple[int, NDArray[np.int64]] | None = None
         if config is not None and config.base == "bytes":
             self.alphabet = Alphabet.of_bytes(first=len(config.leading_specials))

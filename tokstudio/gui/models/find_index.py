@@ -6,7 +6,7 @@ Tokens go by slot, as in `RunTokens`. Of a long one its beginning is searched.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.progress import Progress, Work
 from tokstudio.gui.models.query import Query
+from tokstudio.gui.models.tokens import pairs
 
 #: Matches that are listed.
 MOST = 200
@@ -23,7 +24,6 @@ HEAD = 256
 _STEP = 1 << 12
 # In no UTF-8, so that nothing that is typed is found across two tokens.
 _BORDER = b"\xff"
-_MOST_HITS = 20_000  # places looked at in one search, where bytes of the border itself are sought
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class TokenIndex:
         return len(self.heads)
 
 
-def index_work(base: list[bytes], parts: NDArray[np.int32], earlier: TokenIndex | None = None) -> Work[TokenIndex]:
+def index_work(base: Sequence[bytes], parts: NDArray[np.int32], earlier: TokenIndex | None = None) -> Work[TokenIndex]:
     """Makes the index.
 
     Args:
@@ -60,7 +60,7 @@ def index_work(base: list[bytes], parts: NDArray[np.int32], earlier: TokenIndex 
     first = len(base)
     while len(heads) < first + len(parts):
         begin = len(heads) - first
-        for left, right in parts[begin : begin + _STEP].tolist():
+        for left, right in pairs(parts[begin : begin + _STEP]):
             head = heads[left]
             heads.append(head if len(head) == HEAD else (head + heads[right])[:HEAD])
         yield Progress("reading the vocabulary", len(heads), first + len(parts))
@@ -128,15 +128,27 @@ def _beginning(index: TokenIndex, wanted: bytes) -> NDArray[np.int64]:
 
 def _inside(index: TokenIndex, wanted: bytes, most: int) -> Iterator[int]:
     """The first tokens that have some bytes in them, in the order of slots."""
-    at = found = 0
-    for _ in range(_MOST_HITS):
+    if _BORDER in wanted:
+        yield from _inside_with_border(index, wanted)[:most].tolist()
+        return
+    at = 0
+    for _ in range(most):
         at = index.small.find(wanted, at)
-        if at < 0 or found == most:
+        if at < 0:
             return
         slot = int(np.searchsorted(index.starts, at, side="right")) - 1
-        if at + len(wanted) < index.starts[slot + 1]:
-            found += 1
-            yield slot
-            at = int(index.starts[slot + 1])
-        else:
-            at += 1
+        yield slot
+        at = int(index.starts[slot + 1])
+
+
+def _inside_with_border(index: TokenIndex, wanted: bytes) -> NDArray[np.int64]:
+    """The same of all tokens for bytes that look like a border: the borders themselves are none of them."""
+    data = np.frombuffer(index.small, np.uint8)
+    own = data == _BORDER[0]
+    own[index.starts[1:] - 1] = False
+    first = wanted.index(_BORDER)
+    places = np.flatnonzero(own) - first
+    places = places[(places >= 0) & (places + len(wanted) <= len(data))]
+    for offset, byte in enumerate(wanted):
+        places = places[own[places + offset] if byte == _BORDER[0] else data[places + offset] == byte]
+    return np.unique(np.searchsorted(index.starts, places, side="right") - 1)

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, NamedTuple
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from tokstudio.gui.models.text import SHOWN_BYTES, Shown, in_characters, marked, shown
-from tokstudio.gui.models.tokens import RunTokens
+from tokstudio.gui.models.tokens import RunTokens, tokens_of
 from tokstudio.gui.studio_run import StudioRun
 
 Index = QModelIndex | QPersistentModelIndex
@@ -156,7 +156,7 @@ class TokenTable(QAbstractTableModel):
     def hold(self, run: StudioRun | None) -> None:
         """Takes over a run; to be called while the model is reset."""
         self.run = run
-        self.tokens = RunTokens(run) if run is not None else None
+        self.tokens = tokens_of(run) if run is not None else None
         self._shown.clear()
 
     # ---- Qt's own

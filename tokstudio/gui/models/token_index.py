@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.scripts import scripts_work
 from tokstudio.gui.models.query import Query
-from tokstudio.gui.models.tokens import HEAD, RunTokens, describe_token
+from tokstudio.gui.models.tokens import HEAD, RunTokens, describe_token, pairs
 
 _STEP = 1024  # tokens between two reports
 _KEY = 8  # bytes that are sorted by at once
@@ -154,9 +154,7 @@ def _heads_work(made: Snapshot) -> Work[tuple[list[bytes], bytes]]:
     lengths, flags, base = made.lengths.tolist(), bytearray(), len(made.base)
     for first in range(0, len(lengths), _STEP):
         last = min(first + _STEP, len(lengths))
-        # Not as a list of pairs: thousands of those make Python search its whole memory for garbage.
-        left_right = made.parts[max(first - base, 0) : max(last - base, 0)]
-        for left, right in zip(left_right[:, 0].tolist(), left_right[:, 1].tolist(), strict=True):
+        for left, right in pairs(made.parts[max(first - base, 0) : max(last - base, 0)]):
             head, tail = heads[left], tails[right]
             heads.append(head if len(head) == HEAD else (head + heads[right])[:HEAD])
             tails.append(tail if len(tail) == 4 else (tails[left] + tail)[-4:])

@@ -175,7 +175,7 @@ class RunTokens:
             if first < base:
                 heads += [token[:HEAD] for token in self._base[first : first + _STEP]]
             else:
-                for left, right in self.parts_from(first - base, first - base + _STEP).tolist():
+                for left, right in pairs(self.parts_from(first - base, first - base + _STEP)):
                     head = heads[left]
                     heads.append(head if len(head) == HEAD else (head + heads[right])[:HEAD])
             self._flags += bytes(self._describe(slot, heads[slot]) for slot in range(first, len(heads)))
@@ -197,7 +197,8 @@ class RunTokens:
             merged.append(slot)
             if len(merged) % _STEP == 0:
                 yield
-        self.order = np.frombuffer(merged, np.int32)
+        if len(merged) > len(self.order):
+            self.order = np.frombuffer(merged, np.int32)
 
     def _walk(self, slot: int, limit: int, backwards: bool) -> bytes:
         """The first bytes of a token, or its last, without making the rest."""
@@ -265,6 +266,21 @@ class RunTokens:
         slots.setflags(write=False)
         measure_tokens(fresh, slots, self._lengths)
         self._measured = n
+
+
+def tokens_of(run: StudioRun) -> RunTokens:
+    """The one `RunTokens` of a run, which all that show it share: what one has gathered the others need not."""
+    if run.by_slot is None:
+        run.by_slot = RunTokens(run)
+    return run.by_slot
+
+
+def pairs(parts: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
+    """The rows of int32 [n, 2] as numbers.
+
+    Not as a list of lists: thousands of those make Python search its whole memory for garbage.
+    """
+    return zip(parts[:, 0].tolist(), parts[:, 1].tolist(), strict=True)
 
 
 def describe_token(head: bytes, end: bytes, length: int) -> int:
