@@ -61,7 +61,7 @@ def test_a_trained_run_is_described_by_its_numbers(model, run):
     assert shown(model, 0, VOCABULARY) == "290"  # which it reached
     assert shown(model, 0, FREQUENCY) == "–"
     assert shown(model, 0, MERGES) == "34"
-    assert shown(model, 0, RATIO) == f"{run.run.bytes_per_token():.3f}"
+    assert shown(model, 0, RATIO) == f"{run.run.bytes_per_token():,.3f}"
     assert shown(model, 0, ENDED) == "reached vocabulary size"
     assert shown(model, 0, SECONDS) == f"{run.run.seconds:.3f}"
 

@@ -78,8 +78,8 @@ def playhead_text(run: StudioRun, merges: int, view: View) -> str:
         beside = "" if held_out is None else f" · held-out {int(held_out[merges]):,}"
         return f"{place}   {run.tokens_at(merges):,} tokens{beside}"
     ratio = run.held_out_bytes_per_token(merges) if held_out is not None else None
-    beside = "" if ratio is None else f" · held-out {ratio:.2f}"
-    return f"{place}   {run.bytes_per_token(merges):.2f} bytes per token{beside}"
+    beside = "" if ratio is None else f" · held-out {ratio:,.2f}"
+    return f"{place}   {run.bytes_per_token(merges):,.2f} bytes per token{beside}"
 
 
 def remark(run: StudioRun, merges: int, view: View) -> str:

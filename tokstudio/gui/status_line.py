@@ -228,10 +228,10 @@ class StatusLine(QStatusBar):
             self._show_longest("")
         else:
             ratio = run.held_out_bytes_per_token(at)
-            held_out = f" ({ratio:.2f} in held-out text)" if ratio is not None else ""
+            held_out = f" ({ratio:,.2f} in held-out text)" if ratio is not None else ""
             before = f" ({run.tokens_before:,} at first)" if at else ""
-            ratio_told = f"{_several(at, 'merge', 'merges')}    {run.bytes_per_token(at):.2f} bytes per token"
-            tokens = f"    {run.tokens_at(at):,} tokens in corpus"
+            ratio_told = f"{_several(at, 'merge', 'merges')}    {run.bytes_per_token(at):,.2f} bytes per token"
+            tokens = f"    {_several(run.tokens_at(at), 'token', 'tokens')} in corpus"
             self._show_longest(f"{ratio_told}{held_out}{tokens}{before}", f"{ratio_told}{tokens}", ratio_told)
         if self._job is None:
             self.words.setText(self._how_it_ended())

@@ -152,7 +152,7 @@ class MergesModel(TokenTable):
         if not run.has_counts:
             return "–"
         if column == _RATIO:
-            return f"{run.bytes_per_token(len(run)):.3f}"
+            return f"{run.bytes_per_token(len(run)):,.3f}"
         # Counts and tokens only fall, so the first is the longest.
         return figure(run.tokens_at(0) if column == _AFTER else int(run.count[0]))
 
@@ -186,7 +186,7 @@ class MergesModel(TokenTable):
             return "–"
         if column == _COUNT:
             return f"{int(run.count[number - 1]):,}"
-        return f"{run.tokens_at(number):,}" if column == _AFTER else f"{run.bytes_per_token(number):.3f}"
+        return f"{run.tokens_at(number):,}" if column == _AFTER else f"{run.bytes_per_token(number):,.3f}"
 
     def _first_row_up_to(self, number: int) -> int:
         """The first row whose merge has at most this number."""

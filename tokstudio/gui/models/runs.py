@@ -297,12 +297,12 @@ _COLUMNS: tuple[_Column, ...] = (
     _Column(
         "Bytes/token",
         "Bytes of the corpus per token after all merges",
-        lambda run: f"{run.bytes_per_token(len(run)):.3f}" if run.tokens_before else _NOTHING,
+        lambda run: f"{run.bytes_per_token(len(run)):,.3f}" if run.tokens_before else _NOTHING,
     ),
     _Column(
         "Held out",
         "Bytes per token of the text that was kept out of training",
-        lambda run: _NOTHING if run.held_out_ratio is None else f"{run.held_out_ratio:.3f}",
+        lambda run: _NOTHING if run.held_out_ratio is None else f"{run.held_out_ratio:,.3f}",
     ),
     _Column("Ended", "How it ended, or as what it was opened", _ended, _LEFT),
     _Column("Seconds", "Time it took, without pauses", _seconds),

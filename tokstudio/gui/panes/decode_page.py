@@ -71,7 +71,7 @@ class DecodePage(TextPage):
         self._set_problem(result.problem)
         self.set_state("", "")
         count, size = len(result.ids), len(result.data)
-        ratio = f"{size / count:.2f}" if count else "–"
+        ratio = f"{size / count:,.2f}" if count else "–"
         self.figures.set_values((f"{count:,}", f"{size:,}", f"{len(result.text):,}", ratio))
 
     def display_nothing(self, text: str) -> None:

@@ -100,7 +100,7 @@ class EncodePage(TextPage):
         self.ids.set_ids(result.ids, result.special)
         self._fit()
         counts = (len(result.text), len(result.data), len(result.ids))
-        self.figures.set_values((*(f"{count:,}" for count in counts), f"{result.bytes_per_token:.2f}"))
+        self.figures.set_values((*(f"{count:,}" for count in counts), f"{result.bytes_per_token:,.2f}"))
         if place is not None:
             self._select_again(*place)
         self._tell_selected()
