@@ -185,9 +185,14 @@ def assert_true(steps, start, stop):
         assert why.merge > steps.merges
         assert tokenizer.merges[why.merge - 1].tolist() == [why.left, why.right]
         assert tokenizer.tokens[why.left] + tokenizer.tokens[why.right] == text
+        # Whatever stands there is still a part of it.
+        here, wanted = steps.tokens, set(parts_by_place(tokenizer, start, why.token))
+        places = zip(here.starts.tolist(), here.ids.tolist(), strict=True)
+        assert {(at, token) for at, token in places if start <= at < stop} <= wanted
+        assert int(here.starts[np.searchsorted(here.stops, stop)]) < stop
     else:
         assert why.kind == "late"
-        assert why.taken_by <= why.merge <= steps.merges
+        assert why.taken_by <= min(why.merge, steps.merges)
         assert tokenizer.merges[why.merge - 1].tolist() == [why.left, why.right]
         # Both parts stood there one day, within what was asked for, and the other merge took one of them.
         middles = [
@@ -200,6 +205,15 @@ def assert_true(steps, start, stop):
         assert any(step.start <= middle <= step.stop and middle != step.middle for step in taken for middle in middles)
         assert f"merge {why.merge:,}, but" in why.sentence
     return why
+
+
+def parts_by_place(tokenizer, at, token):
+    """A token and all that it is made of, each with the byte where it begins."""
+    yield at, token
+    parts = tokenizer.parts(token)
+    if parts is not None:
+        yield from parts_by_place(tokenizer, at, parts[0])
+        yield from parts_by_place(tokenizer, at + len(tokenizer.tokens[parts[0]]), parts[1])
 
 
 def text_stands(steps, number, start, stop):
@@ -280,6 +294,18 @@ class TestAnswers:
         assert why.sentence == '"l" + "ow" is merge 3, but only the first 2 of the merges are applied here.'
         none = '"o" + "w" is merge 2, but none of the merges are applied here.'
         assert self.answer("ow", 0, 2, merges=0).sentence == none
+
+    @pytest.mark.parametrize("merges", [1, 2, 3])
+    def test_it_is_too_late_before_the_merge_is_applied_as_well(self, merges):
+        pairs = [[97, 98], [99, 100], [98, 257], [98, 258]]  # ab, cd, b + cd, which is taken, and b + bcd
+        why = self.answer("abcd", 1, 4, merges=merges, tokenizer=Tokenizer(np.array(pairs, np.int32)))
+        assert (why.kind, why.merge, why.taken_by) == ("late", 3, 1)
+        assert why.sentence == '"b" + "cd" is merge 3, but "b" was already taken by merge 1: "a" + "b".'
+
+    def test_it_is_too_late_where_only_its_last_part_is_lost(self):
+        pairs = [[99, 100], [97, 98], [257, 99]]  # cd, ab, and ab + c, of which neither part stands after cd
+        why = self.answer("abcd", 0, 3, merges=1, tokenizer=Tokenizer(np.array(pairs, np.int32)))
+        assert (why.kind, why.merge, why.taken_by) == ("late", 3, 1)
 
     def test_pre_tokens_meet_in_it(self):
         why = self.answer("low er", 1, 5)

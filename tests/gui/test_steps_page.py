@@ -320,6 +320,16 @@ def test_the_span_of_merges_in_which_it_is_one():
     assert answer(full, full.at(3), 1, 3)[1] == ""
 
 
+def test_of_what_will_be_taken_before_it_is_one_it_says_so():
+    tokenizer = Tokenizer(np.array([[97, 98], [98, 99]], np.int32))
+    full = finish(steps_work(tokenizer, "abc"))
+    why, more = answer(full, full.at(0), 1, 3)
+    assert why.sentence == '"b" + "c" is merge 2, but none of the merges are applied here.'
+    late = '"b" + "c" is merge 2, but "b" was already taken by merge 1: "a" + "b".'
+    assert more == f"Nor is it one token with all merges: {late}"
+    assert answer(full, full.at(1), 1, 3)[0].sentence == late
+
+
 @pytest.mark.parametrize("pattern", ["none", "gpt2", "whitespace"])
 def test_a_selection_is_widened_by_the_pre_tokens_of_the_whole_text(pattern):
     tokenizer = Tokenizer(np.array([[97, 98]], np.int32), special_tokens={"<s>": 300}, pattern=pattern)

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -63,6 +64,13 @@ def why_not_one(steps: Steps, start: int, stop: int) -> WhyNot:
         raise ConfigError(f"There is no text from byte {start:,} to {stop:,}: it has {size}.")
     asked = _Asked(steps, start, stop)
     return asked.standing() or asked.border() or asked.whole_word() or asked.unknown() or asked.merge()
+
+
+class _Broken(NamedTuple):
+    """A token that did not come to be, and the piece that it lacks as something else took it; -1: no text makes it."""
+
+    wanted: int
+    taken: int
 
 
 class _Asked:
@@ -135,13 +143,15 @@ class _Asked:
             return self._missing()
         if not made:
             return self._unreachable(tokens[0])
-        merge, token = made[0]
-        if merge <= self._steps.merges:
-            return self._late(token)
-        left, right = tokenizer.merges[merge - 1].tolist()
-        applied = f"only the first {self._steps.merges:,}" if self._steps.merges else "none"
-        sentence = f"{self._pair(left, right)} is merge {merge:,}, but {applied} of the merges are applied here."
-        return WhyNot("after", sentence, token, merge, left, right)
+        applied = self._steps.merges
+        # Of tokens with the same bytes one that may still come to be says more than one that cannot.
+        for merge, token in made:
+            if merge > applied and self._broken(token) is None:
+                left, right = tokenizer.merges[merge - 1].tolist()
+                those = f"only the first {applied:,}" if applied else "none"
+                sentence = f"{self._pair(left, right)} is merge {merge:,}, but {those} of the merges are applied here."
+                return WhyNot("after", sentence, token, merge, left, right)
+        return self._late(made[0][1])
 
     def _missing(self) -> WhyNot:
         here = self._steps.tokens
@@ -161,44 +171,51 @@ class _Asked:
         return WhyNot("unreachable", f"{text} is in the vocabulary, but no merge makes it.", token)
 
     def _late(self, token: int) -> WhyNot:
-        """Goes down the tree of a token to two parts that did stand here, and were not joined."""
-        tokenizer, wanted, at = self._steps.tokenizer, token, self._start
-        while True:
-            parts = tokenizer.parts(wanted)
-            if parts is None:
-                return self._unreachable(wanted)
-            middle = at + tokenizer.tokens.length(parts[0])
-            left, right = self._piece(at, parts[0]), self._piece(middle, parts[1])
-            if left is not None and right is not None:
-                return self._taken(token, wanted, left, right)
-            if left is None:
-                wanted = parts[0]
-            else:
-                wanted, at = parts[1], middle
-
-    def _taken(self, token: int, wanted: int, left: int, right: int) -> WhyNot:
-        """The pieces `left` and `right` should have become `wanted`, and one of them had become something else."""
-        pieces, merge = self._steps.pieces, self._merge_of(wanted)
-        taken = left if pieces.gone[left] <= pieces.gone[right] else right
-        parent = int(pieces.parents[taken])
-        taken_by = int(pieces.merges[parent])
-        left_id, right_id, taken_id = (int(pieces.ids[piece]) for piece in (left, right, taken))
-        sentence = (
-            f"{self._pair(left_id, right_id)} is merge {merge:,}, but {self._token(taken_id)} was already taken by "
-        )
+        broken = self._broken(token)
+        if broken is None or broken.taken < 0:
+            return self._unreachable(token if broken is None else broken.wanted)
+        wanted, taken, pieces = broken.wanted, broken.taken, self._steps.pieces
+        merge, parent = self._merge_of(wanted), int(pieces.parents[taken])
+        taken_by, taken_id = int(pieces.merges[parent]), int(pieces.ids[taken])
+        left, right = self._steps.tokenizer.merges[merge - 1].tolist()
+        sentence = f"{self._pair(left, right)} is merge {merge:,}, but {self._token(taken_id)} was already taken by "
         if taken_by == merge:
             sentence += "the same merge one place before."
         else:
             sentence += f"merge {taken_by:,}: {self._parts_of(parent, ' + ')}."
         if wanted != token:
             sentence = f"{self._token(token)} is made of {self._token(wanted)}. {sentence}"
-        return WhyNot("late", sentence, token, merge, left_id, right_id, taken_by)
+        return WhyNot("late", sentence, token, merge, left, right, taken_by)
 
-    def _piece(self, start: int, token: int) -> int | None:
-        """The piece that was this token here at some time."""
-        pieces = self._steps.pieces
-        found = np.flatnonzero((pieces.starts == start) & (pieces.ids == token))
-        return int(found[0]) if len(found) else None
+    def _broken(self, token: int) -> _Broken | None:
+        """What in the tree of a token cannot come to be here any more: the deepest, leftmost; None where nothing is."""
+        tokenizer, pieces = self._steps.tokenizer, self._steps.pieces
+        waiting: list[tuple[int, int]] = [(token, self._start)]
+        found: list[_Broken] = []
+        while waiting:
+            wanted, at = waiting.pop()
+            parts = tokenizer.parts(wanted)
+            if parts is None:
+                found.append(_Broken(wanted, -1))
+                continue
+            places = (at, at + tokenizer.tokens.length(parts[0]))
+            standing = [self._stood.get((place, part), -1) for place, part in zip(places, parts, strict=True)]
+            # A part that has gone became a part of something else: what it was to be did not come to be here.
+            taken = [piece for piece in standing if piece >= 0 and pieces.parents[piece] >= 0]
+            if taken:
+                found.append(_Broken(wanted, min(taken, key=lambda piece: pieces.gone[piece])))
+            for place, part, piece in zip(places, parts, standing, strict=True):
+                if piece < 0:
+                    waiting.append((part, place))
+        # Parts come behind what they are parts of, and those of the right before those of the left.
+        return found[-1] if found else None
+
+    @cached_property
+    def _stood(self) -> dict[tuple[int, int], int]:
+        """The pieces within what is asked about that were tokens at some time, by their first byte and token."""
+        pieces, within = self._steps.pieces, np.flatnonzero(self._is_within)
+        places = zip(pieces.starts[within].tolist(), pieces.ids[within].tolist(), strict=True)
+        return dict(zip(places, within.tolist(), strict=True))
 
     def _merge_of(self, token: int) -> int:
         """The number of the merge that makes a token; 0 if none does."""

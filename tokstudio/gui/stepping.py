@@ -85,6 +85,8 @@ def answer(full: Steps, here: Steps, start: int, stop: int) -> tuple[WhyNot, str
     why = why_not_one(here, start, stop)
     pieces = full.pieces
     whole = np.flatnonzero((pieces.starts == start) & (pieces.stops == stop) & (pieces.ids >= 0) & (pieces.merges > 0))
+    if not len(whole) and why.kind == "after":
+        return why, f"Nor is it one token with all merges: {why_not_one(full, start, stop).sentence}"
     if not len(whole) or why.kind == "one":
         return why, ""
     piece = int(whole[0])
