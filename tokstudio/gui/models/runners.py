@@ -50,10 +50,6 @@ class RunnersModel(TokenTable):
             self._merges = merges_of(self.run, self._pairs)
             self.dataChanged.emit(self.index(0, _LATER), self.index(len(self._pairs) - 1, _LATER))
 
-    def pair_at(self, row: int) -> PairCount:
-        """The pair in a row."""
-        return self._pairs[row]
-
     def merge_at(self, row: int) -> int:
         """The number of the merge that joined the pair in a row; 0 if none did."""
         return self._merges[row]

@@ -122,11 +122,7 @@ class WhyPane(Pane):
             self.pages.setCurrentWidget(self.empty)
             return
         before, self._asked = self._asked, now
-        if (
-            before is not None
-            and (before.run, before.number) == (now.run, now.number)
-            and before.problem == now.problem
-        ):
+        if before is not None and before.same_as(now):
             return
         self._stop()
         self.tabs.show()
