@@ -9,6 +9,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.run import MergeBatch
+from tokstudio.gui.models.filter_query import FilterQuery
 from tokstudio.gui.models.merges import MergesModel
 from tokstudio.gui.models.query import Query
 from tokstudio.gui.models.text import Shown, copied, marked, shown
@@ -170,3 +171,16 @@ def test_without_a_run_there_is_nothing(model):
     assert model.rowCount() == 0
     assert model.headerData(1, Qt.Orientation.Horizontal) == "Token"
     assert model.widest(0)
+
+
+def test_a_filter_by_length_is_of_whole_tokens(qtbot, model):
+    text, config = "".join(f"{number:03}," for number in range(200)) + "\n", TrainingConfig(min_frequency=2)
+    corpus = Corpus.from_text(text * 4)
+    run = StudioRun.reopened(1, "Run 1", train(corpus, config).run, corpus)
+    lengths = [len(token) for token in list(run.tokenizer.tokens)[256:]]
+    model.set_run(run, len(run))
+    for typed in ("length:300+", "/./ length:300+", "/./ length:256"):
+        model.set_query(FilterQuery(typed))
+        wanted = (lambda n: n == 256) if typed.endswith("256") else (lambda n: n >= 300)
+        assert settled(qtbot, model) == [row + 1 for row, n in enumerate(lengths) if wanted(n)][::-1]
+    assert max(lengths) >= 600

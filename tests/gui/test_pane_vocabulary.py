@@ -166,6 +166,22 @@ def test_a_regular_expression_filters_between_slashes_and_by_the_switch(qtbot, p
     assert pane.note.text() == f"{len(wanted)} of 600"
 
 
+def test_what_is_looked_for_while_another_run_is_chosen_is_found_in_that_one(qtbot, pane, trained, make_run):
+    first = trained.active
+    trained.set_sources(())
+    second = make_run("in the inn of the king\n" * 40, vocabulary_size=280)
+    trained.activate(first)
+    ready(qtbot, pane, trained)
+    qtbot.keyClicks(pane.filter, "/in/")
+    shown(qtbot, pane)
+    pane.filter.setText("/^in|he/")
+    assert pane._searches.busy
+    trained.activate(second)
+    wanted = [raw for raw in second.tokenizer.tokens if re.search("^in|he", raw.decode("utf-8", "replace"))]
+    assert shown(qtbot, pane) == wanted
+    assert pane.note.text() == f"{len(wanted)} of {second.vocabulary_size}"
+
+
 def test_an_expression_that_cannot_be_read_is_told_and_what_was_shown_stays(qtbot, pane, trained):
     pane.filter.setText("/in/")
     before = shown(qtbot, pane)
@@ -199,6 +215,25 @@ def test_lengths_are_asked_for_in_the_panel_or_typed(qtbot, pane, trained):
     pane.panel.clear_button.click()
     pane.filter.setText("e length:3+")
     assert shown(qtbot, pane) == [token for token in tokens if b"e" in token.lower() and len(token) >= 3]
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_lengths_are_those_of_whole_tokens_however_long(qtbot, pane, session, make_run, monkeypatch, indexed):
+    if not indexed:
+        # As of a run that still grows.
+        monkeypatch.setattr(pane, "_make_index", lambda: None)
+    line = "".join(f"{number * number % 997:b} " for number in range(60))
+    run = make_run(f"{line}\n" * 4, vocabulary_size=None, min_frequency=2, pattern="none")
+    if indexed:
+        ready(qtbot, pane, session)
+    lengths = [len(token) for token in run.tokenizer.tokens]
+    assert max(lengths) > 500
+    long = sum(length >= 300 for length in lengths)
+    for typed in ("length:300+", "0 1 length:300+", "/0/ length:300+", "/./ length:300+"):
+        pane.filter.setText(typed)
+        assert len(shown(qtbot, pane)) == long > 0
+    pane.filter.setText("/0/ length:256")
+    assert len(shown(qtbot, pane)) == lengths.count(256)
 
 
 def test_kinds_of_one_group_add_up_and_groups_narrow_down(qtbot, pane, trained, session):

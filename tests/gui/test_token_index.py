@@ -40,7 +40,8 @@ def test_a_filter_lets_pass_what_it_lets_pass_one_by_one(texts, data):
     typed = data.draw(st.sampled_from(["e", "E2 80", "0x41", "ab length:2-4", "length:3+", *some]))
     query = FilterQuery(typed)
     if not query.is_expression:
-        assert query.passes(index, lengths).tolist() == [query.accepts(text) for text in texts]
+        one_by_one = [query.accepts(text) and fits for text, fits in zip(texts, query.within(lengths), strict=True)]
+        assert query.passes(index, lengths).tolist() == one_by_one
 
 
 @settings(max_examples=200)

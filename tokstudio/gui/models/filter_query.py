@@ -48,9 +48,7 @@ class FilterQuery(Query):
         return self.is_expression or super().needs_heads
 
     def accepts(self, raw: bytes) -> bool:
-        """Whether a token has what is asked for, and the length; `raw` may be the beginning of a long one."""
-        if self.lengths is not None and not self.lengths[0] <= len(raw) <= self.lengths[1]:
-            return False
+        """Whether a token has what is asked for, however long it is; `raw` may be the beginning of it."""
         return self._matches(raw) if self.is_expression else not self.needs_heads or super().accepts(raw)
 
     def _compile(self, pattern: str) -> None:

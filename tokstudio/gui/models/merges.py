@@ -214,7 +214,8 @@ class MergesModel(TokenTable):
         while self._scanned < len(heads) - base:
             first = self._scanned
             end = min(first + _STEP, len(heads) - base)
-            found = [rank for rank in range(first, end) if accepts(heads[base + rank])]
+            fits = query.within(tokens.lengths()[base + first : base + end]).tolist()
+            found = [rank for rank, fit in enumerate(fits, first) if fit and accepts(heads[base + rank])]
             found += self._numbered(query, first, end)
             self._scanned = end
             if found:

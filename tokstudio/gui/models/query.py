@@ -77,7 +77,7 @@ class Query:
         return bool(self.raw or self._ascii or self._other)
 
     def accepts(self, raw: bytes) -> bool:
-        """Whether a token has the text or the bytes in it."""
+        """Whether a token has the text or the bytes in it, however long it is; `raw` may be the beginning of it."""
         if self._ascii:
             small = raw.lower()
             for wanted in self._ascii:
@@ -103,6 +103,14 @@ class Query:
             found |= index.folded.holding(wanted.encode("utf-8", "replace"))
         if self.raw is not None:
             found |= index.raw.holding(self.raw)
-        if self.lengths is not None:
-            found &= (lengths >= self.lengths[0]) & (lengths <= self.lengths[1])
-        return found
+        return found & self.within(lengths)
+
+    def within(self, lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of some tokens have as many bytes as are asked for.
+
+        Args:
+            lengths: int64, how many bytes each has.
+        """
+        if self.lengths is None:
+            return np.ones(len(lengths), np.bool_)
+        return (lengths >= self.lengths[0]) & (lengths <= self.lengths[1])

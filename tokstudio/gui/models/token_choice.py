@@ -92,12 +92,12 @@ class TokenChoice:
             heads, accepts = self._tokens.heads, query.accepts
             for first in range(len(self._passes), len(heads), _STEP):
                 part = heads[first : first + _STEP]
-                self._passes = np.concatenate([self._passes, np.fromiter(map(accepts, part), np.bool_, len(part))])
+                found = np.fromiter(map(accepts, part), np.bool_, len(part))
+                found &= query.within(self._tokens.lengths()[first : first + len(part)])
+                self._passes = np.concatenate([self._passes, found])
                 yield
         elif len(self._passes) < n:
-            low, high = query.lengths or (0, 2**40)
-            lengths = self._tokens.lengths()
-            self._passes = (lengths >= low) & (lengths <= high)
+            self._passes = query.within(self._tokens.lengths())
         number = query.number
         if number is not None:
             for slot in (self._tokens.slot_of(number), max(self._tokens.first + number - 1, self._tokens.first)):

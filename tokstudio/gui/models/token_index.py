@@ -136,8 +136,14 @@ def index_work(made: Snapshot) -> Work[TokenIndex]:
     return TokenIndex(raw, small, Texts(folded), order, np.frombuffer(flags, np.uint8), scripts, bits)
 
 
-def matches_work(index: TokenIndex, query: Query) -> Work[tuple[Query, NDArray[np.bool_]]]:
-    """Which tokens of an index a regular expression accepts, one by one; the query says if that failed."""
+def matches_work(index: TokenIndex, query: Query, lengths: NDArray[np.int64]) -> Work[tuple[Query, NDArray[np.bool_]]]:
+    """Which tokens of an index a regular expression lets pass, one by one; the query says if that failed.
+
+    Args:
+        index: The tokens.
+        query: What is asked for.
+        lengths: int64, how many bytes each token has.
+    """
     found, data = np.zeros(len(index), np.bool_), index.raw.data.tobytes()
     starts, ends = index.raw.starts.tolist(), index.raw.ends.tolist()
     for first in range(0, len(index), _STEP):
@@ -146,7 +152,7 @@ def matches_work(index: TokenIndex, query: Query) -> Work[tuple[Query, NDArray[n
         if query.error:
             break
         yield Progress("searching tokens", last, len(index))
-    return query, found
+    return query, found & query.within(lengths)
 
 
 def _heads_work(made: Snapshot) -> Work[tuple[list[bytes], bytes]]:

@@ -73,7 +73,10 @@ class VocabularyPane(TablePane):
     def catch_up(self) -> None:
         """Shows the active run as it is now."""
         session = self._session
+        was_searching = False
         if session.active is not self._tokens.run:
+            was_searching = self._searches.busy
+            self._forget_index()
             self._tokens.set_run(session.active, session.playhead)
             self.table.verticalScrollBar().setValue(0)
             self.table.refit()
@@ -82,6 +85,9 @@ class VocabularyPane(TablePane):
             # Uses that were counted since may be wider.
             self.table.refit()
         self._make_index()
+        if was_searching:
+            # What was asked of the other run is to be found in this one.
+            self.apply_filter(self._query)
         self._show_token(scroll=False)
         self._count_matches()
 
@@ -96,11 +102,12 @@ class VocabularyPane(TablePane):
     def apply_filter(self, query: Query) -> None:
         """Hands the filter to the model; an expression that an index can be searched with is left to a job."""
         self._searches.cancel()
-        index = self._index
-        if not query.is_expression or index is None:
+        index, tokens = self._index, self._tokens.tokens
+        if not query.is_expression or index is None or tokens is None:
             self._tokens.set_query(query)
             return
-        self._searches.run(lambda: matches_work(index, query))
+        lengths = tokens.lengths()
+        self._searches.run(lambda: matches_work(index, query, lengths))
         self._count_matches()
 
     def busy(self) -> bool:
@@ -133,13 +140,18 @@ class VocabularyPane(TablePane):
         run, tokens = self._session.active, self._tokens.tokens
         if run is self._indexed or not self.seen:
             return
-        self._indexes.cancel()
-        self._indexed = self._index = None
-        self.panel.set_scripts(())
+        self._forget_index()
         if run is not None and tokens is not None and run.ended is not None and run.ready:
             self._indexed = run
             made = snapshot(tokens)
             self._indexes.run(lambda: index_work(made))
+
+    def _forget_index(self) -> None:
+        """Lets go of what was found of a run, and of what is still being looked for in it."""
+        self._indexes.cancel()
+        self._searches.cancel()
+        self._indexed = self._index = None
+        self.panel.set_scripts(())
 
     def _take_index(self, index: TokenIndex) -> None:
         self._index = index
