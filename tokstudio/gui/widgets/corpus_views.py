@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 
 from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.statistics import Statistics, preview
+from tokstudio.gui.missing_fonts import TIP, without_font
 from tokstudio.gui.models.sources import NAME, RELOAD, SIZE, SourcesModel, encoding_text
 from tokstudio.gui.models.text import marked, shown
 from tokstudio.gui.theme import Theme
@@ -142,6 +143,7 @@ class StatisticsTable(QWidget):
         "Words, counted",
         "Longest line",
         "Scripts",
+        "No font for",
         "Encoding",
         "Not UTF-8",
     )
@@ -182,12 +184,13 @@ class StatisticsTable(QWidget):
         if statistics is None:
             # Rows that may be shown or not stay as they are, so that nothing jumps for a moment.
             self._set("Scripts", _COUNTING)
-            for name in ("Longest line", "Not UTF-8"):
+            for name in ("Longest line", "No font for", "Not UTF-8"):
                 self._set(name, self._values[name].text() or None)
             return
         longest, invalid = statistics.longest_line_bytes, statistics.invalid_bytes
         self._set("Longest line", f"{longest:,} bytes" if longest >= _LONG_LINE else None)
         self._set("Scripts", *scripts_text(statistics.scripts))
+        self._set("No font for", ", ".join(without_font(name for name, _ in statistics.scripts)) or None, TIP)
         self._set("Not UTF-8", f"{invalid:,} byte{'' if invalid == 1 else 's'}" if invalid else None)
 
     def _add_row(self, row: int, text: str) -> None:
@@ -197,7 +200,7 @@ class StatisticsTable(QWidget):
         value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         value.setTextFormat(Qt.TextFormat.PlainText)
         # Only lists break; a number in two lines would be two numbers.
-        value.setWordWrap(text in ("Scripts", "Encoding"))
+        value.setWordWrap(text in ("Scripts", "No font for", "Encoding"))
         value.setMinimumWidth(40)
         name.setBuddy(value)
         if value.wordWrap():

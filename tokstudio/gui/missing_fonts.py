@@ -1,0 +1,24 @@
+"""Which scripts the fonts of this computer cannot show."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtGui import QFont, QFontMetrics
+
+TIP = "No font here has their characters, so they are drawn as boxes. Install one that has, such as Noto Sans."
+
+# A letter that every font of the script has. Of scripts that are not named here nothing is said.
+_LETTERS = {
+    "Latin": "a", "Cyrillic": "ж", "Han": "中", "Hiragana": "あ", "Katakana": "ア", "Hangul": "가", "Arabic": "م",
+    "Devanagari": "न", "Greek": "λ", "Hebrew": "ש", "Thai": "ส", "Bengali": "ক", "Tamil": "க", "Telugu": "క",
+    "Kannada": "ಕ", "Malayalam": "ക", "Gujarati": "ક", "Gurmukhi": "ਕ", "Oriya": "କ", "Sinhala": "ක", "Georgian": "ა",
+    "Armenian": "ա", "Ethiopic": "ሀ", "Khmer": "ក", "Lao": "ກ", "Myanmar": "က", "Tibetan": "ཀ", "Cherokee": "Ꭰ",
+}  # fmt: skip
+
+
+def without_font(scripts: Iterable[str]) -> list[str]:
+    """Those of some scripts that no font has, the system's substitutes included."""
+    metrics = QFontMetrics(QFont())
+    return [script for script in scripts if script in _LETTERS and not metrics.inFontUcs4(ord(_LETTERS[script]))]
