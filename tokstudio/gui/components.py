@@ -7,8 +7,10 @@ import platform
 import re
 import sys
 import sysconfig
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -42,24 +44,24 @@ class Component:
         name: What it is called.
         version: The one that runs.
         licence: In a few words.
-        text: The licence itself, where the package brings it.
+        read: Gives the licence itself, where the package brings it; from the disk.
     """
 
     name: str
     version: str
     licence: str
-    text: str
+    read: Callable[[], str]
 
 
 def components() -> list[Component]:
-    """All that is there; the licences are read from the disk."""
-    python = Component("Python", platform.python_version(), "Python Software Foundation", _of_python())
-    qt = Component("Qt", qVersion() or "", "LGPL 3", "https://www.gnu.org/licenses/lgpl-3.0.html")
+    """All that is there."""
+    python = Component("Python", platform.python_version(), "Python Software Foundation", _of_python)
+    qt = Component("Qt", qVersion() or "", "LGPL 3", lambda: "https://www.gnu.org/licenses/lgpl-3.0.html")
     found = [python, qt]
     for name, package, licence in _KNOWN:
         with suppress(PackageNotFoundError):
             known = distribution(package)
-            found.append(Component(name, known.version, licence, _text(known) or known.metadata["Name"]))
+            found.append(Component(name, known.version, licence, partial(_text, known)))
     return found
 
 
@@ -79,4 +81,4 @@ def _text(package: Distribution) -> str:
         if ".dist-info" in str(file) and _LICENCE.search(file.name):
             with suppress(OSError):
                 texts.append(Path(str(file.locate())).read_text(encoding="utf-8", errors="replace").strip())
-    return "\n\n".join(texts)
+    return "\n\n".join(texts) or package.metadata["Name"]

@@ -105,7 +105,7 @@ class AboutDialog(_Dialog):
 
     def _show_licence(self, row: int, *_: int) -> None:
         if row >= 0:
-            self.licence.setPlainText(self._components[row].text)
+            self.licence.setPlainText(self._components[row].read())
 
     def _copy(self) -> None:
         versions = [f"{part.name} {part.version}" for part in self._components]
