@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QGuiApplication
 
 from tests.gui.person import PATIENCE
 from tokstudio import Corpus, train
+from tokstudio.core import tokenizer as core_tokenizer
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.progress import Work, finish
 from tokstudio.core.tokenizer import Tokenizer
@@ -22,6 +24,7 @@ from tokstudio.gui.panes.text import TextPane
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.training import Settings
+from tokstudio.gui.widgets.token_blocks import TokenTable
 
 pytestmark = pytest.mark.qt_log_ignore("OpenType support missing", "This plugin does not support", extend=True)
 
@@ -533,3 +536,31 @@ def test_an_unknown_token_covers_the_character_it_stands_for(allowed):
     unknown = [piece for piece, token in zip(covered, result.ids.tolist(), strict=True) if token == 0]
     assert unknown == (["¿", "<?>", "\n", "北", "🌍"] if allowed else ["¿", "<", "?", ">", "\n", "北", "🌍"])
     assert result.differs is not None
+
+
+def test_what_takes_long_before_the_first_token_is_not_done_in_the_windows_own_thread(
+    qtbot, session: Session, trained: TextPane, monkeypatch
+):
+    made: list[bool] = []
+
+    def noted(table: TokenTable, *parts) -> None:
+        made.append(threading.current_thread() is threading.main_thread())
+        original(table, *parts)
+
+    def never_here(tokenizer: Tokenizer) -> object:
+        assert threading.current_thread() is not threading.main_thread() or tokenizer.ready
+        return encoder.fget(tokenizer)
+
+    original, encoder = TokenTable.__init__, Tokenizer._encoder
+    monkeypatch.setattr(TokenTable, "__init__", noted)
+    monkeypatch.setattr(Tokenizer, "_encoder", property(never_here))
+    monkeypatch.setattr(core_tokenizer, "_SOON", 0)
+    opened = Tokenizer(session.tokenizer.merges, session.tokenizer.merge_results, pattern="gpt2")
+    assert not opened.ready
+    session.add_tokenizer(opened, "File")
+    settled(qtbot, trained)
+    assert made[-1] is False
+    assert trained.encode.figures.values()[2] == str(len(opened.encode(session.text)))
+    session.set_playhead(5)
+    assert made[-1] is True, "its table of merges is there now"
+    assert trained.encode.figures.values()[2] == str(len(opened.at(5).encode(session.text)))

@@ -109,3 +109,13 @@ def test_blocks_cover_every_token_once_and_cut_no_character_where_they_need_not(
         if "\n" in text:
             assert b"\n" in before[-6:], "the last token of a block ends its line"
         assert before.decode()  # whole characters
+
+
+def test_the_end_of_a_row_that_the_margin_shows_is_laid_out_too(view, caplog):
+    bar, height = view.verticalScrollBar(), view._row_height()
+    for block in range(10, view._rows.blocks - 5, 3):
+        bar.setValue(view._rows.first_row(block) * height)
+        first = view._row_at(0)
+        assert view._rows.knows(view._rows.block_of_row(max(first, 0)))
+        view.grab()
+    assert not caplog.records

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tokstudio.core.run import Run
 
 _IDS = 1 << 15  # decoded at once
+_SOON = 1 << 14  # merges that are put into a table in a millisecond or two
 
 
 class Tokenizer:
@@ -196,6 +197,11 @@ class Tokenizer:
     def source_files(self) -> Mapping[str, bytes]:
         """What its library reads, by file name; nothing where TokStudio does the encoding."""
         return {}
+
+    @property
+    def ready(self) -> bool:
+        """Whether `encode` begins at once: it looks merges up in a table, which is there already or soon made."""
+        return "merges" in self._shared or len(self._merges) <= _SOON
 
     @cached_property
     def tokens(self) -> Tokens:

@@ -42,6 +42,8 @@ _log = logging.getLogger(__name__)
 
 _DEMO_PATIENCE = 180_000  # milliseconds; the first start compiles
 _PICTURE_SETTLES = 400
+# Seconds. Python's own 5 ms are waited for at each of the hundreds of calls that Qt makes while it opens a dialog.
+_TURN_OF_A_THREAD = 0.001
 _DEMO_TEXT = (
     "A tokenizer turns text into numbers,\nand the numbers into text again.\nOne 🌍 is four bytes, 太阳 is six.\n"
 )
@@ -293,6 +295,7 @@ def make_application() -> QApplication:
     """The one application of this process."""
     # Missing fonts for a script are no error of ours; Qt would repeat it for every text.
     QLoggingCategory.setFilterRules("qt.text.font.db=false")
+    sys.setswitchinterval(_TURN_OF_A_THREAD)
     application = QApplication.instance()
     if not isinstance(application, QApplication):
         application = Application(sys.argv[:1])

@@ -15,6 +15,7 @@ from tokstudio.gui.panes.text_page import TextPage
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.figures import Figure
+from tokstudio.gui.widgets.token_blocks import TokenTable
 
 _FIGURES = (
     Figure("tokens", "Ids that are in the vocabulary"),
@@ -58,15 +59,16 @@ class DecodePage(TextPage):
         self.input.edited.connect(self.refresh)
         self.display_nothing("")
 
-    def make(self, tokenizer: Tokenizer, text: str) -> Work[Decoded]:
+    def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[Decoded, TokenTable]]:
         """Decodes what was written."""
-        return decode_work(tokenizer, text, byte_level=self.byte_level)
+        made = yield from decode_work(tokenizer, text, byte_level=self.byte_level)
+        return made, TokenTable(*made.drawn, made.ids, made.special)
 
-    def display(self, result: object) -> None:
+    def display(self, result: object, table: TokenTable) -> None:
         """Shows the text of the ids that exist, and names those that do not."""
         assert isinstance(result, Decoded)
         self._decoded = result
-        self.view.set_tokens(*result.drawn, result.ids, result.special)
+        self.view.show_table(table)
         self._set_output(result.text)
         self._set_problem(result.problem)
         self.set_state("", "")

@@ -26,6 +26,7 @@ from tokstudio.gui.widgets.elided_label import ElidedLabel
 from tokstudio.gui.widgets.figures import Figure
 from tokstudio.gui.widgets.id_grid import IdGrid
 from tokstudio.gui.widgets.pane import EmptyState
+from tokstudio.gui.widgets.token_blocks import TokenTable
 from tokstudio.resources import DEMO_SENTENCES
 
 _FIGURES = (
@@ -80,22 +81,24 @@ class EncodePage(TextPage):
         """Gives the session's text."""
         return self.session.text
 
-    def make(self, tokenizer: Tokenizer, text: str) -> Work[Encoded]:
+    def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[Encoded, TokenTable]]:
         """Puts the text into tokens."""
-        return encode_work(tokenizer, text, "all" if self._recognised else (), byte_level=self.byte_level)
+        recognised = "all" if self._recognised else ()
+        made = yield from encode_work(tokenizer, text, recognised, byte_level=self.byte_level)
+        return made, TokenTable(*made.drawn, made.ids, made.special)
 
     def variant(self) -> int:
         """Tells whether special tokens are recognised; the ids of those behind the merges move while a run grows."""
         run = self.session.active
         return 1 + len(run) if self._recognised and run is not None else 0
 
-    def display(self, result: object) -> None:
+    def display(self, result: object, table: TokenTable) -> None:
         """Shows the tokens; a piece that was selected and is in sight stays selected."""
         assert isinstance(result, Encoded)
         place = self._selected_bytes()
         self._show_empty(False)
         self._restoring, self._encoded = True, result
-        self.view.set_tokens(*result.drawn, result.ids, result.special)
+        self.view.show_table(table)
         self._restoring = False
         self.ids.set_ids(result.ids, result.special)
         self._fit()

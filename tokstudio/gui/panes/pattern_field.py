@@ -7,7 +7,6 @@ Splitting is the core's, done in the background.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QGraphicsOpacityEffect, QLineEdit, QVBoxLayout, QWidget
@@ -20,6 +19,7 @@ from tokstudio.gui.split_preview import Split, dialect_work, split_work
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field, line
+from tokstudio.gui.widgets.token_blocks import TokenTable
 from tokstudio.gui.widgets.token_scroll import MARGIN
 from tokstudio.gui.widgets.token_view import TokenView
 
@@ -217,14 +217,8 @@ class _SplitView(TokenView):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._fit()
 
-    def set_tokens(
-        self,
-        data: bytes,
-        ends: NDArray[np.int64],
-        ids: NDArray[np.uint32],
-        special: NDArray[np.bool_] | None = None,
-    ) -> None:
-        super().set_tokens(data, ends, ids, special)
+    def show_table(self, table: TokenTable) -> None:
+        super().show_table(table)
         self._fit()
 
     def set_faded(self, faded: bool) -> None:

@@ -1,6 +1,7 @@
 """What both pages of the Text pane share: a field, the tokens below it, and when they are made anew.
 
-A short text is done at once, at every move of the playhead; a long one in the background, a few times a second.
+A short text is done at once, at every move of the playhead, where the tokenizer has encoded before; a long one in the
+background, a few times a second.
 """
 
 # SPDX-License-Identifier: MIT
@@ -23,6 +24,7 @@ from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.figures import Figure, Figures
 from tokstudio.gui.widgets.text_input import TextInput
+from tokstudio.gui.widgets.token_blocks import TokenTable
 from tokstudio.gui.widgets.token_view import TokenView
 
 _DIRECT = 20_000  # characters that are done at once
@@ -96,11 +98,11 @@ class TextPage(QWidget):
 
     # What a subclass says
 
-    def make(self, tokenizer: Tokenizer, text: str) -> Work[object]:
-        """Makes what is to be shown."""
+    def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[object, TokenTable]]:
+        """Makes what is to be shown, and its tokens as they are drawn; in any thread."""
         raise NotImplementedError
 
-    def display(self, result: object) -> None:
+    def display(self, result: object, table: TokenTable) -> None:
         """Shows what was made, and says how the text stands."""
         raise NotImplementedError
 
@@ -203,7 +205,7 @@ class TextPage(QWidget):
         tokenizer = self.session.tokenizer
         assert tokenizer is not None
         text = key[2]
-        if self._prepared and len(text) <= _DIRECT and tokenizer.library is None:
+        if self._prepared and len(text) <= _DIRECT and tokenizer.library is None and tokenizer.ready:
             self.latest.cancel()
             self._asked, self.byte_level = key, key[4]
             try:
@@ -227,11 +229,11 @@ class TextPage(QWidget):
         # The same text at another playhead; or whatever is typed meanwhile, where a library would begin anew.
         return key[2] == asked[2] or (tokenizer.library is not None and key[0] == asked[0] and self.latest.busy)
 
-    def _finished(self, result: object) -> None:
+    def _finished(self, made: tuple[object, TokenTable]) -> None:
         self._prepared = True
         self._shown = self._asked
         self.tell_shortened()
-        self.display(result)
+        self.display(*made)
         if self._shown is not None and len(self._shown[2]) > _DIRECT:
             self._pause.start()
         elif self._stale:
@@ -360,7 +362,7 @@ def _same(one: _Key, other: _Key | None) -> bool:
     return other is not None and one == other
 
 
-def _prepared_work(page: TextPage, tokenizer: Tokenizer, text: str, prepared: bool) -> Work[object]:
+def _prepared_work(page: TextPage, tokenizer: Tokenizer, text: str, prepared: bool) -> Work[tuple[object, TokenTable]]:
     # A tokenizer that was opened from a file may be the first to need the compiled loops.
     if not prepared:
         yield from prepare_work()

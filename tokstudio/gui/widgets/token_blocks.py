@@ -22,7 +22,7 @@ _KEPT = 64  # blocks that stay laid out
 
 
 class TokenTable:
-    """A text and its tokens; token t holds the bytes `edges[t]` to `edges[t + 1] - 1`.
+    """A text and its tokens; token t holds the bytes `edges[t]` to `edges[t + 1] - 1`. May be made in any thread.
 
     Args:
         data: The whole text.
@@ -32,6 +32,7 @@ class TokenTable:
 
     Attributes:
         cuts: Where blocks begin, as numbers of tokens; the last is the number of all tokens.
+        newlines: int64 [blocks], the ends of lines in each block.
 
     Raises:
         ValueError: The tokens do not cover the text.
@@ -50,6 +51,8 @@ class TokenTable:
         self.tokens = len(ids)
         self.special = np.zeros(len(ids), np.bool_) if special is None else special
         self.cuts = self._find_cuts()
+        blocks = pairwise(self.edges[self.cuts].tolist())
+        self.newlines = np.array([data.count(b"\n", *block) for block in blocks], np.int64)
 
     def pieces(self, block: int) -> PieceTable:
         """Gives the pieces of one block, whose tokens and bytes are counted from the beginning of the block."""
@@ -205,7 +208,6 @@ class TokenBlocks:
         table = self.table
         if not table.tokens:
             return np.zeros(1, np.int64)
-        edges = table.edges[table.cuts].tolist()
-        lines = np.array([table.data.count(b"\n", *ends) for ends in pairwise(edges)], np.int64)
-        room = np.diff(edges) * self.shaper.cell + np.diff(table.cuts) * (2 * PADDING + GAP)
+        lines = table.newlines
+        room = np.diff(table.edges[table.cuts]) * self.shaper.cell + np.diff(table.cuts) * (2 * PADDING + GAP)
         return np.maximum(lines, np.ceil(room / self._width).astype(np.int64) + lines // 2).clip(1)

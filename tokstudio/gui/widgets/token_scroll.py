@@ -54,7 +54,7 @@ class TokenScroll(QAbstractScrollArea):
         ids: NDArray[np.uint32],
         special: NDArray[np.bool_] | None = None,
     ) -> None:
-        """Shows a text; for the same text as before the place that is looked at stays.
+        """Shows a text that is short; see `show_table`.
 
         Args:
             data: The text.
@@ -62,8 +62,11 @@ class TokenScroll(QAbstractScrollArea):
             ids: For every token its id.
             special: For every token whether it is a special one; None where none is.
         """
-        table = TokenTable(data, ends, ids, special)
-        if data != self._table.data:
+        self.show_table(TokenTable(data, ends, ids, special))
+
+    def show_table(self, table: TokenTable) -> None:
+        """Shows a text; for the same text as before the place that is looked at stays."""
+        if table.data != self._table.data:
             self._top_byte = 0
         self._table = table
         self._lay_out_anew()
@@ -175,6 +178,9 @@ class TokenScroll(QAbstractScrollArea):
         """Scrolls to `rest` pixels below the top of a row that is laid out, and lays out the rows that follow."""
         rows = self._rows
         block = rows.block_of_row(row)
+        if block and row == rows.first_row(block):
+            # The margin shows the end of the row above.
+            row += rows.lay_out(block - 1)
         while block + 1 < rows.blocks and rows.first_row(block + 1) - row < self._page_rows():
             block += 1
             rows.lay_out(block)

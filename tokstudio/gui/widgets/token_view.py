@@ -10,7 +10,6 @@ import logging
 from collections.abc import Callable, Collection
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
@@ -25,6 +24,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.token_blocks import TokenTable
 from tokstudio.gui.widgets.token_painter import Look, RowPainter
 from tokstudio.gui.widgets.token_rows import Box
 from tokstudio.gui.widgets.token_scroll import MARGIN, TokenScroll
@@ -64,25 +64,12 @@ class TokenView(TokenScroll):
 
     # What is shown
 
-    def set_tokens(
-        self,
-        data: bytes,
-        ends: NDArray[np.int64],
-        ids: NDArray[np.uint32],
-        special: NDArray[np.bool_] | None = None,
-    ) -> None:
-        """Shows a text and selects none of it; for the same text as before the place that is looked at stays.
-
-        Args:
-            data: The text.
-            ends: For every token the byte after its last one.
-            ids: For every token its id.
-            special: For every token whether it is a special one; None where none is.
-        """
+    def show_table(self, table: TokenTable) -> None:
+        """Shows a text and selects none of it; for the same text as before the place that is looked at stays."""
         self.select(-1, -1)
         self._set_hovered(-1)
         self._marked = frozenset()
-        super().set_tokens(data, ends, ids, special)
+        super().show_table(table)
         self._describe()
         self._look_for_places()
 
