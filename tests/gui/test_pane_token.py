@@ -13,6 +13,7 @@ from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.panes.token import TokenPane
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.training import Settings
 from tokstudio.gui.widgets.token_label import meaning, segments, token_label
 
 pytestmark = pytest.mark.qt_log_ignore("OpenType support missing", "This plugin does not support", extend=True)
@@ -59,6 +60,34 @@ def test_uses_of_one_token_are_those_that_the_run_counts_for_all(session: Sessio
     for merges in (0, 1, 9, len(run)):
         counted = run.uses(merges)
         assert [run.uses_of(token, merges) for token in range(len(counted))] == counted.tolist()
+
+
+@pytest.mark.parametrize("placement", ["last", "first"])
+def test_the_rank_is_that_among_all_tokens_of_the_encoded_corpus(
+    qtbot, session: Session, pane: TokenPane, placement: str
+):
+    session.add_text(CORPUS)
+    session.set_settings(
+        Settings(
+            vocabulary_size=20,
+            base="characters",
+            base_vocabulary=tuple("the ca"),
+            special_tokens=("<pad>", "<unk>"),
+            special_placement=placement,
+            unknown_token="<unk>",
+        )
+    )
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None and session.active is not None, timeout=PATIENCE)
+    for merges in (0, 5, len(session.active)):
+        session.set_playhead(merges)
+        uses = np.bincount(session.tokenizer.encode(CORPUS), minlength=len(session.tokenizer))
+        assert uses[session.tokenizer.special_tokens["<unk>"]] > 100
+        for token in np.flatnonzero(uses).tolist():
+            session.look_at(token)
+            rank = 1 + np.count_nonzero(uses > uses[token])
+            words = pane.facts.text().replace(" use in", " uses in")
+            assert words.endswith(f"{uses[token]:,} uses in the corpus, rank {rank} of {len(session.tokenizer)}")
 
 
 def test_a_byte_says_what_it_means(session: Session, trained: TokenPane):

@@ -297,7 +297,14 @@ class StudioRun(MergeLog):
         every, own = self.uses(merges), self.uses_of(token, merges)
         if every is None or own is None:
             return None
-        return int(np.count_nonzero(every > own)) + 1, self.vocabulary_size - len(self) + merges
+        above = int(np.count_nonzero(every > own))
+        if self.base_counts is not None:
+            # Of special tokens the uses are known otherwise; and the ids of those behind the merges are not in them.
+            base = self.base_size
+            for text, number in self.special_tokens.items():
+                above -= number < base and bool(every[number] > own)
+                above += (self.special_uses(text) or 0) > own
+        return above + 1, self.vocabulary_size - len(self) + merges
 
     def uses_of(self, token: int, merges: int) -> int | None:
         """What `uses` says of one token, without counting the others; None where it is not known."""
