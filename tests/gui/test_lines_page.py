@@ -168,11 +168,12 @@ def test_a_part_of_a_character_is_shown_by_its_bytes():
 
 
 def test_of_word_counts_it_says_which_word_and_how_often():
-    corpus = Corpus.from_counts({"sea": 5, "shells": 3, "sells": 3})
+    corpus = Corpus.from_counts({"sea": 5, "shells": 3, "sells": 3, "shore": 1})
     tokenizer = train(corpus, TrainingConfig(vocabulary_size=258))
     lines = finish(LineSearch(corpus, tokenizer, ord("h")).more_work(10))
-    assert [(line.left, line.token, line.number, line.count) for line in lines] == [("s", "h", 2, 3)]
+    assert [(line.left, line.token, line.number, line.count) for line in lines] == [("s", "h", 2, 3), ("s", "h", 4, 1)]
     model = ConcordanceModel()
     model.append(lines)
     assert model.index(0, LEFT).data(Qt.ItemDataRole.ToolTipRole).endswith("word 2, which occurs 3 times")
+    assert model.index(1, LEFT).data(Qt.ItemDataRole.ToolTipRole).endswith("word 4, which occurs once")
     assert [model.index(0, column).data() for column in (LEFT, TOKEN, RIGHT, PLACE)] == ["s", "h", "ells", "2"]

@@ -34,6 +34,7 @@ class Line:
         source: The name of the file or text.
         number: Which line of it, from 1; of word counts, which word.
         count: How often the word occurs, where word counts are given; else 1.
+        is_word: Whether word counts are given.
     """
 
     left: str
@@ -42,6 +43,7 @@ class Line:
     source: str
     number: int
     count: int
+    is_word: bool
 
 
 class LineSearch:
@@ -110,8 +112,8 @@ class LineSearch:
         text = token_label(hit.text.encode("utf-8", "replace"), _LONGEST_TOKEN)
         return Line(_plain(left), text, _plain(right), source.name, *self._place(hit))
 
-    def _place(self, hit: Hit) -> tuple[int, int]:
-        return self._number, hit.count
+    def _place(self, hit: Hit) -> tuple[int, int, bool]:
+        return self._number, hit.count, self._made[0].sources[hit.source].counts is not None
 
 
 def _right_with_bytes(behind: bytes, right: str) -> str:

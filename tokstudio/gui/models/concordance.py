@@ -72,6 +72,7 @@ class ConcordanceModel(QAbstractTableModel):
 
 def place(line: Line) -> str:
     """Where a line is in its source: `"line 1,204"`, `"word 7, which occurs 31 times"`."""
-    if line.count == 1:
+    if not line.is_word:
         return f"line {line.number:,}"
-    return f"word {line.number:,}, which occurs {line.count:,} times"
+    often = "once" if line.count == 1 else f"{line.count:,} times"
+    return f"word {line.number:,}, which occurs {often}"
