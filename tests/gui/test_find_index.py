@@ -49,6 +49,12 @@ def test_bytes_are_found_by_their_hexadecimal_digits(typed):
     assert found(index, heads, typed) == [b"ab", b"abc", b"cab"]
 
 
+def test_bytes_are_those_and_no_others():
+    index, heads = index_of(b"CaB", b"cAb", b"Ab", b"aB")
+    assert found(index, heads, "0x41") == [b"A", b"Ab", b"cA", b"cAb"]
+    assert found(index, heads, "61 42") == [b"aB", b"CaB"]
+
+
 @pytest.mark.parametrize(
     ("typed", "token"),
     [

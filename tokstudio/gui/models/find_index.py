@@ -27,22 +27,35 @@ _BORDER = b"\xff"
 
 
 @dataclass(frozen=True, eq=False)
+class Row:
+    """Tokens one after another, with a border behind each.
+
+    Attributes:
+        data: The tokens.
+        firsts: uint8 [n], the first byte of each; the border's for an empty one.
+    """
+
+    data: bytes
+    firsts: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
 class TokenIndex:
     """The tokens one after another, with a border behind each.
 
     Attributes:
         heads: The first bytes of each token, by slot.
-        small: All of them, ASCII letters in lower case.
-        starts: int64 [n + 1], where each begins in `small`.
+        exact: All of them.
+        small: The same, ASCII letters in lower case.
+        starts: int64 [n + 1], where each begins there.
         lengths: int64 [n], their lengths.
-        firsts: uint8 [n], the first byte of each in `small`; the border's for an empty one.
     """
 
     heads: list[bytes]
-    small: bytes
+    exact: Row
+    small: Row
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
-    firsts: NDArray[np.uint8]
 
     def __len__(self) -> int:
         return len(self.heads)
@@ -65,22 +78,28 @@ def index_work(base: Sequence[bytes], parts: NDArray[np.int32], earlier: TokenIn
             heads.append(head if len(head) == HEAD else (head + heads[right])[:HEAD])
         yield Progress("reading the vocabulary", len(heads), first + len(parts))
     lengths = np.empty(len(heads), np.int64)
-    small = list[bytes]()
+    exact, small = list[bytes](), list[bytes]()
     for begin in range(0, len(heads), _STEP):
         some = heads[begin : begin + _STEP]
         lengths[begin : begin + len(some)] = np.fromiter(map(len, some), np.int64, len(some))
-        small.append(_BORDER.join((*some, b"")).lower())
+        exact.append(_BORDER.join((*some, b"")))
+        small.append(exact[-1].lower())
         yield Progress("reading the vocabulary", begin, len(heads))
     starts = np.concatenate([[0], np.cumsum(lengths + len(_BORDER))])
-    data = b"".join(small)
-    return TokenIndex(heads, data, starts, lengths, np.frombuffer(data, np.uint8)[starts[:-1]])
+    return TokenIndex(heads, _row(exact, starts), _row(small, starts), starts, lengths)
+
+
+def _row(parts: list[bytes], starts: NDArray[np.int64]) -> Row:
+    data = b"".join(parts)
+    return Row(data, np.frombuffer(data, np.uint8)[starts[:-1]])
 
 
 def search(index: TokenIndex, text: str, ids: NDArray[np.int32], slot_of_id: int, most: int = MOST) -> list[int]:
     """Finds tokens by what a person has typed, the best first.
 
     First those that are the text, then the one with that id, then those that are the bytes, that are the text but for
-    upper and lower case, that begin with it, and that have it in them; among equals by id.
+    upper and lower case, that begin with it, and that have it in them; among equals by id. As bytes, upper and lower
+    case are two.
 
     Args:
         index: The tokens.
@@ -94,8 +113,10 @@ def search(index: TokenIndex, text: str, ids: NDArray[np.int32], slot_of_id: int
     """
     query = Query(text)
     spelled, raw = {one for one in query.spellings if one}, query.raw
-    wanted = dict.fromkeys(one.lower() for one in (*query.spellings, *query.cases, raw or b"") if one)
-    rows = [(len(one), _beginning(index, one)) for one in wanted]
+    wanted = dict.fromkeys((one.lower(), index.small) for one in (*query.spellings, *query.cases) if one)
+    if raw:
+        wanted[raw, index.exact] = None
+    rows = [(len(one), _beginning(index, row, one)) for one, row in wanted]
     whole = np.concatenate([np.empty(0, np.int64), *(slots[index.lengths[slots] == size] for size, slots in rows)])
     longer = np.concatenate([np.empty(0, np.int64), *(slots[index.lengths[slots] > size] for size, slots in rows)])
     alike = _by_id(whole, ids, len(whole))
@@ -106,7 +127,7 @@ def search(index: TokenIndex, text: str, ids: NDArray[np.int32], slot_of_id: int
     found.update(dict.fromkeys(alike))
     found.update(dict.fromkeys(_by_id(longer, ids, most)))
     if len(found) < most:
-        inside = {slot for one in wanted for slot in _inside(index, one, most + len(found))}
+        inside = {slot for one, row in wanted for slot in _inside(index, row, one, most + len(found))}
         found.update(dict.fromkeys(_by_id(np.array(sorted(inside), np.int64), ids, len(inside))))
     return list(found)[:most]
 
@@ -116,24 +137,24 @@ def _by_id(slots: NDArray[np.int64], ids: NDArray[np.int32], most: int) -> list[
     return slots[np.argsort(ids[slots], kind="stable")[:most]].tolist()
 
 
-def _beginning(index: TokenIndex, wanted: bytes) -> NDArray[np.int64]:
+def _beginning(index: TokenIndex, row: Row, wanted: bytes) -> NDArray[np.int64]:
     """The tokens that begin with some bytes, or are them."""
-    slots = np.flatnonzero(index.firsts == wanted[0])
+    slots = np.flatnonzero(row.firsts == wanted[0])
     slots = slots[index.lengths[slots] >= len(wanted)]
-    data = np.frombuffer(index.small, np.uint8)
+    data = np.frombuffer(row.data, np.uint8)
     for place in range(1, len(wanted)):
         slots = slots[data[index.starts[slots] + place] == wanted[place]]
     return slots
 
 
-def _inside(index: TokenIndex, wanted: bytes, most: int) -> Iterator[int]:
+def _inside(index: TokenIndex, row: Row, wanted: bytes, most: int) -> Iterator[int]:
     """The first tokens that have some bytes in them, in the order of slots."""
     if _BORDER in wanted:
-        yield from _inside_with_border(index, wanted)[:most].tolist()
+        yield from _inside_with_border(index, row, wanted)[:most].tolist()
         return
     at = 0
     for _ in range(most):
-        at = index.small.find(wanted, at)
+        at = row.data.find(wanted, at)
         if at < 0:
             return
         slot = int(np.searchsorted(index.starts, at, side="right")) - 1
@@ -141,9 +162,9 @@ def _inside(index: TokenIndex, wanted: bytes, most: int) -> Iterator[int]:
         at = int(index.starts[slot + 1])
 
 
-def _inside_with_border(index: TokenIndex, wanted: bytes) -> NDArray[np.int64]:
+def _inside_with_border(index: TokenIndex, row: Row, wanted: bytes) -> NDArray[np.int64]:
     """The same of all tokens for bytes that look like a border: the borders themselves are none of them."""
-    data = np.frombuffer(index.small, np.uint8)
+    data = np.frombuffer(row.data, np.uint8)
     own = data == _BORDER[0]
     own[index.starts[1:] - 1] = False
     first = wanted.index(_BORDER)
