@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QToolButton
 from tests.gui.person import PATIENCE
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.panes.vocabulary import VocabularyPane
+from tokstudio.gui.training import Settings
 from tokstudio.resources import sample_text
 
 USES = 6
@@ -269,6 +270,41 @@ def test_the_panel_is_opened_and_used_by_keys(qtbot, pane, trained):
     qtbot.keyClick(pane.panel, Qt.Key.Key_Escape)
     assert not pane.panel.isVisible()
     assert pane.kinds.accessibleName().endswith("1 chosen")
+
+
+def test_special_tokens_that_nobody_counts_are_neither_used_nor_unused(qtbot, pane, session):
+    session.add_text("one two three <|end|> zzz" * 20)
+    session.set_settings(
+        Settings(
+            vocabulary_size=14,
+            base="characters",
+            base_vocabulary=tuple("one twhr"),
+            special_tokens=("<|end|>", "<unk>"),
+            unknown_token="<unk>",
+        )
+    )
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None and session.active is not None, timeout=PATIENCE)
+    tokenizer = session.active.tokenizer
+    end, unknown = (tokenizer.special_tokens[text] for text in ("<|end|>", "<unk>"))
+    uses = {token: pane.model.index(pane.model.row_of_token(token), USES).data() for token in ids(pane)}
+    assert uses[end] == "–"
+    assert int(uses[unknown]) > 0
+    pane.panel.boxes["Used"].click()
+    assert sorted(ids(pane)) == [token for token, text in sorted(uses.items()) if text not in ("–", "0")]
+    pane.panel.choose(["0 uses now"])
+    assert sorted(ids(pane)) == [token for token, text in sorted(uses.items()) if text == "0"]
+
+
+def test_unreachable_is_what_no_merge_makes_and_the_panel_says_so(qtbot, pane, session):
+    # "b " is cut by the pattern, but a merge makes it; "xyz" is made by none.
+    merges = np.array([[ord("b"), ord(" ")]], np.int32)
+    tokenizer = Tokenizer(merges, pattern="gpt2", extra_tokens={257: b"xyz"})
+    session.add_tokenizer(tokenizer, "cut")
+    assert 256 not in tokenizer.encode("b b b ")
+    pane.panel.boxes["Unreachable"].click()
+    assert ids(pane) == [257]
+    assert "the pattern may cut" in pane.panel.boxes["Unreachable"].toolTip()
 
 
 def test_uses_of_an_opened_tokenizer_are_counted_on_request_and_forgotten_with_the_corpus(qtbot, pane, session):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tokstudio.core.tokens import TokenKind
 from tokstudio.gui.models.token_index import TokenIndex
 from tokstudio.gui.models.tokens import DIGITS, KINDS, NOT_UTF8, WHITE_SPACE, RunTokens
-from tokstudio.gui.models.uses import NEVER, NO_LONGER, UNUSED, USED, TokenUses
+from tokstudio.gui.models.uses import NEVER, NO_LONGER, UNCOUNTED, UNUSED, USED, TokenUses
 
 MADE: dict[str, tuple[TokenKind, ...]] = {
     "Base": ("byte", "character"),
@@ -34,7 +34,13 @@ USES = {
 }
 #: A script is chosen by its name behind this.
 SCRIPT = "script:"
-_WORDS = {USED: "", NO_LONGER: "only in longer tokens", NEVER: "not in the corpus", UNUSED: "0 uses"}
+_WORDS = {
+    USED: "",
+    UNCOUNTED: "",
+    NO_LONGER: "only in longer tokens",
+    NEVER: "not in the corpus",
+    UNUSED: "0 uses",
+}
 _STEP = 512
 
 

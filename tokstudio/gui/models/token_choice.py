@@ -13,7 +13,7 @@ from tokstudio.gui.models.ordering import order_steps
 from tokstudio.gui.models.query import Query
 from tokstudio.gui.models.token_index import TokenIndex
 from tokstudio.gui.models.tokens import NOT_UTF8, WHITE_SPACE, RunTokens
-from tokstudio.gui.models.uses import TokenUses
+from tokstudio.gui.models.uses import UNCOUNTED, USED, TokenUses
 
 #: The columns of the vocabulary.
 ID, TOKEN, BYTES, LENGTH, PARTS, MERGE, USES, KIND, NOTES = range(9)
@@ -153,7 +153,10 @@ class TokenChoice:
             return tokens.kinds(n)
         if column == NOTES:
             looks = (self._index.flags if self._index is not None else tokens.flags()) & _NOTED
-            return _padded(looks, n).astype(np.int64) * 4 + uses.states(n)
+            states = uses.states(n)
+            # Of what is not counted as little is said as of what is used.
+            states[states == UNCOUNTED] = USED
+            return _padded(looks, n).astype(np.int64) * 4 + states
         return np.arange(n)
 
     def _chosen(self, n: int, uses: TokenUses) -> NDArray[np.bool_]:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from tokstudio.gui.studio_run import StudioRun
 
 # A token stands in the corpus, or later merges have taken all of it up, or it never stood there; or it does not stand
-# there, and why is not known.
-USED, NO_LONGER, NEVER, UNUSED = range(4)
+# there, and why is not known; or it is a special token that is cut out, so that nobody has counted it.
+USED, NO_LONGER, NEVER, UNUSED, UNCOUNTED = range(5)
 
 
 class TokenUses:
@@ -69,7 +69,9 @@ class TokenUses:
 
     def state_of(self, slot: int) -> int:
         """What has become of a token."""
-        if slot in self._specials or self.count_of(slot) != 0:
+        if slot in self._specials:
+            return _state_of_special(self._specials[slot])
+        if self.count_of(slot) != 0:
             return USED
         if self._guessed:
             return UNUSED
@@ -82,5 +84,12 @@ class TokenUses:
         states[unused] = UNUSED if self._guessed else NO_LONGER
         base = unused[: np.searchsorted(unused, len(self._absent))]
         states[base[self._absent[base]]] = NEVER
-        states[[slot for slot in self._specials if slot < size]] = USED
+        for slot, uses in self._specials.items():
+            if slot < size:
+                states[slot] = _state_of_special(uses)
         return states
+
+
+def _state_of_special(uses: int | None) -> int:
+    # No merge takes up a special token.
+    return UNCOUNTED if uses is None else USED if uses else NEVER
