@@ -18,6 +18,7 @@ from tokstudio.core.errors import ConfigError
 from tokstudio.core.holdout import hold_out_work
 from tokstudio.core.progress import finish
 from tokstudio.core.trainer import train
+from tokstudio.core.usage import count_uses_work
 
 POEM = "she sells sea shells by the sea shore, and the shells she sells are sea shells\n"
 
@@ -194,6 +195,20 @@ def test_characters_and_the_unknown_token():
     assert [(hit.position, hit.text) for hit in found(corpus, tokenizer, 3)] == [(4, "?"), (20, "!")]
     assert [hit.position for hit in found(corpus, tokenizer, 4)] == [0, 8, 17]
     assert places(corpus, tokenizer, 2) == [(0, 5), (0, 11), (0, 14)]
+
+
+def test_an_unknown_token_that_is_special_is_found_where_its_text_was_cut_out_as_well():
+    config = TrainingConfig(
+        base="characters", base_vocabulary=["a", "b"], special_tokens=["<u>"], unknown_token="<u>", vocabulary_size=4
+    )
+    tokenizer = train(Corpus.from_text("abab"), config)
+    unknown = tokenizer.special_tokens["<u>"]
+    corpus = Corpus.from_texts(["<u>aé<u><u>ab<", "b<u", "<u>", ">?ab<u>"])
+    hits = found(corpus, tokenizer, unknown)
+    texts = ["<u>", "é", "<u>", "<u>", "<", "<", "u", "<u>", ">", "?", "<u>"]
+    assert [hit.text for hit in hits] == texts
+    assert [hit.position for hit in hits] == sorted(hit.position for hit in hits)
+    assert len(hits) == finish(count_uses_work(tokenizer, corpus))[unknown]
 
 
 def test_text_that_is_no_text_is_left_out_where_tokens_are_characters():

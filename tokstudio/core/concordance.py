@@ -83,10 +83,11 @@ class Concordance:
         self._corpus = corpus
         self._held_out = held_out
         self._width = width
-        self._special = b""
-        if token in tokenizer.special_tokens.values() and token != tokenizer.alphabet.unknown:
-            self._special = tokenizer.tokens[token] or b""
         self._finder = SpecialFinder(special.encode() for special in tokenizer.special_tokens)
+        self._special = -1
+        if token in tokenizer.special_tokens.values():
+            self._special = self._finder.texts.index(tokenizer.tokens[token] or b"")
+        self._is_in_text = self._special < 0 or token == tokenizer.alphabet.unknown
         self._splitter = splitter(tokenizer.pattern)
         self._places = _Places(tokenizer, token)
         self._searched = self._before = 0
@@ -118,25 +119,31 @@ class Concordance:
                 pieces = Pieces(np.concatenate([[0], ends[:-1]]), ends, ~np.zeros(len(ends), np.int32))
             else:
                 pieces = yield from self._finder.cut_work(source.data, ends)
-            if self._special:
-                yield from self._specials_work(text, pieces)
-            else:
+            if self._is_in_text:
                 yield from self._tokens_work(text, pieces)
+            else:
+                yield from self._specials_work(text, pieces, 0, len(pieces.stops))
             self._before, self._searched = self._before + len(source.data), 0
 
-    def _specials_work(self, text: _Text, pieces: Pieces) -> Work[None]:
-        """Where a special token was cut out."""
-        rows = np.flatnonzero(pieces.specials == self._finder.texts.index(self._special))
+    def _specials_work(self, text: _Text, pieces: Pieces, first: int, last: int) -> Work[None]:
+        """Where the special token was cut out behind some pieces, the last one not included."""
+        if self._special < 0:
+            return
+        length = len(self._finder.texts[self._special])
+        rows = first + np.flatnonzero(pieces.specials[first:last] == self._special)
         for place in pieces.stops[rows].tolist():
-            self._take(text, place, place + len(self._special))
-            yield Progress("searching")
+            self._take(text, place, place + length)
+            yield self._found_to(place + length)
 
     def _tokens_work(self, text: _Text, pieces: Pieces) -> Work[None]:
         """Goes from one place where the token's bytes stand to the next, and encodes what is around it."""
-        at = behind = 0
+        at = behind = passed = 0
         size, needle, core = len(text.data), self._places.needle, _LEAST_CORE
         while (at := (yield from self._next_work(text.data, at))) < size:
             row = int(np.searchsorted(pieces.stops, at, side="right"))
+            # An unknown token may be written out in the text as well.
+            yield from self._specials_work(text, pieces, passed, row)
+            passed = row
             if row == len(pieces.stops):
                 return
             start, stop = int(pieces.starts[row]), int(pieces.stops[row])
@@ -150,6 +157,7 @@ class Concordance:
             else:
                 core = min(2 * core, _MOST_CORE) if at - behind < core else _LEAST_CORE
                 at = behind = yield from self._around_work(text, start, stop, at, core)
+        yield from self._specials_work(text, pieces, passed, len(pieces.stops))
 
     def _next_work(self, data: NDArray[np.uint8], at: int) -> Work[int]:
         """Where the token's bytes stand next; behind the end if nowhere."""
