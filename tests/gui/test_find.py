@@ -154,6 +154,51 @@ def test_a_filter_that_hides_what_was_found_is_lifted(qtbot, monkeypatch, book):
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
+@pytest.mark.parametrize("hidden_by", ["kind", "length", "text"])
+def test_a_panel_that_hides_what_was_found_is_cleared_and_its_row_is_in_sight(qtbot, monkeypatch, book, hidden_by):
+    def act(window, answers):
+        session, pane = train(qtbot, window, 330, min_frequency=None), window.vocabulary
+        pane.raise_()
+        qtbot.waitUntil(lambda: pane.seen and pane._index is not None, timeout=PATIENCE)
+        # As of a large vocabulary, rows come one step after the other.
+        monkeypatch.setattr("tokstudio.gui.models.vocabulary._MOST_AT_ONCE", 10)
+        monkeypatch.setattr("tokstudio.gui.models.slices._SLICE", 0.0)
+        if hidden_by == "kind":
+            pane.panel.boxes["Digits"].click()
+        elif hidden_by == "length":
+            pane.panel.least.setValue(100_000)
+        else:
+            pane.filter.setText("zzqz")
+        qtbot.waitUntil(lambda: not pane.busy())
+        token = int(session.active.tokenizer.merge_results[-4])
+        assert pane.model.row_of_token(token) < 0
+        box = find(qtbot, window, f"#{token}")
+        qtbot.keyClick(box, Qt.Key.Key_Return)
+        table = pane.table
+        qtbot.waitUntil(lambda: not pane.busy())
+        assert pane.model.token_at(table.current_row) == token
+        assert table.viewport().rect().contains(table.visualRect(table.currentIndex()).center())
+        assert not pane.filter.text()
+        assert not pane.filtered()
+        assert pane.note.text() == ""
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_filters_stay_for_a_token_that_is_not_there_yet(qtbot, monkeypatch, book):
+    def act(window, answers):
+        session, pane = train(qtbot, window), window.vocabulary
+        pane.raise_()
+        qtbot.waitUntil(lambda: pane.seen)
+        session.set_playhead(2)
+        pane.filter.setText("t")
+        box = find(qtbot, window, f"#{int(session.active.tokenizer.merge_results[-1])}")
+        qtbot.keyClick(box, Qt.Key.Key_Return)
+        assert pane.filter.text() == "t"
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
 def test_nothing_found_no_run_and_many_are_said(qtbot, monkeypatch, book):
     def act(window, answers):
         box = window.finder.box

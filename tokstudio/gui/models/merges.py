@@ -116,6 +116,10 @@ class MergesModel(TokenTable):
         """The row of the merge that made a token."""
         return self.row_of_number(slot - self._first + 1)
 
+    def may_list(self, slot: int) -> bool:
+        """Whether a merge has made the token."""
+        return self._first <= slot < self._first + self._size
+
     def cell(self, row: int, column: int) -> Cell:
         """What is drawn there."""
         number = self.number_at(row)

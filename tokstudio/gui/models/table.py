@@ -94,6 +94,10 @@ class TokenTable(QAbstractTableModel):
         """The row of a slot's token; -1 where it is not shown."""
         raise NotImplementedError
 
+    def may_list(self, slot: int) -> bool:
+        """Whether there is a row for a slot's token where no filter hides it."""
+        raise NotImplementedError
+
     def copied_slot(self, slot: int) -> str:
         """The row of a token for the clipboard, its columns separated by tabs."""
         raise NotImplementedError
@@ -117,6 +121,11 @@ class TokenTable(QAbstractTableModel):
         """The row of the token with an id; -1 where it is not shown."""
         slot = self.tokens.slot_of(token) if self.tokens is not None else -1
         return self.row_of(slot) if slot >= 0 else -1
+
+    def is_hidden(self, token: int | None) -> bool:
+        """Whether a filter hides the token with an id."""
+        slot = self.tokens.slot_of(token) if self.tokens is not None else -1
+        return slot >= 0 and self.may_list(slot) and self.row_of(slot) < 0
 
     # ---- for those who make it
 

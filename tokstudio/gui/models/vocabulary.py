@@ -182,6 +182,10 @@ class VocabularyModel(TokenTable):
             self._places[self._rows] = np.arange(len(self._rows), dtype=np.int32)
         return int(self._places[slot]) if slot < len(self._places) else -1
 
+    def may_list(self, slot: int) -> bool:
+        """Whether the token exists at the playhead."""
+        return slot < self._size
+
     def cell(self, row: int, column: int) -> Cell:
         """What is drawn there."""
         slot = self.slot_at(row)

@@ -68,6 +68,7 @@ class TablePane(Pane):
         self.visibilityChanged.connect(self._set_seen)
         session.token_changed.connect(self._token_changed)
         self._to_reveal = False  # what was found is to be brought into sight when the pane is seen again
+        self._awaited = False  # or when its rows have been worked out
         session.found_changed.connect(self._follow_found)
 
     def follow(self, characters: QAction) -> None:
@@ -103,6 +104,14 @@ class TablePane(Pane):
         """Hands the filter to the model."""
         raise NotImplementedError
 
+    def lift_filters(self) -> None:
+        """Lets all rows be shown."""
+        self.filter.clear()
+
+    def stay(self) -> None:
+        """Leaves what was found where it is: the person looks at something else."""
+        self._awaited = False
+
     def busy(self) -> bool:
         """Whether rows are still being looked for."""
         return self.model.searching
@@ -111,6 +120,8 @@ class TablePane(Pane):
         """Says how many rows pass, and keeps the looked-at token selected."""
         self._show_token(scroll=False)
         self._count_matches()
+        if self._awaited and not self.busy():
+            self._reveal_found()
 
     def choose_page(self) -> None:
         """Shows the table, or why there is none."""
@@ -135,6 +146,7 @@ class TablePane(Pane):
         return FilterQuery(text)
 
     def _set_filter(self, text: str) -> None:
+        self.stay()
         query = self._query = self.make_query(text)
         self._show_error()
         if query.error:
@@ -162,12 +174,14 @@ class TablePane(Pane):
             self._reveal_found()
 
     def _reveal_found(self) -> None:
-        """Brings the row of the token that was found into sight; a filter that hides it is lifted."""
-        self._to_reveal = False
-        row = self.model.row_of_token(self._session.found)
-        if row < 0 and self.filter.text():
-            self.filter.clear()
-            row = self.model.row_of_token(self._session.found)
+        """Brings the row of the token that was found into sight; filters that hide it are lifted."""
+        self._to_reveal = self._awaited = False
+        found = self._session.found
+        if self.filtered() and self.model.is_hidden(found):
+            self.lift_filters()
+        row = self.model.row_of_token(found)
+        # Rows come back, or into their order, bit by bit.
+        self._awaited = found is not None and self.busy()
         self.table.show_row(row)
         if row >= 0:
             self.table.reveal(row)

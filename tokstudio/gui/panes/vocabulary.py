@@ -110,6 +110,11 @@ class VocabularyPane(TablePane):
         self._searches.run(lambda: matches_work(index, query, lengths))
         self._count_matches()
 
+    def lift_filters(self) -> None:
+        """Lets all tokens be shown."""
+        super().lift_filters()
+        self.panel.ask_for_all()
+
     def busy(self) -> bool:
         """Whether rows are still being looked for."""
         return super().busy() or self._searches.busy
@@ -177,6 +182,7 @@ class VocabularyPane(TablePane):
             self._session.report(error)
 
     def _set_kinds(self) -> None:
+        self.stay()
         panel, tokens = self.panel, self._tokens
         if panel.expression.isChecked() != self._as_expressions:
             self._as_expressions = panel.expression.isChecked()
@@ -187,4 +193,5 @@ class VocabularyPane(TablePane):
 
     def _sorted(self) -> None:
         # Who sorts wants to see what comes first.
+        self.stay()
         self.table.verticalScrollBar().setValue(0)

@@ -98,9 +98,14 @@ class FilterPanel(QFrame):
     def clear(self) -> None:
         """Asks for nothing any more."""
         self._quiet = True
+        self.expression.setChecked(False)
+        self.ask_for_all()
+
+    def ask_for_all(self) -> None:
+        """Asks for tokens of any kind, look, script, use and length."""
+        self._quiet = True
         self.least.setValue(0)
         self.most.setValue(0)
-        self.expression.setChecked(False)
         self.choose(())
 
     def set_scripts(self, scripts: Sequence[tuple[str, float]]) -> None:
