@@ -16,6 +16,7 @@ from tokstudio.core.steps import steps_work
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.why_not import why_not_one
 from tokstudio.gui.panes.text import TextPane
+from tokstudio.gui.step_words import step_words
 from tokstudio.gui.stepping import LONGEST, answer, stepping_work
 from tokstudio.gui.training import Settings
 
@@ -195,7 +196,7 @@ def test_special_tokens_bytes_and_characters(qtbot, session, pane, make_run):
     for number in (0, 1, len(rounds) - 1):
         steps.bar.slider.setValue(number)
         assert_shows(steps, rounds, number)
-    assert "bytes for the most part" in steps._words(1, rounds.round(1), 9)
+    assert "bytes for the most part" in step_words(rounds, 1, 9)
     pane.switches["recognise_specials"].setChecked(False)
     settled(qtbot, pane)
     assert steps.model.rowCount() == len(rounds_of(session, text))

@@ -11,6 +11,7 @@ import logging
 import os
 import signal
 import sys
+import weakref
 from pathlib import Path
 
 import platformdirs
@@ -93,7 +94,7 @@ class Studio(QObject):
         self.theme.set_mode(_mode(mode))
         self.theme.set_text_size(self.preferences.get("text_size", self.theme.text_size))
         self._recovery = recovery
-        self._logged: StudioRun | None = None
+        self._logged: weakref.ref[StudioRun] | None = None
         self.session = Session(self, Recorder(recovery) if recovery is not None else None)
         self.window = MainWindow(self.session, self.theme, self.preferences, choosers)
         self._kept = {"the settings": self.preferences.file.parent}
@@ -153,8 +154,10 @@ class Studio(QObject):
 
     def _log_training(self) -> None:
         run = self.session.active
-        if self.session.training is None and run is not None and run.ended is not None and run is not self._logged:
-            self._logged = run
+        if self.session.training is not None or run is None or run.ended is None:
+            return
+        if self._logged is None or self._logged() is not run:
+            self._logged = weakref.ref(run)
             _log.info("%s ended: %s, %d merges", run.name, run.ended, len(run))
 
     def _open_file(self, path: Path) -> None:

@@ -186,6 +186,9 @@ class CompressionPane(Pane):
                 self.catch_up()
 
     def _changed(self) -> None:
+        if self._shown_active not in self._session.runs:
+            # A run that is gone is let go of at once, seen or not.
+            self._shown_active = None
         if self._seen:
             self.catch_up()
 

@@ -126,6 +126,9 @@ class DistributionPane(Pane):
         self.stack.setCurrentWidget(self.ranks)
 
     def _changed(self) -> None:
+        if self._tokens is not None and self._tokens.run not in self._session.runs:
+            # A run that is gone is let go of at once, seen or not.
+            self._tokens = None
         if not self._seen:
             return
         run = self._session.active

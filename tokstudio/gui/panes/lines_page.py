@@ -61,6 +61,7 @@ class LinesPage(QWidget):
         self.table.moreWanted.connect(self._more)
         self.table.copied.connect(self._say_copied)
         session.sources_changed.connect(self.refresh)
+        session.runs_changed.connect(self._runs_changed)
 
     @property
     def searching(self) -> bool:
@@ -122,6 +123,11 @@ class LinesPage(QWidget):
         column.addLayout(top)
         column.addWidget(self.stack, 1)
         QWidget.setTabOrder(self.stop, self.table)
+
+    def _runs_changed(self) -> None:
+        # A run that is gone is let go of at once, seen or not, and with it its corpus.
+        if self._wanted is not None and self._wanted[0] not in self._session.runs:
+            self.refresh()
 
     def _begin(self) -> None:
         if self._wanted is None or not self.isVisible():

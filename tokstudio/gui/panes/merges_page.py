@@ -89,6 +89,12 @@ class MergesPage(QWidget):
             self.built.setText(text)
         self._fit()
 
+    def forget(self) -> None:
+        """Lets go of the tokenizer, and of what was shown of it."""
+        self._tokenizer, self._rows = None, np.empty(0, np.intp)
+        self.chips.set_chips([])
+        self.tree.set_tree(None)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leaves out what there is no room for."""
         super().resizeEvent(event)

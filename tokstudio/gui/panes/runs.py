@@ -79,9 +79,11 @@ class RunsPane(Pane):
     # ---- keeping up
 
     def _refresh(self) -> None:
-        if not self.isVisible():
-            return
         session = self._session
+        listed = (self._shown_active, *map(self._model.run, range(self._model.rowCount())))
+        # A run that is gone is let go of at once, seen or not.
+        if not self.isVisible() and all(run is None or run in session.runs for run in listed):
+            return
         self._model.set_runs(session.runs, session.active, "paused" if session.state == "paused" else "training")
         self._stack.setCurrentIndex(1 if session.runs else 0)
         self.table.show_held_out(any(run.config is not None and run.config.held_out for run in session.runs))
@@ -90,9 +92,10 @@ class RunsPane(Pane):
             row = self._model.row_of(session.active)
             if row >= 0:
                 self.table.setCurrentIndex(self._model.index(row, NAME))
-        if session.training is not None and not self._live.isActive():
-            self._live.start()
-        elif session.training is None:
+        if session.training is not None and self.isVisible():
+            if not self._live.isActive():
+                self._live.start()
+        else:
             self._live.stop()
 
     def _refresh_live(self) -> None:

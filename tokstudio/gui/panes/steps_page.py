@@ -22,12 +22,13 @@ from PySide6.QtWidgets import (
 )
 
 from tokstudio.core.errors import TokStudioError
-from tokstudio.core.rounds import Round, Rounds
+from tokstudio.core.rounds import Rounds
 from tokstudio.core.steps import State
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.models.rounds import RoundsModel
 from tokstudio.gui.run_keeper import Stretch
 from tokstudio.gui.session import Session
+from tokstudio.gui.step_words import step_words
 from tokstudio.gui.stepping import Stepping, answer, stepping_work
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
@@ -35,7 +36,6 @@ from tokstudio.gui.widgets.follow_table import FollowTable
 from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.gui.widgets.step_bar import StepBar
 from tokstudio.gui.widgets.tall_body import TallBody
-from tokstudio.gui.widgets.token_label import token_label
 from tokstudio.gui.widgets.token_view import TokenView
 from tokstudio.gui.widgets.why_not_line import WhyNotLine
 from tokstudio.gui.widgets.words import words
@@ -45,7 +45,6 @@ _NO_TOKENIZER = "Train or open a tokenizer to go through this text merge by merg
 _NOT_READY = "The steps appear here once the corpus is read."
 _LEAST_ROWS = 2  # of the table
 _PAUSE = 250  # milliseconds between two looks at a run that grows
-_LABEL = 24  # characters of a token in the line that names the step
 _SMALLEST = (220, 190)  # pixels, as of the other pages
 
 #: Run, its merges, text, what is selected of it, and whether special tokens are recognised.
@@ -143,8 +142,10 @@ class StepsPage(QWidget):
         return [self._whole, *row, answer.close_button, *answer.links, self.view, self.table]
 
     def refresh(self) -> None:
-        """Brings the steps up to date; while nobody sees them, does nothing."""
+        """Brings the steps up to date; while nobody sees them, only lets go of those of a run that is gone."""
         if not self.isVisible():
+            if any(key is not None and key[0] not in self.session.runs for key in (self._asked, self._shown)):
+                self._show_nothing("")
             return
         session, run = self.session, self.session.active
         reason = _NO_TEXT if not session.text else _NO_TOKENIZER if run is None else "" if run.ready else _NOT_READY
@@ -243,37 +244,13 @@ class StepsPage(QWidget):
         self.view.set_show_ids(shows_ids and number > 0)
         made = np.searchsorted(state.starts, step.starts) if step.kind == "merge" else np.zeros(0, np.int64)
         self.view.mark(made.tolist())
-        self.phase.setText(self._words(number, step, len(state)))
+        self.phase.setText(step_words(rounds, number, len(state)))
         self.model.set_current(number)
         self.table.show_row(number)
 
     def _show_again(self) -> None:
         if self._rounds is not None:
             self._show(self.number)
-
-    def _words(self, number: int, step: Round, pieces: int) -> str:
-        rounds = self._rounds
-        assert rounds is not None
-        if step.kind == "pre-tokens":
-            return f"1  Pre-tokens: the text is cut into {pieces:,}."
-        if step.kind == "base tokens":
-            unit = "bytes" if rounds.steps.tokenizer.alphabet.base == "bytes" else "characters"
-            return f"2  Base tokens: {pieces:,} {unit if not self._mixed() else f'tokens, {unit} for the most part'}."
-        tokens = rounds.steps.tokenizer.tokens
-        left, right, token = (
-            token_label(tokens.prefix(one, 4 * _LABEL), _LABEL) for one in (step.left, step.right, step.token)
-        )
-        places = f" at {len(step.starts):,} places" if len(step.starts) > 1 else ""
-        return (
-            f"3  Merge {number - 1:,} of {len(rounds) - 2:,}: {left} + {right} → {token}{places} (merge {step.merge:,})"
-        )
-
-    def _mixed(self) -> bool:
-        """Whether some of the base tokens are special tokens or whole words."""
-        assert self._rounds is not None
-        steps = self._rounds.steps
-        odd = {*steps.tokenizer.special_tokens.values(), *steps.tokenizer.whole_words}
-        return not odd.isdisjoint(self._rounds.state(1).ids.tolist())
 
     # ---- why not one token
 

@@ -57,7 +57,7 @@ class TokenPane(Pane):
         super().__init__("token", "Token")
         self._session = session
         self._theme = theme
-        self._shown: tuple[int, int] | None = None  # run and token that headline and tree show
+        self._shown: tuple[StudioRun, int] | None = None  # run and token that headline and tree show
         self._stale = True
         self._characters = actions["byte_level_characters"]
         self._later = QTimer(self)
@@ -84,6 +84,10 @@ class TokenPane(Pane):
 
     def refresh(self) -> None:
         """Shows the token at the playhead; while nobody sees it, notes that it is not up to date."""
+        if self._shown is not None and self._shown[0] not in self._session.runs:
+            # A run that is gone is let go of at once, seen or not.
+            self._shown = None
+            self.merges.forget()
         if not self.isVisible():
             self._stale = True
             return
@@ -97,8 +101,8 @@ class TokenPane(Pane):
             return
         self.pages.setCurrentWidget(self.page)
         self.copies.setEnabled(True)
-        if self._shown != (run.key, token):
-            self._shown = (run.key, token)
+        if self._shown != (run, token):
+            self._shown = (run, token)
             self._show_token(tokenizer, token)
         self._show_at_playhead(run, tokenizer, token)
 
@@ -109,8 +113,8 @@ class TokenPane(Pane):
     def tree_svg(self) -> bytes:
         """The tree of the token that is looked at, whole and in its natural size, as an SVG drawing."""
         run, token = self._session.active, self._session.token
-        if run is not None and token is not None and self._shown != (run.key, token):
-            self._shown = (run.key, token)
+        if run is not None and token is not None and self._shown != (run, token):
+            self._shown = (run, token)
             self._show_token(run.tokenizer, token)
         return self.tree.to_svg()
 
@@ -218,7 +222,7 @@ class TokenPane(Pane):
 
     def _show_uses(self) -> None:
         run, token = self._session.active, self._session.token
-        if run is None or token is None or self._shown != (run.key, token):
+        if run is None or token is None or self._shown != (run, token):
             return
         tokenizer, playhead = run.tokenizer, min(self._session.playhead, len(run))
         only_byte = tokenizer.tokens.length(token) == 1

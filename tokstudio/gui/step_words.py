@@ -1,0 +1,38 @@
+"""The line that names a step of an encoding."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from tokstudio.core.rounds import Rounds
+from tokstudio.gui.widgets.token_label import token_label
+
+_LABEL = 24  # characters of a token
+
+
+def step_words(rounds: Rounds, number: int, pieces: int) -> str:
+    """What led to a state.
+
+    Args:
+        rounds: The steps.
+        number: The state, from 0.
+        pieces: How many pieces it has.
+    """
+    step = rounds.round(number)
+    if step.kind == "pre-tokens":
+        return f"1  Pre-tokens: the text is cut into {pieces:,}."
+    if step.kind == "base tokens":
+        unit = "bytes" if rounds.steps.tokenizer.alphabet.base == "bytes" else "characters"
+        return f"2  Base tokens: {pieces:,} {unit if not _mixed(rounds) else f'tokens, {unit} for the most part'}."
+    tokens = rounds.steps.tokenizer.tokens
+    left, right, token = (
+        token_label(tokens.prefix(one, 4 * _LABEL), _LABEL) for one in (step.left, step.right, step.token)
+    )
+    places = f" at {len(step.starts):,} places" if len(step.starts) > 1 else ""
+    return f"3  Merge {number - 1:,} of {len(rounds) - 2:,}: {left} + {right} → {token}{places} (merge {step.merge:,})"
+
+
+def _mixed(rounds: Rounds) -> bool:
+    """Whether some of the base tokens are special tokens or whole words."""
+    tokenizer = rounds.steps.tokenizer
+    odd = {*tokenizer.special_tokens.values(), *tokenizer.whole_words}
+    return not odd.isdisjoint(rounds.state(1).ids.tolist())
