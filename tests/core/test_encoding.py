@@ -288,3 +288,8 @@ def test_the_tokens_of_a_long_text_are_gathered_in_pieces(monkeypatch):
     tokenizer = trained("ab" * 50, size=257)
     assert len(list(tokenizer.encode_work("ab" * 1_000))) >= 20 + 10 - 2
     assert tokenizer.encode("ab" * 1_000) == [256] * 1_000
+
+
+def test_decoding_lets_other_threads_run_every_few_thousand_ids():
+    work = Tokenizer(np.zeros((0, 2), np.int32)).decode_bytes_work(np.full(100_000, 97, np.uint32))
+    assert sum(1 for _ in work) >= 20

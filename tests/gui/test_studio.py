@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -15,6 +18,8 @@ from tokenizers import Tokenizer as HuggingFaceTokenizer
 from tests.gui.person import PATIENCE, at_the_window, export
 from tokstudio import Corpus, TrainingConfig, load, train
 from tokstudio.cli import main
+from tokstudio.core.progress import Progress
+from tokstudio.gui import app
 from tokstudio.gui.action_specs import SPECS
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.dialogs.export import ExportDialog
@@ -458,8 +463,6 @@ def test_an_error_nobody_caught_reaches_the_person(qtbot, monkeypatch):
         window.actions_by_id["about"].triggered.disconnect()
         window.actions_by_id["about"].triggered.connect(fail)
         monkeypatch.setattr(window.commands, "about", fail)
-        import sys
-
         try:
             fail()
         except RuntimeError as error:
@@ -469,3 +472,22 @@ def test_an_error_nobody_caught_reaches_the_person(qtbot, monkeypatch):
 
     assert at_the_window(monkeypatch, act) == 0
     assert QApplication.instance() is not None
+
+
+def test_other_threads_do_not_hold_the_window_up_nor_does_the_search_for_garbage(qtbot, monkeypatch):
+    over: list[bool] = []
+
+    def endless():
+        while not over:
+            time.sleep(0.01)
+            yield Progress("waiting")
+
+    def act(window, answers):
+        assert sys.getswitchinterval() == pytest.approx(0.001)
+        qtbot.waitUntil(lambda: gc.get_freeze_count() > frozen + 1000)
+        over.append(True)
+
+    monkeypatch.setattr(app, "prepare_work", endless)
+    frozen = gc.get_freeze_count()
+    sys.setswitchinterval(0.005)
+    assert at_the_window(monkeypatch, act) == 0

@@ -128,8 +128,11 @@ class Studio(QObject):
         QTimer.singleShot(0, self.window, self._answers)
 
     def _answers(self) -> None:
+        # The window stays, and so does the engine once it is there. To search them for garbage again and again, as soon
+        # as a file is read, would hold the window up by 150 ms.
         if self.window.isVisible():
             _log.info("The window answers.")
+            gc.freeze()
             self.session.start_job(self._look_for_limits, self._say, quiet=True)
             self.session.start_job(self._make_ready, self._say, asked=False)
             if self._recovery is not None:
@@ -141,7 +144,6 @@ class Studio(QObject):
 
     def _make_ready(self) -> Work[str]:
         yield from prepare_work()
-        # The window and the engine stay: to search them for garbage again and again would hold the window up by 150 ms.
         gc.freeze()
         return f"Every start compiles the engine anew: it could not be kept ({problem()})." if problem() else ""
 
