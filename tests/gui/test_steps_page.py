@@ -104,6 +104,47 @@ def test_every_state_forwards_by_the_keys_and_backwards_by_the_button(qtbot, ses
     assert not steps.bar.buttons["next"].isEnabled()
 
 
+@pytest.mark.parametrize("place", ["slider", "view", "table"])
+def test_keys_go_on_and_back_anywhere_on_the_page(qtbot, session, pane, steps, place):
+    rounds = rounds_of(session)
+    focus = {"slider": steps.bar.slider, "view": steps.view, "table": steps.table}[place]
+    focus.setFocus()
+    for number in (1, 2, 3):
+        qtbot.keyClick(focus, Qt.Key.Key_Right, Qt.KeyboardModifier.AltModifier)
+        assert_shows(steps, rounds, number)
+    qtbot.keyClick(focus, Qt.Key.Key_Left, Qt.KeyboardModifier.AltModifier)
+    assert_shows(steps, rounds, 2)
+    for name, keys in (("previous", "Alt+Left"), ("next", "Alt+Right")):
+        assert keys in steps.bar.buttons[name].toolTip()
+    assert "Left and Right" in steps.bar.slider.toolTip()
+    pane.tabs.setCurrentIndex(0)
+    pane.encode.input.setFocus()
+    qtbot.keyClick(pane.encode.input, Qt.Key.Key_Right, Qt.KeyboardModifier.AltModifier)
+    assert steps.number == 2
+
+
+def test_the_menu_leads_to_the_steps_and_keys_through_them(qtbot, monkeypatch):
+    def act(window, answers):
+        session, action = window._session, window.actions_by_id["step_through_text"]
+        assert action.toolTip() == "Train a tokenizer first, or open one."
+        session.add_text(CORPUS)
+        session.set_settings(Settings(vocabulary_size=290))
+        session.train()
+        qtbot.waitUntil(lambda: session.training is None and session.active is not None, timeout=PATIENCE)
+        assert not action.isEnabled()
+        session.set_text(SENTENCE)
+        view = next(menu for menu in window.menuBar().actions() if menu.text() == "&View").menu()
+        assert action in view.actions()
+        window.text.hide()
+        qtbot.keyClick(window, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+        slider = window.text.steps.bar.slider
+        qtbot.waitUntil(slider.hasFocus, timeout=PATIENCE)
+        qtbot.keyClick(slider, Qt.Key.Key_Right)
+        assert window.text.steps.bar.label.text().startswith("2 of ")
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
 def test_each_step_is_named_and_what_it_made_is_marked(qtbot, session, steps):
     rounds = rounds_of(session)
     assert steps.phase.text() == "1  Pre-tokens: the text is cut into 1."

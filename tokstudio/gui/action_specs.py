@@ -283,6 +283,14 @@ SPECS: tuple[Spec, ...] = (
         "help",
         obstacles.no_stretch,
     ),
+    Spec(
+        "step_through_text",
+        "Step Throu&gh the Text",
+        "Go through the encoding of the text merge by merge: Left and Right go from one step to the next.",
+        ("Ctrl+Shift+T",),
+        "step",
+        obstacles.no_text,
+    ),
     Spec("show_white_space", "&White Space", "Mark spaces and line ends in tokens.", (), "whitespace", checkable=True),
     Spec("show_ids", "Token &Ids", "Write the id beneath each token of the text.", ("Ctrl+I",), "ids", checkable=True),
     Spec(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Protocol
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent
@@ -17,65 +16,17 @@ from PySide6.QtWidgets import QApplication, QWidget
 from tokstudio.core.base_vocabulary import corpus_characters_work, read_base_vocabulary_work
 from tokstudio.core.messages import several
 from tokstudio.gui.dialogs.choosers import Choosers
-from tokstudio.gui.exports import Exports
-from tokstudio.gui.opening import OpenCommands, Questions
+from tokstudio.gui.opening import OpenCommands
 from tokstudio.gui.problems import Problem
 from tokstudio.gui.project_keeper import ProjectKeeper
 from tokstudio.gui.session import Session
 from tokstudio.gui.settings import Preferences
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import BODY_PIXELS, Mode, Theme
+from tokstudio.gui.views import Views
 from tokstudio.resources import DEMO_SENTENCES, SAMPLES, sample_text
 
 _BASE_TOKENS = "Lists of base tokens (*.json *.txt);;All files (*)"
-
-
-class Views(Exports, Questions, Protocol):
-    """What the actions need of the window."""
-
-    def focus_find(self) -> None:
-        """Puts the keyboard into the field that finds tokens."""
-        ...
-
-    def focus_filter(self) -> None:
-        """Puts the keyboard into the filter of the table that is shown."""
-        ...
-
-    def copy_ids(self) -> None:
-        """Copies the ids of the selected tokens of the text."""
-        ...
-
-    def remove_sources(self) -> None:
-        """Takes the chosen sources out of the corpus."""
-        ...
-
-    def show_why_not(self) -> None:
-        """Says why what is selected of the text is not one token."""
-        ...
-
-    def show_why(self) -> None:
-        """Brings the pane into sight that says why a merge was made."""
-        ...
-
-    def reload_sources(self) -> None:
-        """Reads the chosen sources' files again."""
-        ...
-
-    def reset_layout(self) -> None:
-        """Puts every pane back where it belongs."""
-        ...
-
-    def show_shortcuts(self) -> None:
-        """Lists every key."""
-        ...
-
-    def show_about(self) -> None:
-        """Says version and licence."""
-        ...
-
-    def close(self) -> bool:
-        """Closes the window, unless the person would rather not."""
-        ...
 
 
 class Commands(OpenCommands):
@@ -313,6 +264,10 @@ class Commands(OpenCommands):
     def why_not_one_token(self) -> None:
         """Says why what is selected of the text is not one token."""
         self._views.show_why_not()
+
+    def step_through_text(self) -> None:
+        """Goes to the steps of the text's encoding."""
+        self._views.show_steps()
 
     def show_white_space(self, shown: bool) -> None:
         """Remembers the switch for the marks of white space; the Text pane listens to it itself."""

@@ -153,6 +153,12 @@ class MainWindow(QMainWindow):
         self.text.raise_()
         self.text.ask_why_not()
 
+    def show_steps(self) -> None:
+        """Puts the keyboard on the steps of the text's encoding."""
+        self.text.show()
+        self.text.raise_()
+        self.text.step_through()
+
     def copy_ids(self) -> None:
         """Copies the ids of the selected tokens of the text."""
         self.text.copy_ids()

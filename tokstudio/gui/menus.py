@@ -23,9 +23,9 @@ _MENUS: dict[str, str] = {
     "sample_train_article sample_train_scripts sample_train_python < >&Base_Tokens load_base_tokens "
     "base_tokens_of_corpus < - first previous next last play >Playing_Spee&d < - "
     "previous_run next_run rename_run change_pattern count_uses delete_run",
-    "&View": ">&Panes < reset_layout - why_merge why_not_one_token - >&Theme theme_system theme_light theme_dark < "
-    ">Text_&Size text_larger text_smaller text_reset < - show_white_space byte_level_characters show_ids "
-    "recognise_specials more_settings "
+    "&View": ">&Panes < reset_layout - why_merge why_not_one_token step_through_text - "
+    ">&Theme theme_system theme_light theme_dark < >Text_&Size text_larger text_smaller text_reset < - "
+    "show_white_space byte_level_characters show_ids recognise_specials more_settings "
     ">Columns_of_&Runs <",
     "&Help": "shortcuts about",
 }

@@ -31,6 +31,7 @@ _MORE_KEYS = (
     ("Merges, Vocabulary: move the playhead to the row", "Enter"),
     ("Slider: start and end", "Home, End"),
     ("Tokens: the one before or after, with Shift to select", "Left, Right"),
+    ("Steps of the text: the one before or after", "Alt+Left, Alt+Right"),
     ("Runs: rename, delete", "F2, Del"),
 )
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QGuiApplication, QShowEvent
+from PySide6.QtGui import QAction, QGuiApplication, QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QPushButton,
@@ -79,6 +79,7 @@ class StepsPage(QWidget):
         self._rounds: Rounds | None = None
         self._here: State | None = None
         self._playhead = -1
+        self._keyboard_wanted = False  # whether the slider is to have it
         self.latest = Latest(session, self, quiet=True)
         self.latest.done.connect(self._take)
         self.latest.failed.connect(self._fail)
@@ -134,6 +135,11 @@ class StepsPage(QWidget):
         self.refresh()
         self._answer()
 
+    def take_keyboard(self) -> None:
+        """Puts the keyboard on the slider, as soon as there is a step to go to."""
+        self._keyboard_wanted = True
+        self._give_keyboard()
+
     def order(self) -> list[QWidget]:
         """What takes the keyboard, in the order of reading."""
         bar, answer = self.bar, self.why_not
@@ -170,6 +176,11 @@ class StepsPage(QWidget):
         self._follow_selection()
         self.refresh()
 
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Leaves the keyboard where it is."""
+        super().hideEvent(event)
+        self._keyboard_wanted = False
+
     def minimumSizeHint(self) -> QSize:
         """Gives a size that nothing that is shown changes."""
         return QSize(*map(self._theme.scaled, _SMALLEST))
@@ -187,7 +198,13 @@ class StepsPage(QWidget):
         if anew and self._question is not None and not self._holds(*self._question):
             self._question = None
         self._follow_playhead(begin=anew and self._question is None, end=anew and self._question is not None)
+        self._give_keyboard()
         self._pause.start()
+
+    def _give_keyboard(self) -> None:
+        if self._keyboard_wanted and self.bar.slider.isEnabled():
+            self._keyboard_wanted = False
+            self.bar.slider.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def _fail(self, error: Exception) -> None:
         self._shown = self._asked

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QSize, Qt
-from PySide6.QtGui import QAction, QDragEnterEvent, QDragMoveEvent, QDropEvent, QResizeEvent
+from PySide6.QtGui import QAction, QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QLabel, QMenu, QStackedWidget, QToolButton, QWidget
 
 from tokstudio.core.errors import CorpusError
@@ -28,6 +28,7 @@ from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.header_tabs import HeaderTabs
 from tokstudio.gui.widgets.pane import Pane
+from tokstudio.gui.widgets.step_bar import STEP_KEYS
 from tokstudio.resources import DEMO_SENTENCES
 
 _ICON = 16
@@ -67,6 +68,7 @@ class TextPane(Pane):
         self._files.failed.connect(self._file_failed)
         self._target: TextPage = self.encode
         self.setAcceptDrops(True)
+        self._step_keys = [self._step_key(name, sequence) for name, sequence in STEP_KEYS.items()]
         self._build_header(actions)
         for page in (self.encode, self.decode, self.steps):
             page.state_changed.connect(self._show_state)
@@ -167,6 +169,14 @@ class TextPane(Pane):
         for one, other in pairwise(order):
             QWidget.setTabOrder(one, other)
 
+    def _step_key(self, name: str, sequence: str) -> QShortcut:
+        """Goes to another step from anywhere in the pane, while the page Steps is shown."""
+        keys = QShortcut(QKeySequence(sequence), self)
+        keys.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        keys.setEnabled(False)
+        keys.activated.connect(self.steps.bar.buttons[name].click)
+        return keys
+
     def _toggle(self, action: QAction) -> QToolButton:
         button = QToolButton()
         button.setDefaultAction(action)
@@ -180,8 +190,15 @@ class TextPane(Pane):
         self.steps.ask_why_not()
         self.tabs.setCurrentIndex(2)
 
+    def step_through(self) -> None:
+        """Shows the page Steps, the keyboard on its slider."""
+        self.tabs.setCurrentIndex(2)
+        self.steps.take_keyboard()
+
     def _turn_to(self, index: int) -> None:
         self.pages.setCurrentIndex(index)
+        for keys in self._step_keys:
+            keys.setEnabled(self.page is self.steps)
         self._show_state()
 
     def _take_sample(self, entry: QAction) -> None:

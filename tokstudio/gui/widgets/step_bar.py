@@ -6,12 +6,14 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtGui import QFontMetrics, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSlider, QToolButton, QWidget
 
 from tokstudio.gui.icons import icon
 from tokstudio.gui.theme import Theme
 
+#: Keys that go one step on or back from elsewhere: by the button that they press.
+STEP_KEYS = {"previous": "Alt+Left", "next": "Alt+Right"}
 _BUTTONS = (("first", "First step"), ("previous", "Previous step"), ("next", "Next step"), ("last", "Last step"))
 
 
@@ -32,7 +34,7 @@ class StepBar(QWidget):
         self._theme = theme
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.slider.setAccessibleName("Step")
-        self.slider.setToolTip("Steps: the arrow keys go from one to the next")
+        self.slider.setToolTip("Steps: Left and Right go from one to the next, Home and End to the first and the last")
         self.slider.setRange(0, 0)
         self.slider.valueChanged.connect(self._tell)
         self.label = QLabel()
@@ -62,7 +64,8 @@ class StepBar(QWidget):
     def _button(self, name: str, words: str) -> QToolButton:
         button = QToolButton()
         button.setIcon(icon(name, self._theme))
-        button.setToolTip(words)
+        keys = QKeySequence(STEP_KEYS.get(name, "")).toString(QKeySequence.SequenceFormat.NativeText)
+        button.setToolTip(f"{words} ({keys})" if keys else words)
         button.setAccessibleName(words)
         button.setAutoRaise(True)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
