@@ -86,12 +86,13 @@ def test_what_a_merge_saves_is_the_fall_in_tokens_per_megabyte(qtbot, session, p
     assert drawn.x[0] == 1
     before, after = measured(run, session.corpus, 540), measured(run, session.corpus, 600)
     by_hand = (before.tokens - after.tokens) / 60 / before.bytes * 1e6
-    assert held_out.y[599] == pytest.approx(by_hand)
-    assert drawn.y[0] == pytest.approx((run.tokens_before - run.tokens_at(1)) / run.corpus_bytes * 1e6)
+    assert held_out.y[599] == pytest.approx(2 * by_hand), "two bytes an id"
+    assert drawn.y[0] == pytest.approx((run.tokens_before - run.tokens_at(1)) / run.corpus_bytes * 2e6)
     session.set_playhead(600)
     told = pane.plot.accessibleDescription()
     saved = (run.tokens_at(540) - run.tokens_at(600)) / 60 / run.corpus_bytes * 1e6
-    assert told == f"merge 600   {saved:,.0f} tokens per MB · held-out {by_hand:,.0f}"
+    own, other = (f"{2 * tokens:,.0f}" for tokens in (saved, by_hand))
+    assert told == f"merge 600   {own} bytes per MB ({saved:,.0f} tokens) · held-out {other} ({by_hand:,.0f})"
     assert f"One now saves {2 * by_hand:,.0f} bytes per MB at 2 bytes an id." in pane.remark.text()
 
 
@@ -119,14 +120,28 @@ def test_without_a_share_it_says_how_to_see_one(qtbot, session, pane):
     assert "A held-out share shows what they save of other text." in pane.remark.text()
 
 
-def test_beyond_65536_tokens_an_id_takes_four_bytes(qtbot, session, pane, monkeypatch):
-    trained(qtbot, session)
-    choose(pane, "Saved by a merge")
+@pytest.mark.parametrize("held_out", [0.0, 0.25])
+def test_beyond_65536_tokens_an_id_takes_four_bytes_and_what_that_costs_is_said(
+    qtbot, session, pane, monkeypatch, held_out
+):
     monkeypatch.setattr("tokstudio.gui.run_curves._SHORT_IDS", 500)
-    for merges, size in ((244, 2), (245, 4)):
+    run = trained(qtbot, session, held_out=held_out)
+    choose(pane, "Saved by a merge")
+    tokens = np.array([run.tokens_at(k) for k in range(len(run) + 1)]) if not held_out else run.held_out_tokens
+    size = run.held_out_bytes if held_out else run.corpus_bytes
+    saved = saved_by_each(tokens, size)
+    drawn = pane.plot._curves[(run.key, "held-out") if held_out else run.key].y
+    for merges, width in ((244, 2), (245, 4), (600, 4)):
         session.set_playhead(merges)
-        saved = pane.plot._curves[(session.active.key, "held-out")].y[merges - 1]
-        assert f"One now saves {size * saved:,.0f} bytes per MB at {size} bytes an id." in pane.remark.text()
+        assert drawn[merges - 1] == pytest.approx(width * saved[merges - 1])
+        told = pane.remark.text()
+        assert f"One now saves {width * saved[merges - 1]:,.0f} bytes per MB at {width} bytes an id." in told
+        cost = (
+            f"Past 500 tokens each id takes 4 bytes instead of 2: the ids of a MB take "
+            f"{4e6 * tokens[merges] / size:,.0f} bytes, and took {2e6 * tokens[244] / size:,.0f} before."
+        )
+        assert (cost in told) == (width == 4)
+        assert ("Past 500" in told) == (width == 4)
 
 
 def test_runs_beside_each_other_have_their_own_dots(qtbot, session, pane):

@@ -31,7 +31,7 @@ class View:
 RATIO = View("Bytes per token", "Compression · bytes per token", "bytes per token")
 TOKENS = View("Tokens in corpus", "Compression · tokens in corpus", "tokens")
 COUNT = View("Count of chosen pair", "Compression · count of chosen pair", "times")
-SAVED = View("Saved by a merge", "Compression · saved by a merge", "tokens per MB", log=True)
+SAVED = View("Saved by a merge", "Compression · saved by a merge", "bytes per MB", log=True)
 VIEWS = (RATIO, TOKENS, COUNT, SAVED)
 
 
@@ -42,7 +42,7 @@ def curve(run: StudioRun, view: View) -> Points:
     if view is COUNT:
         # No pair was chosen before the first merge.
         return np.arange(1, len(run) + 1, dtype=np.float64), run.count.astype(np.float64)
-    return _points(_tokens(run), run.corpus_bytes, view)
+    return _points(run, _tokens(run), run.corpus_bytes, view)
 
 
 def has_held_out_curve(run: StudioRun, view: View) -> bool:
@@ -55,7 +55,7 @@ def held_out_curve(run: StudioRun, view: View) -> Points | None:
     tokens = run.held_out_tokens
     if tokens is None or not has_held_out_curve(run, view):
         return None
-    return _points(tokens, run.held_out_bytes, view)
+    return _points(run, tokens, run.held_out_bytes, view)
 
 
 def playhead_text(run: StudioRun, merges: int, view: View) -> str:
@@ -67,13 +67,13 @@ def playhead_text(run: StudioRun, merges: int, view: View) -> str:
     if view is SAVED:
         if not merges:
             return place
-        first = merges - mean_over(merges)
+        first, width = merges - mean_over(merges), id_bytes(run, merges)
         saved = _saved_by(run.tokens_at(first), run.tokens_at(merges), merges, run.corpus_bytes)
         beside = ""
         if held_out is not None:
             other = _saved_by(int(held_out[first]), int(held_out[merges]), merges, run.held_out_bytes)
-            beside = f" · held-out {_few(other)}"
-        return f"{place}   {_few(saved)} tokens per MB{beside}"
+            beside = f" · held-out {_few(width * other)} ({_few(other)})"
+        return f"{place}   {_few(width * saved)} bytes per MB ({_few(saved)} tokens){beside}"
     if view is TOKENS:
         beside = "" if held_out is None else f" · held-out {int(held_out[merges]):,}"
         return f"{place}   {run.tokens_at(merges):,} tokens{beside}"
@@ -103,7 +103,8 @@ def remark(run: StudioRun, merges: int, view: View) -> str:
         other = _share_saved(int(held_out[merges - last]), int(held_out[merges]))
         told = f"{several} saved {other} of the held-out tokens, {share} of those trained on."
         saved = _saved_by(int(held_out[first]), int(held_out[merges]), merges, run.held_out_bytes)
-    return f"{told} One now saves {_few(size * saved)} bytes per MB at {size} bytes an id. {mean}"
+    now = f"One now saves {_few(size * saved)} bytes per MB at {size} bytes an id."
+    return " ".join(filter(None, (told, now, _cost_of_long_ids(run, merges), mean)))
 
 
 def saved_by_each(tokens: NDArray[np.int64], size: int) -> NDArray[np.float64]:
@@ -121,9 +122,10 @@ def saved_by_each(tokens: NDArray[np.int64], size: int) -> NDArray[np.float64]:
     return (tokens[number - over] - tokens[number]) * (_MEGABYTE / max(size, 1)) / over
 
 
-def _points(tokens: NDArray[np.int64], size: int, view: View) -> Points:
+def _points(run: StudioRun, tokens: NDArray[np.int64], size: int, view: View) -> Points:
     if view is SAVED:
-        return np.arange(1, len(tokens), dtype=np.float64), saved_by_each(tokens, size)
+        number = np.arange(1, len(tokens), dtype=np.float64)
+        return number, saved_by_each(tokens, size) * np.where(number > _last_short(run), 4.0, 2.0)
     places = np.arange(len(tokens), dtype=np.float64)
     if view is TOKENS:
         return places, tokens.astype(np.float64)
@@ -156,7 +158,29 @@ def _why_no_held_out(run: StudioRun) -> str:
 
 def id_bytes(run: StudioRun, merges: int) -> int:
     """Bytes that an id takes in a file of ids, by the size of the vocabulary after so many merges."""
-    return 2 if run.vocabulary_size - len(run) + merges <= _SHORT_IDS else 4
+    return 2 if merges <= _last_short(run) else 4
+
+
+def _last_short(run: StudioRun) -> int:
+    """The last merge after which ids take two bytes; below 0 where they never do."""
+    return _SHORT_IDS - (run.vocabulary_size - len(run))
+
+
+def _cost_of_long_ids(run: StudioRun, merges: int) -> str:
+    """What all ids of a megabyte take where they have become longer, beside what they took before; or ""."""
+    last = _last_short(run)
+    if not 0 <= last < merges:
+        return ""
+    held_out = run.held_out_tokens
+    size = max(run.corpus_bytes if held_out is None else run.held_out_bytes, 1)
+    before, here = (
+        width * (run.tokens_at(at) if held_out is None else int(held_out[at])) * _MEGABYTE / size
+        for at, width in ((last, 2), (merges, 4))
+    )
+    return (
+        f"Past {_SHORT_IDS:,} tokens each id takes 4 bytes instead of 2: "
+        f"the ids of a MB take {here:,.0f} bytes, and took {before:,.0f} before."
+    )
 
 
 def _share_saved(before: int, after: int) -> str:
