@@ -131,8 +131,8 @@ def _measure(run: StudioRun, application: QApplication) -> None:
         )
     model.set_query(Query(""))
     for kind in (*_KINDS, *_USES):
-        note(f"listed: {kind}", lambda: model.set_kinds(()), lambda kind=kind: model.set_kinds([kind]))
-    model.set_kinds(())
+        note(f"listed: {kind}", lambda: model.set_choice(()), lambda kind=kind: model.set_choice([kind]))
+    model.set_choice(())
     note("the playhead moved by one", lambda: model.set_playhead(len(run)), lambda: model.set_playhead(len(run) - 1))
     model.set_playhead(len(run))
     model.sort(6, Qt.SortOrder.DescendingOrder)

@@ -102,7 +102,7 @@ def test_a_file_may_have_tokens_that_no_merge_makes(qtbot):
         assert tokens.head(slot, 9) == made.tokens[token]
     model = VocabularyModel()
     model.set_run(run, 1)
-    model.set_kinds(["Unreachable"])
+    model.set_choice(["Unreachable"])
     settle(qtbot, model)
     assert [model.token_at(row) for row in range(model.rowCount())] == [300]
 
@@ -169,10 +169,10 @@ def test_the_vocabulary_lists_special_tokens_by_their_ids_while_the_run_grows(qt
         assert column(model, 1)[-2:] == ["<|end|>", "<pad>"]
         assert column(model, 7)[-3:] == ["merge", "special", "special"]
         assert column(model, 6)[-1] == "–"
-    model.set_kinds(["Special"])
+    model.set_choice(["Special"])
     settle(qtbot, model)
     assert column(model, 1) == ["<|end|>", "<pad>"]
-    model.set_kinds(["Base"])
+    model.set_choice(["Base"])
     settle(qtbot, model)
     assert model.rowCount() == 256
 

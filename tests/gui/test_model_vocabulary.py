@@ -160,7 +160,7 @@ KEEPS = {
 
 @pytest.mark.parametrize("kind", KEEPS)
 def test_kinds_can_be_listed_alone_and_follow_the_playhead(qtbot, model, tokenizer, kind):
-    model.set_kinds([kind])
+    model.set_choice([kind])
     for merges in (444, 150):
         model.set_playhead(merges)
         uses = tokenizer.run.uses(merges)
@@ -168,7 +168,7 @@ def test_kinds_can_be_listed_alone_and_follow_the_playhead(qtbot, model, tokeniz
         expected = [t for t in range(256 + merges) if keeps(t, tokens[t], uses[t], _absent(tokenizer, t))]
         assert settled(qtbot, model) == expected
         assert expected
-    model.set_kinds(())
+    model.set_choice(())
     assert settled(qtbot, model) == list(range(406))
 
 
@@ -222,7 +222,7 @@ def test_numbers_are_ordered_in_steps_as_a_stable_sort_would(key, descending):
 
 def test_text_and_kind_filter_together_in_any_order(qtbot, model, tokenizer):
     model.sort(LENGTH, DOWN)
-    model.set_kinds(["Merges"])
+    model.set_choice(["Merges"])
     model.set_query(Query("E"))
     shown = settled(qtbot, model)
     wanted = [t for t in range(256, 700) if b"e" in tokenizer.tokens[t].decode("utf-8", "replace").lower().encode()]
@@ -237,10 +237,10 @@ def test_a_kept_place_follows_its_token_through_orders_filters_and_the_playhead(
     kept = QPersistentModelIndex(model.index(model.row_of_token(300), TOKEN))
     for act in (
         lambda: model.sort(TOKEN, DOWN),
-        lambda: model.set_kinds(["Merges"]),
+        lambda: model.set_choice(["Merges"]),
         lambda: model.set_playhead(100),
         lambda: model.sort(ID),
-        lambda: model.set_kinds(()),
+        lambda: model.set_choice(()),
     ):
         act()
         settled(qtbot, model)

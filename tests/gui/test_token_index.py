@@ -82,11 +82,11 @@ def test_a_model_answers_the_same_with_and_without_it(qtbot, run):
     acts = [
         lambda model: model.set_query(Query("a")),
         lambda model: model.sort(1),
-        lambda model: model.set_kinds(["script:Arabic", "Digits"]),
+        lambda model: model.set_choice(["script:Arabic", "Digits"]),
         lambda model: model.set_query(Query("")),
         lambda model: model.sort(3, Qt.SortOrder.DescendingOrder),
         lambda model: model.set_playhead(200),
-        lambda model: model.set_kinds(["Cuts a character", "script:Han"]),
+        lambda model: model.set_choice(["Cuts a character", "script:Han"]),
         lambda model: model.sort(8),
         lambda model: model.set_query(FilterQuery("E2 80 length:2-3")),
         lambda model: model.set_playhead(444),

@@ -134,12 +134,7 @@ class VocabularyModel(TokenTable):
                 self._choice.know(passes)
         self._refresh()
 
-    def set_kinds(self, chosen: Collection[str]) -> None:
-        """Shows the tokens of some kinds, looks, scripts and uses (see `kinds`); none chosen shows all."""
-        self.kinds = frozenset(chosen)
-        self._choose()
-
-    def set_choice(self, chosen: Collection[str], lengths: tuple[int, int] | None) -> None:
+    def set_choice(self, chosen: Collection[str], lengths: tuple[int, int] | None = None) -> None:
         """Shows the tokens of some kinds and of so many bytes, the fewest and the most; None for any length."""
         self.kinds, self.lengths = frozenset(chosen), lengths
         self._choose()
