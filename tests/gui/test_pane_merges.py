@@ -76,6 +76,16 @@ def test_a_token_that_is_looked_at_elsewhere_is_selected_and_brought_into_view(q
     assert looked == [300, 65]
 
 
+def test_a_token_that_is_only_pointed_at_elsewhere_moves_nothing(qtbot, pane, trained):
+    trained.look_at(300)
+    before = pane.table.current_row
+    trained.look_at(400, passing=True)
+    assert trained.token == 400
+    assert pane.table.current_row == before
+    trained.look_at(401)
+    assert pane.model.token_at(pane.table.current_row) == 401
+
+
 def test_while_it_trains_rows_stay_still_unless_one_looks_at_the_top(qtbot, session, pane):
     session.add_text(sample_text("article"))
     session.set_settings(Settings(2000, None))

@@ -73,7 +73,7 @@ def test_every_training_becomes_a_row_and_the_newest_is_active(three, session):
     assert table(three).isVisible()
     assert [text(three, row, NAME) for row in range(3)] == ["Run 1", "Run 2", "Run 3"]
     assert [text(three, row, MERGES) for row in range(3)] == ["14", "24", "34"]
-    assert text(three, 2, RATIO) == f"{session.active.bytes_per_token(34):.3f}"
+    assert text(three, 2, RATIO) == f"{session.active.bytes_per_token(34):,.3f}"
     assert table(three).currentIndex().row() == 2
 
 

@@ -84,6 +84,19 @@ def heard(signal):
 # The playhead
 
 
+def test_the_numbers_of_the_axis_are_there_again_after_the_plot_was_small(qtbot, plot):
+    x = np.arange(MERGES + 1, dtype=np.float64)
+    plot.set_curve("run", x, 4_000.0 * np.exp(-x / 20), "this run", "active")
+    QApplication.processEvents()
+    wanted = plot._left.fixedWidth
+    plot.resize(300, 120)
+    QApplication.processEvents()
+    assert plot._left.fixedWidth != wanted
+    plot.resize(660, 320)
+    QApplication.processEvents()
+    assert plot._left.fixedWidth == wanted
+
+
 def test_dragging_the_playhead_tells_every_state_on_the_way(qtbot, plot):
     dragged, clicked = heard(plot.playheadDragged), heard(plot.playheadClicked)
     drag(qtbot, plot, place(plot, 312, 1.2), place(plot, 400, 1.2), place(plot, 500, 1.2), place(plot, 600, 1.2))

@@ -317,3 +317,17 @@ def test_a_screen_reader_hears_count_and_current_token(view: TokenView):
     assert view.accessibleDescription() == "10 tokens."
     view.select(1, 1)
     assert view.accessibleDescription() == "10 tokens. Token 2: ' cat', id 501."
+
+
+def test_what_is_read_from_right_to_left_stands_so(view: TokenView):
+    view.set_tokens(*spans(b"say ", "של".encode(), "ום".encode(), b" ", "עולם".encode(), b" twice"))
+    begins = [view.token_rectangle(token).left() for token in range(6)]
+    assert begins[0] < begins[4] < begins[3] < begins[2] < begins[1] < begins[5]
+    boxes = [view.token_rectangle(token) for token in range(6)]
+    assert all(view.token_at(box.center().toPoint()) == token for token, box in enumerate(boxes))
+
+
+def test_one_piece_from_right_to_left_stays_where_it_is(view: TokenView):
+    view.set_tokens(*spans(b"a", "שלום".encode(), b"b", b"1", "太".encode()))
+    begins = [view.token_rectangle(token).left() for token in range(5)]
+    assert begins == sorted(begins)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.alphabet import Alphabet
+from tokstudio.core.arrays import read_only
 from tokstudio.core.counting import word_ends
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.patterns import NONE, splitter
@@ -47,7 +48,7 @@ class Merges:
 
         slots = 1 << max(4, (2 * len(merges)).bit_length())
         self.pairs = np.full(2 * slots, -1, np.int64)
-        fill_pairs(merges, results, self.pairs)
+        fill_pairs(read_only(merges), read_only(results), self.pairs)
 
 
 class Encoder:

@@ -121,7 +121,7 @@ class Finder(QObject):
         slots = search(self._index, text, tokens.ids, -1 if number is None else tokens.slot_of(number))
         self.model.set_playhead(self._session.playhead)
         self.model.set_slots(slots)
-        note = "" if slots else "No token is this, begins with it or has it inside."
+        note = "" if slots else _nothing(number, len(tokens.ids))
         if len(slots) == MOST:
             note = f"The first {MOST}; type more to narrow them down."
         self.box.show_found(note)
@@ -159,3 +159,10 @@ class Finder(QObject):
             self.box.show_place(f"{place:,} of {places:,}")
         else:
             self.box.show_place(f"{places:,} in text")
+
+
+def _nothing(number: int | None, tokens: int) -> str:
+    """Why nothing is found."""
+    if number is not None:
+        return f"There is no token with the id {number:,}; there are {tokens:,} tokens."
+    return "No token is this, begins with it or has it inside."

@@ -61,6 +61,7 @@ class RunKeeper(CorpusKeeper):
         self.active: StudioRun | None = None
         self.playhead = 0
         self.token: int | None = None
+        self.passing = False  # whether the token is only pointed at, which moves nothing else
         self.text = ""
         self.found: int | None = None
         self.places = (0, 0)  # which place of the found token is selected, from 1 on, and how many there are
@@ -215,11 +216,12 @@ class RunKeeper(CorpusKeeper):
             self.playhead = merges
             self.playhead_changed.emit()
 
-    def look_at(self, token: int | None) -> None:
-        """Shows a token in the Token pane."""
+    def look_at(self, token: int | None, *, passing: bool = False) -> None:
+        """Shows a token in the Token pane; unless it is only pointed at in `passing`, tables go to it."""
         if token != self.token:
-            self.token = token
+            self.token, self.passing = token, passing
             self.token_changed.emit()
+            self.passing = False
 
     def find(self, token: int | None) -> None:
         """Marks the places of a token in the text and looks at it; None marks none."""

@@ -165,7 +165,7 @@ class TablePane(Pane):
         self._session.look_at(self.model.token_at(row))
 
     def _token_changed(self) -> None:
-        if self._seen:
+        if self._seen and not self._session.passing:
             self._show_token(scroll=True)
 
     def _follow_found(self) -> None:

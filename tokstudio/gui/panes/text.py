@@ -236,8 +236,11 @@ class TextPane(Pane):
         self.title.setVisible(self._titled and free >= self.title.sizeHint().width())
         fixed = (*([self.title] if not self.title.isHidden() else []), self.tabs, self.samples)
         room = self.width() - 24 - 16 - mark - sum(widget.sizeHint().width() + 4 for widget in fixed)
-        self.state_label.setVisible(bool(words) and (words <= room or self.page.state[0] == "busy"))
-        shown = words + toggles <= room
+        # The mark itself says that all is well, but not what goes on or is wrong.
+        kind = self.page.state[0]
+        shown = toggles + (0 if kind in ("", "good") else words) <= room
+        left = room - toggles if shown else room
+        self.state_label.setVisible(bool(words) and (words <= left or kind == "busy"))
         for button in self._toggles:
             button.setVisible(shown)
 

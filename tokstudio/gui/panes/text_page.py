@@ -327,12 +327,12 @@ class TextPage(QWidget):
 
     def _look_at_hovered(self) -> None:
         if self._hovered >= 0:
-            self._look_at(self._hovered)
+            self._look_at(self._hovered, passing=True)
 
-    def _look_at(self, index: int) -> None:
+    def _look_at(self, index: int, *, passing: bool = False) -> None:
         # Until the active run's tokens are there, those of the run before are shown: their ids mean nothing in it.
         if self._shown is not None and self.session.active is not None and self._shown[0] == self.session.active.key:
-            self.session.look_at(self.token_at(index))
+            self.session.look_at(self.token_at(index), passing=passing)
 
     def _forget_other_run(self) -> None:
         """Selects nothing of a run that is no longer the active one."""

@@ -21,6 +21,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
     QPixmap,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QWidget
 
@@ -240,6 +241,12 @@ class PlotCanvas(pg.GraphicsView):
         if event.type() == QEvent.Type.DevicePixelRatioChange:
             self._apply_theme()
         return super().event(event)
+
+    def resizeEvent(self, ev: QResizeEvent | None) -> None:
+        """Gives the axis the room that the numbers of another height need."""
+        super().resizeEvent(ev)
+        if ev is not None and ev.size() != ev.oldSize():
+            self._refresh()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Shows what keys go to."""

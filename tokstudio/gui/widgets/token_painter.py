@@ -14,9 +14,10 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QPainter, QPen
 
 from tokstudio.gui.theme import Palette
+from tokstudio.gui.widgets.reading_order import Box
 from tokstudio.gui.widgets.special_frame import paint_special
 from tokstudio.gui.widgets.token_blocks import TokenBlocks
-from tokstudio.gui.widgets.token_rows import PADDING, Box
+from tokstudio.gui.widgets.token_rows import PADDING
 
 INSET = 3.0  # between the edge of a box and its text, above and below
 _RADIUS = 4.0

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 import regex
@@ -20,6 +20,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QTextLayout, QTextLine, QTextOption
 
 from tokstudio.gui.widgets.pieces import ENDS_ROW, PLAIN, SPECIAL, Kind, PieceTable, describe
+from tokstudio.gui.widgets.reading_order import Box, placed_for_reading
 
 PADDING = 4.0  # between a piece's edge and its text
 GAP = 2.0  # between two pieces
@@ -62,34 +63,6 @@ class Shape:
             if character.isspace():
                 yield character, (_cursor_x(line, position) + _cursor_x(line, position + width)) / 2
             position += width
-
-
-class Box(NamedTuple):
-    """Where a piece, or the part of a long one, stands in its row.
-
-    Attributes:
-        x: Its left edge from the left edge of the row.
-        width: Its width.
-        raw: The bytes of the piece.
-        first: Its first token.
-        tokens: How many tokens it holds.
-        colour: Which of the colours of tokens it has.
-        plain: Whether it is one cell a byte.
-        special: Whether it is a special token.
-        begin: The first character that is drawn; 0 but in parts of a long piece.
-        end: The character after the last one drawn, or -1 for all.
-    """
-
-    x: float
-    width: float
-    raw: bytes
-    first: int
-    tokens: int
-    colour: int
-    plain: bool
-    special: bool
-    begin: int = 0
-    end: int = -1
 
 
 class Shaper:
@@ -220,7 +193,13 @@ class TokenRows:
         return self._firsts[row]
 
     def boxes(self, row: int) -> Iterator[Box]:
-        """Gives the boxes of a row from left to right."""
+        """Gives the boxes of a row in the order of the text; what is read from right to left stands so."""
+        boxes = list(self._boxes_in_order(row))
+        if all(box.plain for box in boxes):
+            return iter(boxes)
+        return iter(placed_for_reading(boxes))
+
+    def _boxes_in_order(self, row: int) -> Iterator[Box]:
         table, begin = self.table, self._firsts[row]
         part = self._parts.get(row)
         after = begin + 1 if part else self._firsts[row + 1] if row + 1 < len(self._firsts) else self._broken

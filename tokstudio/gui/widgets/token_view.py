@@ -24,9 +24,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.reading_order import Box
 from tokstudio.gui.widgets.token_blocks import TokenTable
 from tokstudio.gui.widgets.token_painter import Look, RowPainter
-from tokstudio.gui.widgets.token_rows import Box
 from tokstudio.gui.widgets.token_scroll import MARGIN, TokenScroll
 
 _log = logging.getLogger(__name__)
