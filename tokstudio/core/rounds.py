@@ -71,10 +71,7 @@ class Rounds:
             ConfigError: There is no such state.
         """
         self._check(number)
-        pieces = self.steps.pieces
-        here = np.flatnonzero((self._first <= number) & (self._gone > number))
-        here = here[np.argsort(pieces.starts[here])]
-        return State(pieces.starts[here], pieces.stops[here], pieces.ids[here].astype(np.int32))
+        return self.steps.pieces.standing((self._first <= number) & (self._gone > number))
 
     def round(self, number: int) -> Round:
         """What led to a state, from 0.

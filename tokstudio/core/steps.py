@@ -94,6 +94,12 @@ class Pieces:
     lefts: NDArray[np.int64]
     rights: NDArray[np.int64]
 
+    def standing(self, chosen: NDArray[np.bool_]) -> State:
+        """Some of the pieces, bool [pieces], in the order of the text."""
+        here = np.flatnonzero(chosen)
+        here = here[np.argsort(self.starts[here])]
+        return State(self.starts[here], self.stops[here], self.ids[here].astype(np.int32))
+
 
 class Steps:
     """All states of an encoding: `len(steps)` is how many there are, two at least; made by `steps_work`.
@@ -134,10 +140,7 @@ class Steps:
             ConfigError: There is no such state.
         """
         self._check(number)
-        pieces = self.pieces
-        here = np.flatnonzero((pieces.first <= number) & (pieces.gone > number))
-        here = here[np.argsort(pieces.starts[here])]
-        return State(pieces.starts[here], pieces.stops[here], pieces.ids[here].astype(np.int32))
+        return self.pieces.standing((self.pieces.first <= number) & (self.pieces.gone > number))
 
     def step(self, number: int) -> Step:
         """What led to a state, from 0.

@@ -19,7 +19,6 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPen,
-    QWheelEvent,
 )
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QApplication, QWidget
@@ -311,18 +310,6 @@ class CurvePlot(PlotCanvas):
             self.reset_zoom()
         else:
             self.curveDoubleClicked.emit(key)
-
-    def wheelEvent(self, ev: QWheelEvent) -> None:
-        """Zoom along x around the pointer."""
-        turns = ev.angleDelta().y() / 120
-        if not turns or not self._curves:
-            ev.ignore()
-            return
-        centre = self._view.mapSceneToView(ev.position()).x()
-        low, high = self._view.viewRange()[0]
-        factor = 0.8**turns
-        self._show(centre - (centre - low) * factor, centre + (high - centre) * factor)
-        ev.accept()
 
     def leaveEvent(self, ev: QEvent) -> None:
         """Hide the cross-hair."""

@@ -22,6 +22,7 @@ from PySide6.QtGui import (
     QPen,
     QPixmap,
     QResizeEvent,
+    QWheelEvent,
 )
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QWidget
 
@@ -257,6 +258,18 @@ class PlotCanvas(pg.GraphicsView):
         """Shows that keys go elsewhere."""
         super().focusOutEvent(event)
         self.viewport().update()
+
+    def wheelEvent(self, ev: QWheelEvent) -> None:
+        """Zooms along x around the pointer."""
+        turns = ev.angleDelta().y() / 120
+        if not turns or not self._curves:
+            ev.ignore()
+            return
+        centre = self._view.mapSceneToView(ev.position()).x()
+        low, high = self._view.viewRange()[0]
+        factor = 0.8**turns
+        self._show(centre - (centre - low) * factor, centre + (high - centre) * factor)
+        ev.accept()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Leaves the menu to the pane."""

@@ -20,7 +20,6 @@ from PySide6.QtGui import (
     QPainter,
     QPainterPath,
     QPen,
-    QWheelEvent,
 )
 from PySide6.QtWidgets import QWidget
 
@@ -125,18 +124,6 @@ class ReadingPlot(PlotCanvas):
 
     def mouseDoubleClickEvent(self, ev: QMouseEvent) -> None:
         """Is two clicks."""
-        ev.accept()
-
-    def wheelEvent(self, ev: QWheelEvent) -> None:
-        """Zooms along x around the pointer."""
-        turns = ev.angleDelta().y() / 120
-        if not turns or not len(self._x):
-            ev.ignore()
-            return
-        centre = self._view.mapSceneToView(ev.position()).x()
-        low, high = self._view.viewRange()[0]
-        factor = 0.8**turns
-        self._show(centre - (centre - low) * factor, centre + (high - centre) * factor)
         ev.accept()
 
     def leaveEvent(self, ev: QEvent) -> None:
