@@ -378,7 +378,7 @@ def test_the_window_remembers_what_was_changed(qtbot, monkeypatch):
 
 def test_every_action_is_in_a_menu_and_says_what_it_does(qtbot, monkeypatch):
     def act(window, answers):
-        listed = set()
+        listed, names = set(), []
         waiting = [action.menu() for action in window.menuBar().actions()]
         while waiting:
             menu = waiting.pop()
@@ -386,9 +386,12 @@ def test_every_action_is_in_a_menu_and_says_what_it_does(qtbot, monkeypatch):
                 menu.aboutToShow.emit()
             for action in menu.actions():
                 listed.add(action.objectName())
+                # What stands below "Recent" is the person's, and a speed is no deed.
+                names += [action.text().replace("&", "")] if action.objectName() or action.menu() else []
                 if action.menu() is not None:
                     waiting.append(action.menu())
         assert {spec.id for spec in SPECS} <= listed
+        assert {name for name in names if names.count(name) > 1} == set(), "two entries would be called the same"
         for spec in SPECS:
             action = window.actions_by_id[spec.id]
             assert action.statusTip().endswith(".")

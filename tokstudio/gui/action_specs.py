@@ -207,7 +207,7 @@ SPECS: tuple[Spec, ...] = (
     Spec("stop", "St&op", "End the training here and keep the run.", ("Shift+F5",), "stop", obstacles.no_training),
     Spec(
         "sample_train_article",
-        "&How Tokenizers Work",
+        "&Train on “How Tokenizers Work”",
         "Train on the English article.",
         (),
         "train",
@@ -215,7 +215,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     Spec(
         "sample_train_scripts",
-        "One Story in &Eight Scripts",
+        "Train on “One &Story in Eight Scripts”",
         "Train on the text in eight scripts.",
         (),
         "train",
@@ -223,7 +223,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     Spec(
         "sample_train_python",
-        "A &Python Program",
+        "Train on “A P&ython Program”",
         "Train on the Python program.",
         (),
         "train",
