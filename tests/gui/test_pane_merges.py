@@ -204,3 +204,11 @@ def test_a_run_without_merges_says_why(qtbot, session, pane):
     qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
     words = "No pair could be merged: no two tokens stand side by side in a piece of the text."
     assert pane.empty.label.text() == words
+
+
+def test_a_length_holds_for_the_merge_of_a_number_as_well(qtbot, pane, trained):
+    length = len(trained.active.tokenizer.tokens[256 + 99])
+    for wanted, listed in ((length, True), (length + 1, False)):
+        pane.filter.setText(f"100 length:{wanted}")
+        qtbot.waitUntil(lambda: not pane.model.searching)
+        assert (pane.model.row_of_number(100) >= 0) is listed

@@ -231,7 +231,8 @@ class MergesModel(TokenTable):
         if query.number is None or self.tokens is None:
             return []
         ranks = (query.number - 1, self.tokens.slot_of(query.number) - self._first)
-        return [rank for rank in ranks if first <= rank < end]
+        lengths = self.tokens.lengths()[self._first :]
+        return [rank for rank in ranks if first <= rank < end and query.within(lengths[rank : rank + 1])[0]]
 
     def _add(self, ranks: list[int]) -> None:
         with self.changes():

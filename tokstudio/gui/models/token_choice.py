@@ -100,9 +100,10 @@ class TokenChoice:
             self._passes = query.within(self._tokens.lengths())
         number = query.number
         if number is not None:
+            fits = query.within(self._tokens.lengths())
             for slot in (self._tokens.slot_of(number), max(self._tokens.first + number - 1, self._tokens.first)):
                 if 0 <= slot < len(self._passes):
-                    self._passes[slot] = True
+                    self._passes[slot] = fits[slot]
 
     def _look(self) -> Iterator[None]:
         """Finds out which tokens have the looks and scripts that are chosen."""
