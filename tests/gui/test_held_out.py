@@ -92,8 +92,8 @@ def test_what_a_merge_saves_is_the_fall_in_tokens_per_megabyte(qtbot, session, p
     told = pane.plot.accessibleDescription()
     saved = (run.tokens_at(540) - run.tokens_at(600)) / 60 / run.corpus_bytes * 1e6
     own, other = (f"{2 * tokens:,.0f}" for tokens in (saved, by_hand))
-    assert told == f"merge 600   {own} bytes per MB ({saved:,.0f} tokens) · held-out {other} ({by_hand:,.0f})"
-    assert f"One now saves {2 * by_hand:,.0f} bytes per MB at 2 bytes an id." in pane.remark.text()
+    assert told == f"merge 600   {own} bytes per MB · held-out {other}"
+    assert f"; one now saves {2 * by_hand:,.0f} bytes per MB at 2 bytes an id." in pane.remark.text()
 
 
 def test_below_the_plot_stands_what_the_last_merges_saved(qtbot, session, pane):
@@ -105,7 +105,7 @@ def test_below_the_plot_stands_what_the_last_merges_saved(qtbot, session, pane):
     own = 1 - run.tokens_at(len(run)) / run.tokens_before
     told = pane.remark.text().replace("\u00a0", " ")
     assert told.startswith(f"The last {len(run):,} merges saved {100 * share:.1f} % of the held-out tokens, ")
-    assert f" {100 * own:.1f} % of those trained on." in told
+    assert f" {100 * own:.1f} % of those trained on; " in told
     session.set_playhead(1)
     assert pane.remark.text().startswith("The first merge saved ")
     choose(pane, "Bytes per token")
@@ -113,11 +113,27 @@ def test_below_the_plot_stands_what_the_last_merges_saved(qtbot, session, pane):
     assert not pane._log.isChecked(), "each view has scales of its own"
 
 
+def test_what_the_last_merges_saved_can_be_read_whole_in_a_narrow_pane(qtbot, session, pane):
+    trained(qtbot, session)
+    choose(pane, "Saved by a merge")
+    pane.window().resize(430, 290)
+    pane.resize(430, 290)
+
+    def whole() -> bool:
+        room = pane.remark.contentsRect()
+        words = pane.remark.fontMetrics().boundingRect(room, Qt.TextFlag.TextWordWrap, pane.remark.text())
+        return words.height() <= room.height()
+
+    qtbot.waitUntil(whole)
+    assert pane.remark.text().endswith(" bytes per MB at 2 bytes an id.")
+    assert pane.plot.height() >= pane.plot.minimumHeight()
+
+
 def test_without_a_share_it_says_how_to_see_one(qtbot, session, pane):
     trained(qtbot, session, held_out=0.0)
     assert texts(pane.legend) == []
     choose(pane, "Saved by a merge")
-    assert "A held-out share shows what they save of other text." in pane.remark.text()
+    assert "A held-out share shows it for other text." in pane.remark.text()
 
 
 @pytest.mark.parametrize("held_out", [0.0, 0.25])
@@ -135,7 +151,7 @@ def test_beyond_65536_tokens_an_id_takes_four_bytes_and_what_that_costs_is_said(
         session.set_playhead(merges)
         assert drawn[merges - 1] == pytest.approx(width * saved[merges - 1])
         told = pane.remark.text()
-        assert f"One now saves {width * saved[merges - 1]:,.0f} bytes per MB at {width} bytes an id." in told
+        assert f"; one now saves {width * saved[merges - 1]:,.0f} bytes per MB at {width} bytes an id." in told
         cost = (
             f"Past 500 tokens each id takes 4 bytes instead of 2: the ids of a MB take "
             f"{4e6 * tokens[merges] / size:,.0f} bytes, and took {2e6 * tokens[244] / size:,.0f} before."

@@ -257,3 +257,23 @@ def test_hidden_it_draws_nothing_and_catches_up_when_shown(session, pane, make_r
     assert not pane.plot._curves
     pane.show()
     assert len(curve(pane, run).x) == 145
+
+
+def test_each_view_says_what_its_numbers_are_above_the_axis_and_has_scales_that_show_it(qtbot, pane, trained):
+    logarithmic = {}
+    for action in pane.menu.actions()[:4]:
+        action.trigger()
+        logarithmic[action.text()] = pane._log.isChecked()
+        caption = pane.plot._caption
+        metrics = pane.plot.fontMetrics()
+        assert caption
+        pane.plot.settle()
+        assert pane.plot._area().top() >= metrics.height(), "nothing is drawn over it"
+        assert pane.plot._bottom.height() >= metrics.height(), "the numbers below have room"
+        assert metrics.horizontalAdvance(caption) < 400
+    assert logarithmic == {
+        "Bytes per token": False,
+        "Tokens in corpus": False,
+        "Count of chosen pair": True,
+        "Saved by a merge": True,
+    }

@@ -86,7 +86,7 @@ def heard(signal):
 
 def test_the_numbers_of_the_axis_are_there_again_after_the_plot_was_small(qtbot, plot):
     x = np.arange(MERGES + 1, dtype=np.float64)
-    plot.set_curve("run", x, 4_000.0 * np.exp(-x / 20), "this run", "active")
+    plot.set_curve("run", x, 1.3 * np.exp(-x / 20), "this run", "active")
     QApplication.processEvents()
     wanted = plot._left.fixedWidth
     plot.resize(300, 120)

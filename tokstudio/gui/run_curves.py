@@ -20,18 +20,36 @@ _SHORT_IDS = 1 << 16  # tokens whose ids fit into two bytes
 
 @dataclass(frozen=True)
 class View:
-    """One way to look at a run: its words on the menu, in the title and on the axis, and whether by log scales."""
+    """One way to look at a run.
+
+    Attributes:
+        menu: Its words on the menu.
+        title: In the title.
+        axis: The unit, beside a value.
+        caption: What stands above the plot.
+        log: Whether it is shown by log scales at first.
+    """
 
     menu: str
     title: str
     axis: str
+    caption: str
     log: bool = False
 
 
-RATIO = View("Bytes per token", "Compression · bytes per token", "bytes per token")
-TOKENS = View("Tokens in corpus", "Compression · tokens in corpus", "tokens")
-COUNT = View("Count of chosen pair", "Compression · count of chosen pair", "times")
-SAVED = View("Saved by a merge", "Compression · saved by a merge", "bytes per MB", log=True)
+RATIO = View("Bytes per token", "Compression · bytes per token", "bytes per token", "bytes per token over merges")
+TOKENS = View("Tokens in corpus", "Compression · tokens in corpus", "tokens", "tokens in the corpus over merges")
+# Of the counts, and of what a merge saves, only log scales show more than a corner.
+COUNT = View(
+    "Count of chosen pair", "Compression · count of chosen pair", "times", "count of the pair over merges", log=True
+)
+SAVED = View(
+    "Saved by a merge",
+    "Compression · saved by a merge",
+    "bytes per MB",
+    "bytes per MB of text over merges, mean of a tenth",
+    log=True,
+)
 VIEWS = (RATIO, TOKENS, COUNT, SAVED)
 
 
@@ -72,8 +90,8 @@ def playhead_text(run: StudioRun, merges: int, view: View) -> str:
         beside = ""
         if held_out is not None:
             other = _saved_by(int(held_out[first]), int(held_out[merges]), merges, run.held_out_bytes)
-            beside = f" · held-out {_few(width * other)} ({_few(other)})"
-        return f"{place}   {_few(width * saved)} bytes per MB ({_few(saved)} tokens){beside}"
+            beside = f" · held-out {_few(width * other)}"
+        return f"{place}   {_few(width * saved)} bytes per MB{beside}"
     if view is TOKENS:
         beside = "" if held_out is None else f" · held-out {int(held_out[merges]):,}"
         return f"{place}   {run.tokens_at(merges):,} tokens{beside}"
@@ -88,23 +106,23 @@ def remark(run: StudioRun, merges: int, view: View) -> str:
     if view is not SAVED:
         return missing
     last = min(_TAIL, merges)
-    mean = "Each point: the mean of the last tenth of the merges."
     if not last:
-        return f"{mean} {missing}".strip()
+        return missing
     first, size = merges - mean_over(merges), id_bytes(run, merges)
     several = f"The last {last:,} merges" if last > 1 else "The first merge"
     share = _share_saved(run.tokens_at(merges - last), run.tokens_at(merges))
     held_out = run.held_out_tokens
     if held_out is None:
-        hint = missing or "A held-out share shows what they save of other text."
-        told = f"{several} saved {share} of the tokens. {hint}"
+        hint = missing or "A held-out share shows it for other text."
+        told = f"{several} saved {share} of the tokens"
         saved = _saved_by(run.tokens_at(first), run.tokens_at(merges), merges, run.corpus_bytes)
     else:
         other = _share_saved(int(held_out[merges - last]), int(held_out[merges]))
-        told = f"{several} saved {other} of the held-out tokens, {share} of those trained on."
+        hint = ""
+        told = f"{several} saved {other} of the held-out tokens, {share} of those trained on"
         saved = _saved_by(int(held_out[first]), int(held_out[merges]), merges, run.held_out_bytes)
-    now = f"One now saves {_few(size * saved)} bytes per MB at {size} bytes an id."
-    return " ".join(filter(None, (told, now, _cost_of_long_ids(run, merges), mean)))
+    now = f"{told}; one now saves {_few(size * saved)} bytes per MB at {size} bytes an id."
+    return " ".join(filter(None, (now, hint, _cost_of_long_ids(run, merges))))
 
 
 def saved_by_each(tokens: NDArray[np.int64], size: int) -> NDArray[np.float64]:

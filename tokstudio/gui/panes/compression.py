@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction, QActionGroup, QImage
-from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton
+from PySide6.QtWidgets import QLabel, QMenu, QStackedWidget, QToolButton
 
 from tokstudio.gui.player import SPEEDS
 from tokstudio.gui.run_curves import (
@@ -26,7 +26,6 @@ from tokstudio.gui.run_curves import (
 from tokstudio.gui.session import Session
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
-from tokstudio.gui.widgets.elided_label import ElidedLabel
 from tokstudio.gui.widgets.legend import Entry, Legend
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.playhead_bar import PlayheadBar
@@ -165,8 +164,11 @@ class CompressionPane(Pane):
         self.stack = QStackedWidget()
         for page in (self.welcome, self.ready, self.waiting, self.opened, self.plot):
             self.stack.addWidget(page)
-        self.remark = ElidedLabel()
+        self.remark = QLabel()
         self.remark.setProperty("role", "muted")
+        self.remark.setTextFormat(Qt.TextFormat.PlainText)
+        self.remark.setWordWrap(True)
+        self.remark.setMinimumWidth(1)
         self.body.addWidget(self.stack, 1)
         self.body.addWidget(self.remark)
         self.body.addWidget(self.bar)
@@ -318,6 +320,6 @@ class CompressionPane(Pane):
     def _apply_view(self) -> None:
         logarithmic = self._log.isChecked()
         self.plot.set_log(logarithmic, logarithmic)
-        self.plot.set_labels("merges", self._view.axis)
+        self.plot.set_labels("merges", self._view.axis, self._view.caption)
         self.view_button.setText("View" if self.title.isVisibleTo(self) else self._view.menu)
         self.plot.setAccessibleName(f"Plot: {self._view.menu.lower()} over merges")

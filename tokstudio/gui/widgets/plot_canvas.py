@@ -27,6 +27,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QWidget
 
 from tokstudio.gui.widgets.curve_marks import curve_pen
+from tokstudio.gui.widgets.plot_labels import draw_caption
 from tokstudio.gui.widgets.plot_scale import FloatArray, decimate, tick_texts, tick_values, to_axis
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class _Axis(pg.AxisItem):
     """An axis with one level of tidy ticks and thousands separators."""
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
-        room = 42.0 if self.orientation == "left" else 68.0 if abs(maxVal) < 100_000 else 92.0
+        room = min(42.0, max(size / 3, 24.0)) if self.orientation == "left" else 68.0 if abs(maxVal) < 100_000 else 92.0
         return [(0.0, tick_values(minVal, maxVal, size / room, bool(self.logMode)))]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
@@ -98,6 +99,7 @@ class PlotCanvas(pg.GraphicsView):
         self._theme = theme
         self._curves: dict[Hashable, Curve] = {}
         self._labels = ("", "")
+        self._caption = ""
         self._log = (False, False)
         self._zoom: tuple[float, float] | None = None
         # Pens are as wide as device pixels say, so a picture of twice the size needs pens of twice the width.
@@ -113,7 +115,6 @@ class PlotCanvas(pg.GraphicsView):
         self._apply_theme()
 
     def _build(self) -> None:
-        self._layout.setContentsMargins(4, 8, 14, 0)
         self._layout.setSpacing(0)
         self._layout.addItem(self._left, 0, 0)
         self._layout.addItem(self._view, 0, 1)
@@ -170,9 +171,9 @@ class PlotCanvas(pg.GraphicsView):
             self.remove_curve(key)
         self._zoom = None
 
-    def set_labels(self, x_label: str, y_label: str) -> None:
-        """Name the axes; the name of y is shown beside the cross-hair and in exported pictures."""
-        self._labels = (x_label, y_label)
+    def set_labels(self, x_label: str, y_label: str, caption: str = "") -> None:
+        """Name the axes beside the cross-hair and in exported pictures; on screen a caption above names both."""
+        self._labels, self._caption = (x_label, y_label), caption
         self._apply_theme()
 
     def set_log(self, x: bool, y: bool) -> None:
@@ -215,6 +216,7 @@ class PlotCanvas(pg.GraphicsView):
                 with QPainter(self._picture) as painter:
                     painter.setRenderHints(self.renderHints())
                     self.draw_scene(painter, QRectF(viewport.rect()))
+                    draw_caption(painter, self.width(), self._theme, self._caption)
             with QPainter(viewport) as painter:
                 painter.drawPixmap(0, 0, self._picture)
                 self.drawForeground(painter, QRectF(viewport.rect()))
@@ -281,7 +283,10 @@ class PlotCanvas(pg.GraphicsView):
     def _apply_theme(self) -> None:
         palette = self._theme.palette
         self.setBackground(QColor(palette.surface))
-        for axis, label in ((self._bottom, self._labels[0]), (self._left, "")):
+        line = round(QFontMetricsF(self._theme.tabular_font()).height())
+        self._layout.setContentsMargins(4, line + 4 if self._caption else 8, 14, 0)
+        self._bottom.setHeight(line + 8 if self._caption else None)
+        for axis, label in ((self._bottom, "" if self._caption else self._labels[0]), (self._left, "")):
             axis.setPen(pg.mkPen(palette.border, width=self._pixels(1.0)))
             axis.setTickPen(pg.mkPen(palette.grid, width=self._pixels(1.0)))
             axis.setTextPen(palette.muted)
