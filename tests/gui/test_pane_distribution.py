@@ -15,8 +15,8 @@ from tokstudio.gui.panes.distribution import DistributionPane
 
 
 @pytest.fixture
-def pane(session, theme, show):
-    pane = DistributionPane(session, theme)
+def pane(session, theme, actions, show):
+    pane = DistributionPane(session, theme, actions)
     show(pane, 640, 360)
     return pane
 
@@ -33,6 +33,7 @@ def values(plot):
 def test_empty_it_says_what_will_be_there(pane):
     assert pane.stack.currentWidget() is pane.empty
     assert "How long the tokens are" in pane.empty.label.text()
+    assert not pane.count_button.isVisible()
 
 
 def test_lengths_are_those_of_the_tokens_at_the_playhead(qtbot, pane, trained):
@@ -88,13 +89,16 @@ def test_a_rank_that_is_chosen_shows_its_token(qtbot, pane, trained):
     assert trained.token == int(np.argmax(trained.active.uses(344)))
 
 
-def test_of_an_opened_tokenizer_it_says_how_to_count_and_then_draws(qtbot, pane, session):
+def test_of_an_opened_tokenizer_it_says_how_to_count_and_then_draws(qtbot, pane, session, actions):
     tokenizer = Tokenizer(np.array([[97, 98]], np.int32))
     session.add_tokenizer(tokenizer, "small")
     pane.tabs.setCurrentIndex(1)
-    assert "Count Uses in the Corpus" in pane.empty.label.text()
+    assert "Open a text" in pane.empty.label.text()
     session.add_text("ab ab b", "text")
-    session.count_uses()
+    settled(qtbot, pane)
+    assert "Open a text" not in pane.empty.label.text()
+    actions["count_uses"].triggered.connect(session.count_uses)
+    qtbot.mouseClick(pane.count_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: pane.stack.currentWidget() is pane.ranks, timeout=PATIENCE)
     expected = sorted(np.bincount(tokenizer.encode("ab ab b")).tolist(), reverse=True)[:3]
     assert list(values(settled(qtbot, pane)).values()) == expected

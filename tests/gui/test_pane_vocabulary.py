@@ -189,12 +189,46 @@ def test_an_expression_that_cannot_be_read_is_told_and_what_was_shown_stays(qtbo
     qtbot.keyClick(pane.filter, Qt.Key.Key_End)
     pane.filter.setText("/in(/")
     assert shown(qtbot, pane) == before
-    assert "Cannot be read" in pane.note.text()
+    assert "cannot be read" in pane.wrong.text()
     assert pane.filter.property("invalid")
     pane.filter.setText("/in()/")
     assert shown(qtbot, pane) == before
     assert not pane.filter.property("invalid")
     assert pane.note.text() == f"{len(before)} of 600"
+    assert not pane.wrong.isVisible()
+
+
+def test_what_is_wrong_with_an_expression_is_told_whole_in_a_narrow_pane(qtbot, pane, trained):
+    pane.filter.setText("no token has this")
+    assert not shown(qtbot, pane)
+    assert pane.stack.currentWidget().label.text() == "Nothing passes this filter."
+    pane.window().resize(300, 320)
+    pane.resize(300, 320)
+    pane.filter.setText("/[[:nothing:]]/")
+    qtbot.waitUntil(lambda: whole(pane.wrong))
+    assert pane.wrong.text().startswith("The expression cannot be read: ")
+    # Nobody has looked for it.
+    assert pane.stack.currentWidget().label.text() == "Nothing is listed until the filter can be used."
+
+
+def whole(label):
+    """Whether all words of a label that wraps are in sight."""
+    room = label.contentsRect()
+    words = label.fontMetrics().boundingRect(room, Qt.TextFlag.TextWordWrap, label.text())
+    return label.isVisible() and words.height() <= room.height() and words.width() <= room.width()
+
+
+def test_a_length_holds_for_the_token_of_a_number_as_well(qtbot, pane, trained):
+    tokens = list(trained.active.tokenizer.tokens)
+    assert len(tokens[300]) < 4
+    pane.filter.setText("300")
+    assert tokens[300] in shown(qtbot, pane)
+    pane.filter.setText("300 length:4+")
+    # The number is that of a merge as well.
+    assert len(tokens[256 + 299]) >= 4
+    assert shown(qtbot, pane) == [tokens[256 + 299]]
+    pane.filter.setText(f"300 length:{len(tokens[300])}")
+    assert tokens[300] in shown(qtbot, pane)
 
 
 def test_an_expression_that_would_take_for_ever_is_given_up(qtbot, pane, make_run):
@@ -202,7 +236,7 @@ def test_an_expression_that_would_take_for_ever_is_given_up(qtbot, pane, make_ru
     before = shown(qtbot, pane)
     pane.filter.setText("/(a|aa|aaa)+(a|aa|aaa)+(a|aa)+$b/")
     assert shown(qtbot, pane) == before
-    assert "takes too long" in pane.note.text()
+    assert "takes too long" in pane.wrong.text()
     pane.filter.setText("aa")
     assert all(b"aa" in token for token in shown(qtbot, pane))
 
@@ -307,22 +341,29 @@ def test_unreachable_is_what_no_merge_makes_and_the_panel_says_so(qtbot, pane, s
     assert "the pattern may cut" in pane.panel.boxes["Unreachable"].toolTip()
 
 
-def test_uses_of_an_opened_tokenizer_are_counted_on_request_and_forgotten_with_the_corpus(qtbot, pane, session):
+def test_uses_of_an_opened_tokenizer_are_counted_on_request_and_forgotten_with_the_corpus(
+    qtbot, pane, session, actions
+):
     tokenizer = Tokenizer(np.array([[97, 98], [256, 99]], np.int32))
     session.add_tokenizer(tokenizer, "small")
+    assert "Open a text" in pane.uses_offer.label.text()
     session.add_text("ab abc abcab x", "text")
     assert pane.model.index(256, USES).data() == "–"
-    session.count_uses()
+    assert pane.uses_offer.isVisible()
+    actions["count_uses"].triggered.connect(session.count_uses)
+    qtbot.mouseClick(pane.uses_offer.button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: session.active.counted is not None, timeout=PATIENCE)
     expected = np.bincount(tokenizer.encode("ab abc abcab x"), minlength=258)
     qtbot.waitUntil(lambda: pane.model.index(256, USES).data() == f"{expected[256]}")
     assert pane.model.index(257, USES).data() == f"{expected[257]}"
+    assert not pane.uses_offer.isVisible()
     pane.panel.boxes["0 uses now"].click()
     assert ids(pane) == np.flatnonzero(expected == 0).tolist()
     # Of fewer merges they are not known.
     pane.panel.clear_button.click()
     session.set_playhead(1)
     assert pane.model.index(256, USES).data() == "–"
+    assert "counted after merge 2" in pane.uses_offer.label.text()
     session.set_playhead(2)
     assert pane.model.index(256, USES).data() == f"{expected[256]}"
     session.add_text("more")

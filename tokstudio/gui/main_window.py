@@ -196,7 +196,7 @@ class MainWindow(QMainWindow):
         self.corpus = CorpusPane(*arguments)
         self.configure = ConfigurePane(*arguments)
         self.compression = CompressionPane(*arguments)
-        self.distribution = DistributionPane(self._session, self._theme)
+        self.distribution = DistributionPane(*arguments)
         self.merges = MergesPane(*arguments)
         self.vocabulary = VocabularyPane(*arguments)
         self.runs = RunsPane(*arguments)

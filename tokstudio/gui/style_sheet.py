@@ -118,6 +118,7 @@ QPushButton[primary="true"]:disabled { background: $grid; border-color: $grid; c
 QPushButton[link="true"] { background: transparent; border: 1px solid transparent; color: $accent; padding: 2px 4px; }
 QPushButton[link="true"]:hover { background: $hover; }
 QPushButton[link="true"]:focus { border-color: $accent; }
+QPushButton[link="true"]:disabled { color: $disabled; }
 QPushButton[chip="true"] { background: $accent_soft; border-radius: 5px; padding: 2px 7px; }
 QPushButton[chip="true"]:hover { background: $accent_soft; border-color: $accent; }
 QPushButton[chip="true"]:focus { border-color: $accent; }

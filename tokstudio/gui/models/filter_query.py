@@ -10,7 +10,7 @@ import regex
 from tokstudio.gui.models.query import HINT, Query
 
 _LENGTH = re.compile(r"(?:^|\s)length:(\d{1,9})(?:(-|\+)(\d{0,9}))?\s*$", re.IGNORECASE)
-_TOO_LONG = "It takes too long: repeat less inside of what is repeated."
+_TOO_LONG = "The expression takes too long: repeat less inside of what is repeated."
 _SECONDS = 0.02  # that an expression may take over one token
 
 FILTER_HINT = f"{HINT} A regular expression stands between slashes: /ing$/. length:4-8 lists tokens of so many bytes."
@@ -55,7 +55,7 @@ class FilterQuery(Query):
         try:
             self._compiled = regex.compile(pattern, regex.V1)
         except regex.error as error:
-            self.error = f"Cannot be read: {error}."
+            self.error = f"The expression cannot be read: {error}."
         except (RecursionError, OverflowError, MemoryError):
             self.error = "The expression is too large."
 

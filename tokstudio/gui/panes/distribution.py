@@ -3,11 +3,13 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QStackedWidget
 
 from tokstudio.gui.models.tokens import RunTokens, tokens_of
@@ -15,9 +17,11 @@ from tokstudio.gui.models.uses import TokenUses
 from tokstudio.gui.session import Session
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.uses_wanting import uses_wanting
 from tokstudio.gui.widgets.header_tabs import HeaderTabs
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.reading_plot import ReadingPlot
+from tokstudio.gui.widgets.uses_offer import CountUsesButton
 
 View = Literal["lengths", "ranks"]
 
@@ -31,11 +35,6 @@ _TABS = {
     "Uses by rank": "How often the most used token stands in the corpus, the second, and so on",
 }
 _EMPTY = "How long the tokens are, and how often each is used, is drawn here. Train a tokenizer, or open one."
-_NO_USES = (
-    "The file of an opened tokenizer does not say how often its tokens are used. "
-    "Open a text and choose Count Uses in the Corpus in the Train menu."
-)
-_ELSEWHERE = "The uses were counted after merge {:,}: move the playhead there, or count them again."
 _NOT_USED = "No token stands in the corpus."
 
 
@@ -45,12 +44,13 @@ class DistributionPane(Pane):
     Args:
         session: The studio's state.
         theme: Its looks.
+        actions: The window's actions by id: `count_uses`.
     """
 
     #: Tokens of so many bytes are to be listed: the fewest and the most, 0 for any.
     lengthsChosen = Signal(int, int)
 
-    def __init__(self, session: Session, theme: Theme) -> None:
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("distribution", "Distribution")
         self._session = session
         self._seen = False
@@ -62,10 +62,12 @@ class DistributionPane(Pane):
         self.lengths.chosen.connect(self._choose_length)
         self.ranks = ReadingPlot(theme, self._rank_words)
         self.ranks.setAccessibleName("Uses by rank")
-        self.ranks.set_labels("rank", "uses in the corpus")
+        self.ranks.set_labels("rank", "uses in the corpus", "uses in the corpus by rank")
         self.ranks.set_log(True, True)
         self.ranks.chosen.connect(self._choose_rank)
-        self.empty = EmptyState(_EMPTY)
+        self.count_button = CountUsesButton(actions["count_uses"], theme)
+        self.count_button.hide()
+        self.empty = EmptyState(_EMPTY, self.count_button)
         self.stack = QStackedWidget()
         for page in (self.empty, self.lengths, self.ranks):
             self.stack.addWidget(page)
@@ -76,7 +78,7 @@ class DistributionPane(Pane):
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.timeout.connect(self.catch_up)
-        for signal in (session.playhead_changed, session.runs_changed, session.merges_added):
+        for signal in (session.playhead_changed, session.runs_changed, session.merges_added, session.sources_changed):
             signal.connect(self._changed)
         self.visibilityChanged.connect(self._set_seen)
 
@@ -112,8 +114,7 @@ class DistributionPane(Pane):
     def _draw_ranks(self, run: StudioRun, tokens: RunTokens, playhead: int) -> None:
         uses = TokenUses(run, playhead, None if run.has_counts else tokens.ids)
         if not uses.known:
-            counted = run.counted
-            self._say(_ELSEWHERE.format(counted.merges) if counted is not None else _NO_USES)
+            self._say(uses_wanting(self._session), offer=True)
             return
         used = uses.counts[uses.counts > 0]
         if not len(used):
@@ -142,8 +143,9 @@ class DistributionPane(Pane):
             self._seen = seen
             self.catch_up()
 
-    def _say(self, text: str) -> None:
+    def _say(self, text: str, *, offer: bool = False) -> None:
         self.empty.label.setText(text)
+        self.count_button.setVisible(offer)
         self.stack.setCurrentWidget(self.empty)
 
     def _length_words(self, x: float, y: float) -> str:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLabel, QStackedWidget
 
@@ -12,13 +12,15 @@ from tokstudio.gui.models.query import Query
 from tokstudio.gui.models.table import TokenTable
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
-from tokstudio.gui.widgets.fields import polish, set_role
+from tokstudio.gui.widgets.fields import polish
 from tokstudio.gui.widgets.filter_edit import FilterEdit
 from tokstudio.gui.widgets.follow_table import FollowTable
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 
 _BUSY_AFTER = 150  # milliseconds before a search says that it goes on
 _NOTICE_STAYS = 6000
+_NOTHING = "Nothing passes this filter."
+_NOT_UNDERSTOOD = "Nothing is listed until the filter can be used."
 
 
 class TablePane(Pane):
@@ -47,11 +49,19 @@ class TablePane(Pane):
         self.header.addWidget(self.note)
         self.header.addWidget(self.filter)
         self.empty = EmptyState(empty)
-        self._nothing = EmptyState("Nothing passes this filter.")
+        self._nothing = EmptyState(_NOTHING)
+        self.wrong = QLabel()
+        self.wrong.setProperty("role", "error")
+        self.wrong.setTextFormat(Qt.TextFormat.PlainText)
+        self.wrong.setWordWrap(True)
+        self.wrong.setMinimumWidth(1)
+        self.wrong.setContentsMargins(8, 0, 8, 0)
+        self.wrong.hide()
         self.stack = QStackedWidget()
         for page in (self.empty, self.table, self._nothing):
             self.stack.addWidget(page)
-        self.body.addWidget(self.stack)
+        self.body.addWidget(self.wrong)
+        self.body.addWidget(self.stack, 1)
         self.body.setContentsMargins(4, 0, 4, 4)
         self._notice = QTimer(self)
         self._notice.setSingleShot(True)
@@ -128,6 +138,7 @@ class TablePane(Pane):
         page = 0 if not self.total() else 1
         if page and self.filtered() and not self.model.rowCount() and not self.busy():
             page = 2
+            self._nothing.label.setText(_NOT_UNDERSTOOD if self._query.error else _NOTHING)
         if self.stack.currentIndex() != page:
             self.stack.setCurrentIndex(page)
 
@@ -151,6 +162,7 @@ class TablePane(Pane):
         self._show_error()
         if query.error:
             # What is shown stays, until the expression can be read.
+            self._count_matches()
             return
         self.apply_filter(query)
         self.table.verticalScrollBar().setValue(0)
@@ -192,6 +204,7 @@ class TablePane(Pane):
     def _count_matches(self) -> None:
         self._notice.stop()
         if self._query.error:
+            self._busy.stop()
             self._show_error()
         elif self.busy():
             # What is found at once needs no words.
@@ -203,12 +216,12 @@ class TablePane(Pane):
         self.choose_page()
 
     def _show_error(self) -> None:
-        """Says beside the filter what is wrong with its expression."""
+        """Says below the filter, where there is room for all of it, what is wrong with its expression."""
         error = self._query.error
-        set_role(self.note, "error" if error else "muted")
-        if error or self.note.toolTip():
-            self.note.setText(error)
-        self.note.setToolTip(error)
+        self.wrong.setText(error)
+        self.wrong.setVisible(bool(error))
+        if error:
+            self.note.clear()
         if self.filter.property("invalid") != bool(error):
             self.filter.setProperty("invalid", bool(error))
             polish(self.filter)

@@ -21,7 +21,9 @@ from tokstudio.gui.panes.table_pane import TablePane
 from tokstudio.gui.session import Session
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.uses_wanting import uses_wanting
 from tokstudio.gui.widgets.filter_panel import FilterButton
+from tokstudio.gui.widgets.uses_offer import UsesOffer
 
 _EMPTY = (
     "The tokens of the vocabulary are listed here: what each is made of, and how often it stands in the corpus. "
@@ -35,7 +37,7 @@ class VocabularyPane(TablePane):
     Args:
         session: The studio's state.
         theme: Its looks.
-        actions: The window's actions by id: `export_vocabulary_csv` and `byte_level_characters`.
+        actions: The window's actions by id: `export_vocabulary_csv`, `byte_level_characters` and `count_uses`.
     """
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
@@ -53,6 +55,8 @@ class VocabularyPane(TablePane):
         export.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         export.setAccessibleName("Export the vocabulary as CSV")
         self.header.addWidget(export)
+        self.uses_offer = UsesOffer(actions["count_uses"], theme)
+        self.body.insertWidget(0, self.uses_offer)
         self.table.sort_by_columns()
 
         self.table.horizontalHeader().sortIndicatorChanged.connect(self._sorted)
@@ -68,6 +72,7 @@ class VocabularyPane(TablePane):
         self._tokens.matches_changed.connect(self.show_matches)
         session.runs_changed.connect(self._runs_changed)
         session.playhead_changed.connect(self._playhead_changed)
+        session.sources_changed.connect(self._offer_uses)
         self.catch_up()
 
     def catch_up(self) -> None:
@@ -84,6 +89,7 @@ class VocabularyPane(TablePane):
             self._tokens.set_playhead(session.playhead)
             # Uses that were counted since may be wider.
             self.table.refit()
+        self._offer_uses()
         self._make_index()
         if was_searching:
             # What was asked of the other run is to be found in this one.
@@ -129,8 +135,12 @@ class VocabularyPane(TablePane):
     def _playhead_changed(self) -> None:
         if self.seen and self._session.active is self._tokens.run:
             self._tokens.set_playhead(self._session.playhead)
+            self._offer_uses()
             # The token may have gone, or have come back.
             self._show_token(scroll=False)
+
+    def _offer_uses(self) -> None:
+        self.uses_offer.offer(uses_wanting(self._session))
 
     def make_query(self, text: str) -> Query:
         """What is typed, as a regular expression where the panel says so."""
