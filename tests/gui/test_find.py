@@ -282,4 +282,28 @@ def test_special_tokens_are_found_and_told_from_others(qtbot, session, theme, ma
     qtbot.waitUntil(lambda: finder.model.rowCount() == 1, timeout=PATIENCE)
     assert finder.model.token_at(0) == session.active.special_tokens["<|end|>"]
     assert finder.model.cell(0, 1).text == "special"
+    assert finder.model.cell(0, 2).text == f"id {session.active.special_tokens['<|end|>']:,}"
     assert finder.model.cell(0, 0).special
+
+
+def test_of_a_special_token_it_says_that_they_are_not_recognised_rather_than_that_it_is_not_there(
+    qtbot, monkeypatch, book
+):
+    def act(window, answers):
+        session = train(qtbot, window, special_tokens=("<|end|>",))
+        session.set_text("the cat<|end|> sat")
+        qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+        box = find(qtbot, window, "<|end|>")
+        qtbot.keyClick(box, Qt.Key.Key_Return)
+        qtbot.waitUntil(lambda: box.place.text() == "special tokens off")
+        assert "not recognised" in window.actions_by_id["find_next"].toolTip()
+        assert "not recognised" in window.status.currentMessage()
+        qtbot.mouseClick(window.text.encode.specials, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda: box.place.text() == "1 in text", timeout=PATIENCE)
+        assert window.actions_by_id["find_next"].isEnabled()
+        # Of any other token it is as before.
+        find(qtbot, window, "zz")
+        session.find(session.active.tokenizer.encode("q")[0])
+        qtbot.waitUntil(lambda: box.place.text() == "0 in text")
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0

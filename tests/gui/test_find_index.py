@@ -33,8 +33,17 @@ def found(index, heads, text, slot=-1, most=200):
 
 def test_what_is_the_text_comes_first_then_what_begins_with_it_then_what_has_it_inside():
     index, heads = index_of(b"The", b"the", b" the", b"them", b"there", b"bathe")
-    assert found(index, heads, "the") == [b"the", b"The", b"them", b"ther", b"there", b" the", b"bathe"]
+    assert found(index, heads, "the") == [b"the", b" the", b"The", b"them", b"ther", b"there", b"bathe"]
     assert found(index, heads, "THE")[:2] == [b"The", b"the"], "by id where none is the text exactly"
+
+
+def test_a_space_before_it_makes_no_other_word():
+    index, heads = index_of(b"them", b" The", b" the", b" thee", "▁the".encode(), b"the")
+    some = [token for token in found(index, heads, "the") if token[-3:].lower() == b"the"]
+    assert some == [b"the", b" the", "▁the".encode(), b" The"]
+    assert found(index, heads, "the")[4:] == [b"them", b" thee"], "both begin with it"
+    assert found(index, heads, " the") == [b" the", b" The", b" thee"]
+    assert found(index, heads, "zzz") == []
 
 
 def test_an_id_comes_behind_the_token_of_those_digits():
@@ -135,6 +144,7 @@ def test_all_that_has_the_text_is_found_each_once_and_in_its_class(tokens, typed
     made = found(index, heads, typed)
     small = [one.lower() for one in dict.fromkeys((typed, typed.upper(), typed.lower(), typed.title()))]
     needles = {one.encode().lower() for one in small} | {typed.encode().lower()}
+    begun = needles | {b" " + needle for needle in needles}
     expected = {token for token in heads if any(one in token.lower() for one in needles)}
     assert set(made) == expected
     assert len(made) == len(expected)
@@ -142,10 +152,12 @@ def test_all_that_has_the_text_is_found_each_once_and_in_its_class(tokens, typed
         0
         if token == typed.encode()
         else 1
-        if token.lower() in needles
+        if token == b" " + typed.encode()
         else 2
-        if token.lower().startswith(tuple(needles))
+        if token.lower() in begun
         else 3
+        if token.lower().startswith(tuple(begun))
+        else 4
         for token in made
     ]
     assert kinds == sorted(kinds)

@@ -12,6 +12,7 @@ from tokstudio.gui.latest import Latest
 from tokstudio.gui.models.find_index import MOST, TokenIndex, index_work, search
 from tokstudio.gui.models.found import FoundModel
 from tokstudio.gui.models.query import Query
+from tokstudio.gui.obstacles import are_specials_off, not_in_text
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.find_box import FindBox
@@ -139,7 +140,7 @@ class Finder(QObject):
         if merge > self._session.playhead:
             self.said.emit(f"This token does not exist at the playhead yet: merge {merge:,} makes it.")
         elif self._session.text and not self._session.places[1]:
-            self.said.emit("This token is not in the text.")
+            self.said.emit(not_in_text(self._session))
 
     def _enter(self) -> None:
         if self._session.places[1]:
@@ -158,7 +159,8 @@ class Finder(QObject):
         elif place:
             self.box.show_place(f"{place:,} of {places:,}")
         else:
-            self.box.show_place(f"{places:,} in text")
+            off = not places and are_specials_off(self._session)
+            self.box.show_place("special tokens off" if off else f"{places:,} in text")
 
 
 def _nothing(number: int | None, tokens: int) -> str:

@@ -139,7 +139,20 @@ def no_playhead(session: Session) -> str | None:
 def nothing_found(session: Session) -> str | None:
     if session.found is None:
         return "Find a token first."
-    return None if session.places[1] else "The token is not in the text."
+    return None if session.places[1] else not_in_text(session)
+
+
+def are_specials_off(session: Session) -> bool:
+    """Whether what was found is a special token, and those are not recognised in the text."""
+    run = session.active
+    return run is not None and not session.specials_recognised and session.found in run.special_tokens.values()
+
+
+def not_in_text(session: Session) -> str:
+    """Why the text has no place of the token that was found."""
+    if are_specials_off(session):
+        return "Special tokens are not recognised in the text: Special Tokens is off."
+    return "The token is not in the text."
 
 
 def nothing_to_play(session: Session) -> str | None:

@@ -64,6 +64,7 @@ class RunKeeper(CorpusKeeper):
         self.passing = False  # whether the token is only pointed at, which moves nothing else
         self.text = ""
         self.found: int | None = None
+        self.specials_recognised = False  # whether special tokens in the text become their ids
         self.places = (0, 0)  # which place of the found token is selected, from 1 on, and how many there are
         self.stretch: Stretch | None = None
         self._following = True

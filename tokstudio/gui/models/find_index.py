@@ -24,6 +24,8 @@ HEAD = 256
 _STEP = 1 << 12
 # In no UTF-8, so that nothing that is typed is found across two tokens.
 _BORDER = b"\xff"
+# What stands for the space before a word: itself, and SentencePiece's sign.
+_SPACES = (b" ", "▁".encode())
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +99,9 @@ def _row(parts: list[bytes], starts: NDArray[np.int64]) -> Row:
 def search(index: TokenIndex, text: str, ids: NDArray[np.int32], slot_of_id: int, most: int = MOST) -> list[int]:
     """Finds tokens by what a person has typed, the best first.
 
-    First those that are the text, then the one with that id, then those that are the bytes, that are the text but for
-    upper and lower case, that begin with it, and that have it in them; among equals by id. As bytes, upper and lower
-    case are two.
+    First those that are the text, then the one with that id, then those that are the bytes, that are the text with a
+    space before it, that are it but for upper and lower case, that begin with it, after a space or not, and that have
+    it in them; among equals by id. As bytes, upper and lower case are two.
 
     Args:
         index: The tokens.
@@ -113,10 +115,13 @@ def search(index: TokenIndex, text: str, ids: NDArray[np.int32], slot_of_id: int
     """
     query = Query(text)
     spelled, raw = {one for one in query.spellings if one}, query.raw
+    after_space = {space + one for one in spelled for space in _SPACES}
     wanted = dict.fromkeys((one.lower(), index.small) for one in (*query.spellings, *query.cases) if one)
+    begun = [*wanted, *((space + one, row) for one, row in wanted for space in _SPACES)]
     if raw:
         wanted[raw, index.exact] = None
-    rows = [(len(one), _beginning(index, row, one)) for one, row in wanted]
+        begun.append((raw, index.exact))
+    rows = [(len(one), _beginning(index, row, one)) for one, row in begun]
     whole = np.concatenate([np.empty(0, np.int64), *(slots[index.lengths[slots] == size] for size, slots in rows)])
     longer = np.concatenate([np.empty(0, np.int64), *(slots[index.lengths[slots] > size] for size, slots in rows)])
     alike = _by_id(whole, ids, len(whole))
@@ -124,6 +129,7 @@ def search(index: TokenIndex, text: str, ids: NDArray[np.int32], slot_of_id: int
     if 0 <= slot_of_id < len(index):
         found[slot_of_id] = None
     found.update(dict.fromkeys(slot for slot in alike if index.heads[slot] == raw))
+    found.update(dict.fromkeys(slot for slot in alike if index.heads[slot] in after_space))
     found.update(dict.fromkeys(alike))
     found.update(dict.fromkeys(_by_id(longer, ids, most)))
     if len(found) < most:

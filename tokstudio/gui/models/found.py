@@ -78,7 +78,7 @@ class FoundModel(TokenTable):
             token = self.shown(slot)
             return Cell(marked(token), (token,), later, special=self.tokens.kind_of(slot) == "special")
         if column == _ID:
-            return Cell(f"{self.tokens.id_of(slot):,}", dimmed=later)
+            return Cell(f"id {self.tokens.id_of(slot):,}", dimmed=later)
         number = self.merge_of(slot)
         words = f"merge {number:,}{f', {_NOT_YET}' if later else ''}" if number else self.tokens.kind_of(slot)
         return Cell(words, dimmed=later)
@@ -94,7 +94,7 @@ class FoundModel(TokenTable):
         number = figure(max(len(self.tokens), 1000)) if self.tokens is not None else "0,000"
         if column == _ID:
             top = int(self.tokens.ids.max(initial=0)) if self.tokens is not None and not self.tokens.ids_ascend else 0
-            return max(number, figure(top), key=len)
+            return f"id {max(number, figure(top), key=len)}"
         return max(f"merge {number}, {_NOT_YET}", *KINDS, key=len)
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:

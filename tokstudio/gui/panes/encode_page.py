@@ -219,7 +219,7 @@ class EncodePage(TextPage):
     def _switch_specials(self) -> None:
         recognised = self.specials.isChecked()
         if recognised != self._recognised:
-            self._recognised = recognised
+            self._recognised = self.session.specials_recognised = recognised
             self.refresh()
             self._compare_later()
 
