@@ -210,3 +210,42 @@ def test_a_window_is_no_larger_than_its_screen(qtbot, monkeypatch, screen, bars)
                 assert window.rect().contains(QRect(pane.mapTo(window, QPoint()), pane.size()))
 
     assert at_the_window(monkeypatch, act) == 0
+
+
+def test_panes_have_the_sizes_again_that_were_chosen_when_a_window_that_was_small_is_large(qtbot, monkeypatch):
+    def sizes(window):
+        return {pane.objectName(): pane.size() for pane in window.panes if not pane.visibleRegion().isEmpty()}
+
+    def resize(window, width, height):
+        window.resize(width, height)
+        qtbot.waitUntil(lambda: window.size() == QSize(width, height))
+        qtbot.wait(120)
+
+    def act(window, answers):
+        resize(window, 1440, 900)
+        window.reset_layout()
+        qtbot.wait(20)
+        usual = sizes(window)
+        border = QPoint(window.text.geometry().left() - 3, window.text.geometry().center().y())
+        qtbot.mousePress(window, Qt.MouseButton.LeftButton, pos=border)
+        qtbot.mouseMove(window, border - QPoint(120, 0))
+        qtbot.wait(20)
+        qtbot.mouseRelease(window, Qt.MouseButton.LeftButton, pos=border - QPoint(120, 0))
+        qtbot.wait(20)
+        chosen = sizes(window)
+        assert chosen["text"].width() > usual["text"].width() + 100
+        resize(window, 1024, 640)
+        small = sizes(window)
+        # A click changes nothing, and what stands in front of its place has that place's size.
+        qtbot.mouseClick(window, Qt.MouseButton.LeftButton, pos=border - QPoint(400, 0))
+        window.vocabulary.raise_()
+        qtbot.waitUntil(lambda: window.vocabulary.seen)
+        resize(window, 1424, 900)
+        assert abs(window.text.width() - chosen["text"].width()) < 20
+        resize(window, 1440, 900)
+        again = sizes(window)
+        again["merges"] = again.pop("vocabulary")
+        assert again == chosen
+        assert small != chosen
+
+    assert at_the_window(monkeypatch, act) == 0

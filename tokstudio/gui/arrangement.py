@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from PySide6.QtCore import QByteArray, QObject, QSize, Qt, QTimer
 from PySide6.QtWidgets import QMainWindow, QTabBar
 
+from tokstudio.gui.dock_sizes import DockSizes
 from tokstudio.gui.widgets.pane import Pane
 
 _VERSION = 4  # one more with every pane that is added
@@ -51,6 +52,7 @@ class Arrangement(QObject):
         self._panes = panes
         low, narrow = room.height() < _LARGE_NEEDS.height(), room.width() < _LARGE_NEEDS.width()
         self._columns = _SMALL if narrow else _LOW if low else _LARGE
+        self._sizes = DockSizes(window, panes.values())
         # What was kept on a larger screen does not fit.
         self._version = _VERSION + 1000 * (_LARGE, _LOW, _SMALL).index(self._columns)
         for pane in panes.values():
@@ -69,6 +71,7 @@ class Arrangement(QObject):
         """Puts the panes as `state` said; False where that is of another version, and nothing has moved."""
         restored = self._put(state)
         self._show_titles()
+        self._sizes.remember()
         return restored
 
     def reset(self) -> None:
@@ -120,6 +123,7 @@ class Arrangement(QObject):
             heights = [round(share * window.height()), round((1 - share) * window.height())]
             rows = [panes[place[0]] for place in places]
             window.resizeDocks(rows, heights[: len(rows)], Qt.Orientation.Vertical)
+        self._sizes.remember()
 
     def _pane_moved(self) -> None:
         QTimer.singleShot(0, self, self._show_titles)
