@@ -182,6 +182,15 @@ def test_the_essential_settings_need_no_scrolling(qtbot, monkeypatch, tmp_path, 
     at_the_window(monkeypatch, act)
 
 
+def tabs(window) -> set[str]:
+    """The tabs of each place that panes share."""
+    return {
+        " ".join(bar.tabText(tab) for tab in range(bar.count()))
+        for bar in window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        if bar.isVisible() and bar.count() > 1
+    }
+
+
 @pytest.mark.parametrize(
     ("screen", "bars"),
     [
@@ -199,12 +208,7 @@ def test_a_window_is_no_larger_than_its_screen(qtbot, monkeypatch, screen, bars)
         window.resize(screen)
         qtbot.wait(0)
         qtbot.waitUntil(lambda: window.size() == screen, timeout=PATIENCE)
-        shown = {
-            " ".join(bar.tabText(tab) for tab in range(bar.count()))
-            for bar in window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
-            if bar.isVisible()
-        }
-        assert shown == bars
+        assert tabs(window) == bars
         for pane in window.panes:
             if not pane.visibleRegion().isEmpty():
                 assert window.rect().contains(QRect(pane.mapTo(window, QPoint()), pane.size()))
@@ -247,5 +251,67 @@ def test_panes_have_the_sizes_again_that_were_chosen_when_a_window_that_was_smal
         again["merges"] = again.pop("vocabulary")
         assert again == chosen
         assert small != chosen
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+CENTRE = {"Compression Distribution", "Merges Vocabulary Runs"}
+HIGH, LOW = CENTRE | {"Token Why"}, CENTRE | {"Text Token Why"}
+
+
+def test_in_a_low_window_the_right_column_is_one_place_in_which_its_contents_have_room(qtbot, monkeypatch, tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text(TEXT)
+
+    def act(window, answers):
+        session = window._session
+        assert tabs(window) == HIGH
+        window.commands.open_paths([path])
+        session.set_settings(Settings(270))
+        qtbot.waitUntil(lambda: bool(session.sources) and not session.jobs, timeout=PATIENCE)
+        window.actions_by_id["train"].trigger()
+        qtbot.waitUntil(lambda: session.training is None and not session.jobs, timeout=PATIENCE)
+        window.resize(1024, 640)
+        qtbot.waitUntil(lambda: tabs(window) == LOW)
+        session.set_text("the cat sat on the rat. " * 20)
+        session.look_at(256)
+        window.actions_by_id["step_through_text"].trigger()
+        steps = window.text.steps
+        qtbot.waitUntil(lambda: steps.table.model().rowCount() > 2, timeout=PATIENCE)
+        window.actions_by_id["why_merge"].trigger()
+        why = window.why
+        qtbot.waitUntil(lambda: why.table.isVisible() and why.table.model().rowCount() > 2, timeout=PATIENCE)
+        window.token.raise_()
+        qtbot.waitUntil(window.token.tree.isVisible)
+        window.text.raise_()
+        qtbot.waitUntil(steps.table.isVisible)
+        QApplication.processEvents()
+        assert body_of(steps.table).verticalScrollBar().maximum() == 0
+        assert steps.splitter.height() >= 0.6 * window.text.height()
+        for pane, content in ((window.token, window.token.views), (why, why.table)):
+            pane.raise_()
+            QApplication.processEvents()
+            assert content.height() >= 0.55 * pane.height()
+        assert body_of(why.table).verticalScrollBar().maximum() == 0
+        window.resize(1440, 900)
+        qtbot.waitUntil(lambda: tabs(window) == HIGH)
+        assert not why.visibleRegion().isEmpty(), "what was in front stays in front"
+        assert window.text.y() < why.y()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_right_column_that_a_person_has_changed_stays_so_at_every_height(qtbot, monkeypatch):
+    def act(window, answers):
+        window.why.close()
+        window.resize(1024, 640)
+        qtbot.wait(50)
+        assert tabs(window) == CENTRE
+        window.actions_by_id["reset_layout"].trigger()
+        qtbot.waitUntil(lambda: tabs(window) == LOW)
+        assert not window.text.visibleRegion().isEmpty()
+        window.arrange(window.arrangement())
+        qtbot.wait(50)
+        assert tabs(window) == LOW
 
     assert at_the_window(monkeypatch, act) == 0

@@ -1,7 +1,8 @@
 """Where the panes stand: three columns of two; those that answer like questions share a place by tabs.
 
 On a small screen, or a large one at twice its size, more of them share one: a window that is larger than the screen
-would have controls that nobody can reach.
+would have controls that nobody can reach. In a low window the right column is one place: half its height is too little
+for the steps of an encoding, for a tree, or for a table.
 """
 
 # SPDX-License-Identifier: MIT
@@ -10,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 
-from PySide6.QtCore import QByteArray, QObject, QSize, Qt, QTimer
+from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtWidgets import QMainWindow, QTabBar
 
 from tokstudio.gui.dock_sizes import DockSizes
@@ -34,7 +35,9 @@ _SMALL: _Columns = (
     (0.38, 1, (("configure", "corpus"),)),
     (0.62, 1, (("compression", "distribution", "merges", "vocabulary", "runs", "text", "token", "why"),)),
 )
+_RIGHT = ("text", "token", "why")
 _LARGE_NEEDS = QSize(960, 580)  # pixels of the window's content
+_LOW_WINDOW = 700  # pixels of height below which the right column of the large arrangement is one place
 
 
 class Arrangement(QObject):
@@ -62,6 +65,10 @@ class Arrangement(QObject):
         # Building it leaves bars of tabs behind as well.
         self._put(self._first)
         self._raise_first()
+        self._low = False  # whether the right column was last arranged for a low window
+        # How all panes stood before that, how those of the other columns did, and the sizes that were wanted.
+        self._high, self._around, self._wanted = self._first, self._others(), self._sizes.chosen
+        window.installEventFilter(self)
 
     def state(self) -> QByteArray:
         """How the panes stand, for `restore`."""
@@ -70,16 +77,66 @@ class Arrangement(QObject):
     def restore(self, state: QByteArray) -> bool:
         """Puts the panes as `state` said; False where that is of another version, and nothing has moved."""
         restored = self._put(state)
+        if restored:
+            # As the person left it; only when the window becomes low, or high, does anything move.
+            self._low = self._window.height() < _LOW_WINDOW
         self._show_titles()
         self._sizes.remember()
         return restored
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follows the height of the window."""
+        if event.type() == QEvent.Type.Resize:
+            QTimer.singleShot(0, self, self._follow_height)
+        return False
 
     def reset(self) -> None:
         """Puts every pane back where it belongs."""
         self._put(self._first)
         self._raise_first()
+        self._low = False
         self.share_room()
+        self._follow_height()
         self._show_titles()
+
+    def _follow_height(self) -> None:
+        """Makes the right column one place in a low window, and two in a high one, unless a person has changed it."""
+        low = self._window.height() < _LOW_WINDOW
+        if low == self._low or self._columns is not _LARGE:
+            return
+        self._low = low
+        text, token, why = (self._panes[key] for key in _RIGHT)
+        if any(pane.isHidden() or pane.isFloating() for pane in (text, token, why)):
+            return
+        beside_text, beside_token = (self._beside(pane) for pane in (text, token))
+        if low and not beside_text and beside_token == {"why"} and text.x() == token.x():
+            self._high, self._around, self._wanted = self.state(), self._others(), self._sizes.chosen
+            self._window.tabifyDockWidget(text, token)
+            self._window.tabifyDockWidget(token, why)
+            self._put(self.state())
+            text.raise_()
+            self._sizes.choose(*self._wanted)
+        elif not low and beside_text == {"token", "why"} and self._around == self._others():
+            # Qt splits no place that is shared: all go back to where they were.
+            fronts = [pane for pane in self._panes.values() if not pane.visibleRegion().isEmpty()]
+            closed = [pane for pane in self._panes.values() if pane.isHidden()]
+            self._put(self._high)
+            self.share_room()
+            for pane in closed:
+                pane.hide()
+            for pane in fronts:
+                pane.raise_()
+            self._sizes.choose(*self._wanted)
+        self._show_titles()
+
+    def _beside(self, pane: Pane) -> set[str]:
+        """Which panes share a place with one."""
+        return {other.objectName() for other in self._window.tabifiedDockWidgets(pane)}
+
+    def _others(self) -> list[tuple[bool, set[str]]]:
+        """How the panes of the other columns stand."""
+        others = [pane for key, pane in self._panes.items() if key not in _RIGHT]
+        return [(pane.isFloating(), self._beside(pane)) for pane in others]
 
     def _lay_out(self) -> None:
         add, panes = self._window.splitDockWidget, self._panes
@@ -122,6 +179,8 @@ class Arrangement(QObject):
         for _, share, places in self._columns:
             heights = [round(share * window.height()), round((1 - share) * window.height())]
             rows = [panes[place[0]] for place in places]
+            if len(rows) > 1 and rows[1] in window.tabifiedDockWidgets(rows[0]):
+                continue
             window.resizeDocks(rows, heights[: len(rows)], Qt.Orientation.Vertical)
         self._sizes.remember()
 

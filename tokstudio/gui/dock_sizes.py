@@ -44,6 +44,21 @@ class DockSizes(QObject):
             pane.topLevelChanged.connect(self.remember)
         window.installEventFilter(self)
 
+    @property
+    def chosen(self) -> tuple[QSize, dict[Pane, QSize]]:
+        """The size of a window, and those that the panes are to have in it; nothing where none are known."""
+        return self._chosen_at, dict(self._chosen)
+
+    def choose(self, window: QSize, sizes: dict[Pane, QSize]) -> None:
+        """Wants the sizes that were `chosen`, whatever has moved since."""
+        self._soon.stop()
+        self._chosen_at, self._chosen = window, sizes
+        if sizes:
+            self._resting.stop()
+            QTimer.singleShot(0, self, self._share_out)
+        else:
+            self.remember()
+
     def remember(self) -> None:
         """Takes the sizes that the panes have, once they are laid out, for those that are wanted."""
         self._resting.stop()

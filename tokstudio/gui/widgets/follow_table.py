@@ -183,9 +183,17 @@ class FollowTable(QTableView):
             self._chosen_widths[column] = after
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Shares out the new width."""
+        """Shares out the new width; the current row stays in sight as the height shrinks."""
         super().resizeEvent(event)
+        hidden = self._bottom_of_current() - self.viewport().height()
+        if 0 < hidden <= event.oldSize().height() - self.viewport().height():
+            self.verticalScrollBar().setValue(self.verticalScrollBar().value() + hidden)
         self.refit()
+
+    def _bottom_of_current(self) -> int:
+        """Where the current row ends, from the top of what is seen; 0 for none."""
+        row = self.current_row
+        return self.rowViewportPosition(row) + self.verticalHeader().defaultSectionSize() if row >= 0 else 0
 
     def _dress(self) -> None:
         self._cells.dress()
