@@ -395,30 +395,82 @@ def test_a_pre_token_that_is_too_long_leaves_the_selection_by_itself():
     assert made.note.startswith(f"The first {LONGEST:,} bytes of the selection")
 
 
-def test_the_action_waits_for_two_tokens(qtbot, monkeypatch):
+def ask_by_keys(qtbot, window):
+    window.activateWindow()
+    modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    qtbot.keyClick(window, Qt.Key.Key_N, modifiers)
+    qtbot.waitUntil(window.text.steps.why_not.isVisible, timeout=PATIENCE)
+    return window.text.steps.why_not.words.text()
+
+
+def test_of_selected_tokens_or_else_of_the_word_around_it_is_said_why_it_is_not_one(qtbot, monkeypatch):
     def act(window, answers):
         session, action = window._session, window.actions_by_id["why_not_one_token"]
-        window.actions_by_id["sample_train_article"].trigger()
+        session.add_text(CORPUS)
+        session.set_settings(Settings(vocabulary_size=270, pattern="gpt2"))
+        session.train()
         qtbot.waitUntil(lambda: session.active is not None and session.training is None, timeout=PATIENCE)
-        session.set_text("xyzzy and more")
-        qtbot.waitUntil(lambda: window.text.encode.state[0] == "good", timeout=PATIENCE)
-        view = window.text.encode.view
-        view.select(0, 0)
         assert not action.isEnabled()
-        assert "two or more tokens" in action.toolTip()
-        view.select(0, 2)
-        assert action.isEnabled()
+        text = "xyzzy and the more"
+        session.set_text(text)
+        qtbot.waitUntil(lambda: window.text.encode.state[0] == "good", timeout=PATIENCE)
+        encode = window.text.encode
+        view = encode.view
         assert action in view.actions()
-        window.activateWindow()
-        modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-        qtbot.keyClick(window, Qt.Key.Key_N, modifiers)
-        steps = window.text.steps
-        qtbot.waitUntil(steps.why_not.isVisible, timeout=PATIENCE)
-        assert "No merge" in steps.why_not.words.text()
+        full = finish(steps_work(session.tokenizer, text))
+
+        def expected(part: str) -> str:
+            return why_not_one(full, text.index(part), text.index(part) + len(part)).sentence
+
+        view.select(0, 2)
+        assert ask_by_keys(qtbot, window) == expected("xyz")
+        window.text.tabs.setCurrentIndex(0)
+        view.select(1, 1)
+        assert ask_by_keys(qtbot, window) == expected("xyzzy")
+        # Without a selection, the word that the cursor is in, or that has just been written.
+        for place, word in ((0, "xyzzy"), (2, "xyzzy"), (8, " and"), (len(text), " more"), (12, " the")):
+            window.text.tabs.setCurrentIndex(0)
+            view.select(-1, -1)
+            cursor = encode.input.textCursor()
+            cursor.setPosition(place)
+            encode.input.setTextCursor(cursor)
+            assert ask_by_keys(qtbot, window) == expected(word), place
+        assert window.text.steps.why_not.words.text() == '" the" is one token.'
         session.set_text("")
         assert not action.isEnabled()
+        assert action.toolTip() == "The Text pane holds no text."
 
     assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_cursor_behind_characters_of_several_units_and_bytes(qtbot, session, theme, show):
+    pane = TextPane(session, theme, {})
+    show(pane, 400, 400)
+    field = pane.encode.input
+    field.set_text("aé🌍b")
+    cursor = field.textCursor()
+    told = []
+    for units in (0, 1, 2, 4, 5):
+        cursor.setPosition(units)
+        field.setTextCursor(cursor)
+        told.append(field.bytes_at_cursor())
+    assert told == [(0, 1), (0, 1), (1, 3), (3, 7), (7, 8)]
+
+
+def test_the_current_step_stays_in_sight_when_an_answer_takes_room(qtbot, session, pane, steps):
+    pane.window().resize(440, 420)
+    slider = steps.bar.slider
+    slider.setValue(0)
+    # The last row that is in sight before.
+    row = steps.table.rowAt(steps.table.viewport().height() - steps.table.rowHeight(0))
+    steps.table.selectRow(row)
+    pane.ask_why_not()
+    qtbot.waitUntil(steps.why_not.isVisible)
+    pane.window().resize(440, 340)
+    qtbot.wait(0)
+    sight, shown = steps.table.viewport().rect(), steps.table.visualRect(steps.model.index(row, 0))
+    assert sight.top() <= shown.top()
+    assert shown.bottom() <= sight.bottom()
 
 
 def test_in_a_narrow_pane_the_title_gives_way_to_the_tabs(session, theme, show):

@@ -278,10 +278,10 @@ SPECS: tuple[Spec, ...] = (
     Spec(
         "why_not_one_token",
         "Why Not &One Token?",
-        "Show which merge is missing, or came too late, for the selected tokens of the text to be one.",
+        "Show which merge is missing, or came too late, for the selected tokens of the text, or a word, to be one.",
         ("Ctrl+Shift+N",),
         "help",
-        obstacles.no_stretch,
+        obstacles.no_text,
     ),
     Spec(
         "step_through_text",

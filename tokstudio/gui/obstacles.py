@@ -78,12 +78,6 @@ def no_text(session: Session) -> str | None:
     return no_run(session) or (None if session.text else "The Text pane holds no text.")
 
 
-def no_stretch(session: Session) -> str | None:
-    if session.stretch is None or session.stretch.tokens < 2:
-        return no_text(session) or "Select two or more tokens of the text first."
-    return no_run(session)
-
-
 def no_bytes(session: Session) -> str | None:
     if session.active is not None and session.active.ready and not session.active.byte_level:
         return "The tokens of this tokenizer are made of characters."

@@ -100,6 +100,13 @@ def answer(full: Steps, here: Steps, start: int, stop: int) -> tuple[WhyNot, str
     return why, f"It is one token from merge {first:,} to merge {last:,}."
 
 
+def word_around(steps: Steps, at: int) -> tuple[int, int]:
+    """The pre-token in which a byte stands: its first byte, and the one behind its last."""
+    cut = steps.pre_tokens
+    word = int(np.searchsorted(cut.stops, at, side="right"))
+    return int(cut.starts[word]), int(cut.stops[word])
+
+
 def _head(data: bytes) -> bytes:
     """As much as is stepped through, with no character cut."""
     end = min(len(data), LONGEST)

@@ -29,7 +29,7 @@ from tokstudio.gui.models.rounds import RoundsModel
 from tokstudio.gui.run_keeper import Stretch
 from tokstudio.gui.session import Session
 from tokstudio.gui.step_words import step_words
-from tokstudio.gui.stepping import Stepping, answer, stepping_work
+from tokstudio.gui.stepping import Stepping, answer, stepping_work, word_around
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.follow_table import FollowTable
@@ -73,6 +73,7 @@ class StepsPage(QWidget):
         self._selected: tuple[int, int] | None = None  # bytes that are stepped through; None: all
         self._chosen: tuple[int, int] | None = None  # bytes that are selected here
         self._question: tuple[int, int] | None = None
+        self._of_word = False  # whether it is the whole pre-token that is asked about
         self._asked: _Key | None = None
         self._shown: _Key | None = None
         self._stepping: Stepping | None = None
@@ -124,12 +125,9 @@ class StepsPage(QWidget):
         """The state that is shown, from 0."""
         return self.bar.slider.value()
 
-    def ask_why_not(self) -> None:
-        """Says why what is selected is not one token."""
-        stretch = self.session.stretch
-        if stretch is None:
-            return
-        self._question = stretch.start, stretch.stop
+    def ask_why_not(self, start: int, stop: int, *, of_word: bool) -> None:
+        """Says why some bytes of the text, or the whole pre-token that the first stands in, are not one token."""
+        self._question, self._of_word = (start, stop), of_word
         if not self._holds(*self._question):
             self._selected = self._question
         self.refresh()
@@ -277,6 +275,8 @@ class StepsPage(QWidget):
             self.why_not.hide()
             return
         start, stop = (at - made.begin for at in self._question)
+        if self._of_word:
+            start, stop = word_around(made.steps, start)
         why, more = answer(made.steps, rounds.steps, start, stop)
         moves = why.kind in ("one", "was one", "after", "late") or why.left is not None
         lead = f"At merge {self._playhead:,}: " if moves and self._playhead < made.steps.merges else ""

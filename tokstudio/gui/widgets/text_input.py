@@ -10,6 +10,8 @@ from PySide6.QtCore import QMimeData, QSize, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
+from tokstudio.core.corpus import to_utf8
+
 _LONGEST_EDITED = 1_000_000
 _LONGEST_LINE = 50_000  # a line is laid out anew at every key: some 10 ms
 _SHOWN = 100_000
@@ -50,6 +52,12 @@ class TextInput(QPlainTextEdit):
     def text(self) -> str:
         """Gives the whole text, exactly as it was set until the person edits it."""
         return self._text
+
+    def bytes_at_cursor(self) -> tuple[int, int]:
+        """Gives the bytes of the character that the cursor stands behind, or of the first one: `text[a:b]` in UTF-8."""
+        behind = max(1, min(_characters(self._raw(), self.textCursor().position()), len(self._text)))
+        end = len(to_utf8(self._text[:behind]))
+        return end - len(to_utf8(self._text[behind - 1 : behind])), end
 
     def set_text(self, text: str) -> None:
         """Replaces the text, as one step that can be undone where it is short."""
