@@ -15,9 +15,10 @@ from tests.gui.person import PATIENCE
 from tokstudio import Corpus, train
 from tokstudio.core import tokenizer as core_tokenizer
 from tokstudio.core.errors import ConfigError
-from tokstudio.core.progress import Work, finish
+from tokstudio.core.progress import Progress, Work, finish
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui import encoded
+from tokstudio.gui.comparison import compare_work
 from tokstudio.gui.encoded import decode_work, encode_work
 from tokstudio.gui.icons import icon
 from tokstudio.gui.panes.text import TextPane
@@ -564,3 +565,35 @@ def test_what_takes_long_before_the_first_token_is_not_done_in_the_windows_own_t
     session.set_playhead(5)
     assert made[-1] is True, "its table of merges is there now"
     assert trained.encode.figures.values()[2] == str(len(opened.at(5).encode(session.text)))
+
+
+def test_figures_of_the_text_before_are_dimmed_until_there_are_new_ones(qtbot, session, trained: TextPane, monkeypatch):
+    page = trained.encode
+    before = page.figures.values()
+    qtbot.waitUntil(lambda: bool(page.others.counts()), timeout=PATIENCE)
+    assert page.figures.isEnabled()
+    go_on = threading.Event()
+
+    def held(original):
+        def work(*arguments, **others):
+            while not go_on.wait(0.01):
+                yield Progress("encoding")
+            return (yield from original(*arguments, **others))
+
+        return work
+
+    for place in ("encode_work", "compare_work"):
+        name = f"tokstudio.gui.panes.encode_page.{place}"
+        monkeypatch.setattr(name, held(encode_work if place == "encode_work" else compare_work))
+    QGuiApplication.clipboard().setText("the cat sat. " * 4000)
+    page.input.selectAll()
+    page.input.paste()
+    qtbot.waitUntil(lambda: page.state == ("busy", "encoding…"), timeout=PATIENCE)
+    assert page.figures.values() == before
+    assert not page.figures.isEnabled()
+    qtbot.waitUntil(lambda: not page.others.isEnabled(), timeout=PATIENCE)
+    go_on.set()
+    settled(qtbot, trained)
+    assert page.figures.isEnabled()
+    assert page.figures.values()[0] == "52,000"
+    qtbot.waitUntil(page.others.isEnabled, timeout=PATIENCE)

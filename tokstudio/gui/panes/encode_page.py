@@ -36,6 +36,7 @@ _FIGURES = (
     Figure("bytes/token", "Bytes per token: the higher, the shorter the text becomes"),
 )
 _COUNTED_AT_ONCE = 1_000_000  # characters
+_LONG = 20_000  # characters from which on what others make of them takes so long that the old counts are dimmed
 # Pixels of height below which a line is left out, the tokens being dearer.
 _ROOM_FOR_IDS = 440  # the ids beneath the pieces have to do
 _ROOM_FOR_OTHERS = 310
@@ -197,6 +198,8 @@ class EncodePage(TextPage):
             return
         others = [(run.name, run.tokenizer) for run in runs[-MOST:]]
         allowed = "all" if self._recognised else ()
+        if len(text) > _LONG:
+            self._dim_others(True)
         self._comparing.run(lambda: compare_work(text, others, allowed))
 
     def _follow_specials(self) -> None:
@@ -210,11 +213,16 @@ class EncodePage(TextPage):
         self._fit()
 
     def _show_counts(self, counts: Sequence[Count]) -> None:
+        self._dim_others(False)
         self.others.set_counts(counts)
         told = ", ".join(f"{name} {figure(count)}" for name, count in counts)
         self.brief.setText(f"By others: {told}" if told else "")
         self.figures.add_to_tip("tokens", self.brief.text())
         self._fit()
+
+    def _dim_others(self, dimmed: bool) -> None:
+        for widget in (self.caption, self.others, self.brief):
+            widget.setEnabled(not dimmed)
 
     def _switch_specials(self) -> None:
         recognised = self.specials.isChecked()

@@ -168,8 +168,9 @@ class TextPage(QWidget):
         self._begin(key)
 
     def set_state(self, kind: str, words: str) -> None:
-        """Says how the text stands."""
+        """Says how the text stands; figures of a text that is gone are dimmed until there are new ones."""
         self._patience.stop()
+        self.figures.setEnabled(kind != "busy")
         if (kind, words) != self.state:
             self.state = (kind, words)
             self.state_changed.emit(kind, words)

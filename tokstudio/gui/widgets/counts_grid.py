@@ -103,10 +103,10 @@ class CountsGrid(QWidget):
     def _draw(self, painter: QPainter, place: QRect, name: str, count: str) -> None:
         metrics, palette = painter.fontMetrics(), self._theme.palette
         room = place.width() - (metrics.horizontalAdvance(count + " ") if count else 0)
-        painter.setPen(QColor(palette.muted))
+        painter.setPen(QColor(palette.muted if self.isEnabled() else palette.disabled))
         name = metrics.elidedText(name, Qt.TextElideMode.ElideRight, room)
         painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name)
-        painter.setPen(QColor(palette.text))
+        painter.setPen(QColor(palette.text if self.isEnabled() else palette.disabled))
         painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, count)
 
     def _cells(self) -> list[tuple[str, str]]:
