@@ -11,13 +11,16 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.gui.person import PATIENCE
 from tokstudio.core.corpus import Corpus
+from tokstudio.core.preparation import prepare_corpus_work
 from tokstudio.core.progress import Progress, finish
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.trainer import TrainingConfig, train
 from tokstudio.gui.line_search import LineSearch
 from tokstudio.gui.models.concordance import LEFT, PLACE, RIGHT, TOKEN, ConcordanceModel
 from tokstudio.gui.panes.token import TokenPane
+from tokstudio.gui.project_state import run_state
 from tokstudio.gui.session import Session
+from tokstudio.gui.training import Settings
 
 CORPUS = "the cat sat on the mat\n\tand the cat ate the rat;\r\nthat is that. naïve 太阳\n" * 30
 
@@ -177,3 +180,41 @@ def test_of_word_counts_it_says_which_word_and_how_often():
     assert model.index(0, LEFT).data(Qt.ItemDataRole.ToolTipRole).endswith("word 2, which occurs 3 times")
     assert model.index(1, LEFT).data(Qt.ItemDataRole.ToolTipRole).endswith("word 4, which occurs once")
     assert [model.index(0, column).data() for column in (LEFT, TOKEN, RIGHT, PLACE)] == ["s", "h", "ells", "2"]
+
+
+@pytest.mark.parametrize("placement", ["last", "first"])
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_uses_of_an_unknown_token_are_its_lines_also_where_it_is_written_out(
+    qtbot, session: Session, pane: TokenPane, pattern: str, placement: str
+):
+    text = "the cat<unk> and the cap<unk><unk>\nthe act\n" * 3
+    session.add_text(text)
+    session.set_settings(
+        Settings(
+            vocabulary_size=20,
+            pattern=pattern,
+            base="characters",
+            base_vocabulary=tuple("the ca"),
+            special_tokens=("<pad>", "<unk>"),
+            special_placement=placement,
+            unknown_token="<unk>",
+        )
+    )
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None and session.active is not None, timeout=PATIENCE)
+    unknown = session.tokenizer.special_tokens["<unk>"]
+    uses = session.tokenizer.encode(text, "all").count(unknown)
+    assert uses > text.count("<unk>") > 0
+    session.look_at(unknown)
+    assert len(settled(qtbot, pane)) == uses
+    assert f"{uses} uses in the corpus" in pane.facts.text()
+    assert run_state(session.active)["written"] == text.count("<unk>")
+
+
+def test_an_unknown_token_that_is_written_out_in_given_word_counts_is_counted_as_often_as_its_words():
+    config = TrainingConfig(
+        base="characters", base_vocabulary=["a", "b"], special_tokens=["<u>"], unknown_token="<u>", min_frequency=2
+    )
+    corpus = Corpus.from_counts({"ab<u>a<u>": 5, "aba": 3, "<u>": 2, "ac": 7})
+    prepared, _ = finish(prepare_corpus_work(corpus, config))
+    assert (prepared.written, prepared.unknown) == (12, 7)

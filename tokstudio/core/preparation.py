@@ -48,6 +48,7 @@ class Prepared:
         positions: Places in the arrays that are merged.
         sequences: How many sequences those are: documents, or distinct pre-tokens.
         unknown: How many characters became the unknown token.
+        written: How often the unknown token itself is written in the text, and cut out of it as any special token.
         replaced: How many places were not UTF-8 and became U+FFFD; for characters only.
         held_out: The text that is kept out.
     """
@@ -59,6 +60,7 @@ class Prepared:
     positions: int
     sequences: int
     unknown: int
+    written: int
     replaced: int
     held_out: tuple[Source, ...]
 
@@ -80,6 +82,9 @@ def prepare_corpus_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Pr
         sources = tuple(source for source, _ in valid)
         replaced = sum(places for _, places in valid)
     specials = SpecialFinder(token.encode() for token in config.all_specials)
+    written = 0
+    if config.unknown_token is not None:
+        written = yield from _written_work(sources, specials, config.unknown_token.encode())
     if len(specials):
         cut: list[Source] = []
         for source in sources:
@@ -108,6 +113,7 @@ def prepare_corpus_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Pr
         positions=len(layout.units.symbols),
         sequences=sum(len(part.starts) for part in parts),
         unknown=layout.unknown,
+        written=written,
         replaced=replaced,
         held_out=held_out,
     )
@@ -140,8 +146,7 @@ def _cut_counts_work(source: Source, specials: SpecialFinder) -> Work[Source]:
     pieces = yield from specials.cut_work(source.data, source.ends)
     if len(pieces.starts) == source.documents:
         return source
-    ends_document = pieces.specials < 0
-    document = np.cumsum(ends_document) - ends_document
+    document = _documents(pieces)
     kept = np.flatnonzero(pieces.stops > pieces.starts)
     words = Pieces(pieces.starts[kept], pieces.stops[kept], pieces.specials[kept])
     if len(kept):
@@ -150,6 +155,22 @@ def _cut_counts_work(source: Source, specials: SpecialFinder) -> Work[Source]:
     else:
         data, ends = np.empty(0, np.uint8), np.empty(0, np.int64)
     return replace(source, data=data, ends=ends, counts=source.counts[document[kept]])
+
+
+def _written_work(sources: tuple[Source, ...], specials: SpecialFinder, token: bytes) -> Work[int]:
+    """How often one of the special tokens is cut out."""
+    number, written = specials.texts.index(token), 0
+    for source in sources:
+        pieces = yield from specials.cut_work(source.data, source.ends)
+        places = np.flatnonzero(pieces.specials == number)
+        written += len(places) if source.counts is None else int(source.counts[_documents(pieces)[places]].sum())
+    return written
+
+
+def _documents(pieces: Pieces) -> NDArray[np.int64]:
+    """Which document each piece is of."""
+    ends_document = pieces.specials < 0
+    return np.cumsum(ends_document) - ends_document
 
 
 def valid_work(source: Source) -> Work[tuple[Source, int]]:

@@ -129,6 +129,7 @@ def run_state(run: StudioRun) -> dict[str, Json]:
         "key": run.key,
         "held_out_ratio": run.held_out_ratio,
         "unknown": run.unknown,
+        "written": run.written,
         "replaced": run.replaced,
         "exported": run.exported,
     }
@@ -336,7 +337,7 @@ def _origin(entry: ProjectTokenizer) -> Origin:
 def _reopened_run(key: int, entry: ProjectRun, texts: _Texts) -> StudioRun:
     corpus = Corpus(tuple(texts.trained_on[number] for number in entry.sources))
     run = StudioRun.reopened(key, entry.name, entry.run, corpus)
-    run.unknown, run.replaced = _number(entry.state, "unknown"), _number(entry.state, "replaced")
+    run.unknown, run.written, run.replaced = (_number(entry.state, key) for key in ("unknown", "written", "replaced"))
     ratio = entry.state.get("held_out_ratio")
     run.held_out_ratio = ratio if isinstance(ratio, float) and 0 < ratio < _LARGEST_NUMBER else None
     run.exported = entry.state.get("exported") is True

@@ -65,6 +65,7 @@ class StudioRun(MergeLog):
             counted.
         corpus_bytes: Bytes of text that merges are made in; of the whole corpus until they are counted.
         unknown: How many characters became the unknown token.
+        written: How often the unknown token itself is written in the corpus.
         replaced: How many places were not UTF-8 and became U+FFFD.
         held_out: The text that was kept out, until it is measured.
         held_out_ratio: Bytes per token of that text after all merges; None where there is none, or it is not measured.
@@ -88,7 +89,7 @@ class StudioRun(MergeLog):
         self.corpus = corpus
         self.origin: Origin | None = None
         self.corpus_bytes = corpus.bytes if corpus else 0
-        self.unknown = self.replaced = 0
+        self.unknown = self.written = self.replaced = 0
         self.held_out: tuple[Source, ...] = ()
         self.held_out_ratio: float | None = None
         self.held_out_bytes = 0
@@ -201,7 +202,7 @@ class StudioRun(MergeLog):
         self.base_counts = prepared.base_counts
         self.corpus_bytes = prepared.bytes
         self.tokens_before = prepared.tokens
-        self.unknown, self.replaced = prepared.unknown, prepared.replaced
+        self.unknown, self.written, self.replaced = prepared.unknown, prepared.written, prepared.replaced
         self.held_out = prepared.held_out
         self._tokenizer = None
 
@@ -322,8 +323,8 @@ class StudioRun(MergeLog):
         return int(made - taken)
 
     def special_uses(self, special: str) -> int | None:
-        """How often a special token stands among the tokens that are merged: none but the unknown one ever does."""
-        return self.unknown if self.config is not None and special == self.config.unknown_token else None
+        """How often the unknown token stands in the corpus, as itself or for a character; None for any other special."""
+        return self.unknown + self.written if self.config is not None and special == self.config.unknown_token else None
 
     @property
     def why_no_merges(self) -> str:
