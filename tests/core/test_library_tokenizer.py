@@ -11,11 +11,14 @@ import pytest
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
-from tokstudio import ConfigError, load
+from tokstudio import ConfigError, Corpus, load
+from tokstudio.core import concordance, library_places
+from tokstudio.core.concordance import Concordance
 from tokstudio.core.errors import FormatError
 from tokstudio.core.formats import owners
 from tokstudio.core.progress import finish
 from tokstudio.core.torture import torture_text
+from tokstudio.core.usage import count_uses_work
 
 TEXT = "The cat sat on the mat; THE CAT, naïve, sat: 日本語 😀 <s>x</s>"
 
@@ -161,3 +164,38 @@ def test_where_no_process_can_be_had_it_is_done_here(opened, content, monkeypatc
     again = pickle.loads(pickle.dumps(opened))
     assert again.encode(TEXT, "all") == expected
     assert again.decode(expected) == opened.decode(expected)
+
+
+def test_its_tokens_are_found_in_lines_as_often_as_it_uses_them(opened, monkeypatch):
+    monkeypatch.setattr(library_places, "_PIECE", 64)
+    latin = "naïve\n".encode("latin-1")
+    lines = [TEXT.encode() + b"\n", latin, b"x\r\n", b"\n", "日本語 ".encode() * 30, b"\nthe end"]
+    corpus = Corpus.from_texts([b"".join(lines), b"", TEXT.encode()])
+    whole, cut = corpus.sources[0].data, []
+    for start, stop in ((0, sum(map(len, lines))), (sum(map(len, lines)), len(whole))):
+        cut += [whole[a:b].tobytes() for a, b in library_places.lines_of(whole, start, stop)]
+    assert b"".join(cut) == b"".join([*(line for line in lines if line != latin), TEXT.encode()])
+    assert max(map(len, cut)) <= 64
+    readable = Corpus.from_texts(cut)
+    uses = finish(count_uses_work(opened, readable))
+    for token in np.flatnonzero(uses).tolist():
+        search = Concordance(corpus, opened, token)
+        hits = finish(search.find_work(10_000))
+        assert (len(hits), search.done, search.limit) == (uses[token], True, None)
+        assert [hit.position for hit in hits] == sorted(hit.position for hit in hits)
+    cat = opened.encode(" cat")
+    assert len(cat) == 1
+    hits = finish(Concordance(corpus, opened, cat[0]).find_work(3))
+    # The text is that of the corpus, which the library has made small.
+    assert [(hit.left, hit.text, hit.right) for hit in hits[:2]] == [
+        ("The", " cat", TEXT[7:67]),
+        (TEXT[:27], " CAT", TEXT[31:]),
+    ]
+
+
+def test_no_more_of_a_large_corpus_is_given_to_a_library_than_it_reads_in_reasonable_time(opened, monkeypatch):
+    monkeypatch.setattr(concordance, "MOST", 100)
+    monkeypatch.setattr(library_places, "_PIECE", 10)
+    search = Concordance(Corpus.from_text("the cat\n" * 50), opened, opened.encode(" cat")[0])
+    assert len(finish(search.find_work(1000))) == 12
+    assert (search.done, search.limit) == (True, 96)

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import tokenizers
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.gui.person import PATIENCE
+from tokstudio import load
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.preparation import prepare_corpus_work
 from tokstudio.core.progress import Progress, finish
@@ -130,6 +132,31 @@ def test_an_opened_tokenizer_looks_in_the_open_corpus(qtbot, session: Session, p
     session.add_text("no such", "second")
     settled(qtbot, pane)
     assert "nowhere" in pane.lines.empty.label.text()
+
+
+def test_a_tokenizer_that_a_library_encodes_for_has_lines_as_well(qtbot, session, pane, tmp_path, monkeypatch):
+    bpe = tokenizers.Tokenizer(tokenizers.models.BPE({"a": 0, "b": 1, "c": 2, "bc": 3, " ": 4, "\n": 5}, [("b", "c")]))
+    bpe.normalizer = tokenizers.normalizers.Lowercase()
+    bpe.save(str(tmp_path / "tokenizer.json"))
+    session.add_text("a BC\nbc ab\n" * 3, "first")
+    session.add_tokenizer(load(tmp_path), "small letters")
+    assert session.active.no_playhead
+    session.look_at(3)
+    lines = settled(qtbot, pane)
+    assert [(line.left, line.token, line.right, line.number) for line in lines[:2]] == [
+        ("a ", "BC", "", 1),
+        ("", "bc", " ab", 2),
+    ]
+    assert pane.lines.note.text() == "6 places"
+    monkeypatch.setattr("tokstudio.core.concordance.MOST", 13)
+    monkeypatch.setattr("tokstudio.core.library_places._PIECE", 5)
+    session.look_at(1)
+    settled(qtbot, pane)
+    assert pane.lines.note.text() == "1 place in the first 0 MB"
+    monkeypatch.setattr("tokstudio.core.concordance.MOST", 1)
+    session.look_at(3)
+    settled(qtbot, pane)
+    assert "asked about no more" in pane.lines.empty.label.text()
 
 
 def test_selected_lines_are_copied(qtbot, session: Session, trained: TokenPane):

@@ -2,7 +2,8 @@
 
 The token's bytes are searched for, and only the text around them is encoded. With a pattern that is exact. Without one
 a document is a single sequence: of one longer than 10 KiB a window is encoded, with 4 KiB and more on either side. So a
-merge may differ where it depends on what is farther away, as it can where text repeats itself for so long.
+merge may differ where it depends on what is farther away, as it can where text repeats itself for so long. What a
+library of its own encodes is given to that in stretches of lines, at whose borders a token may differ as well.
 """
 
 # SPDX-License-Identifier: MIT
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.holdout import blocks_work
+from tokstudio.core.library_places import MOST, lines_of, places_work
 from tokstudio.core.patterns import NONE, OWN, cut, splitter
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.specials import Pieces, SpecialFinder
@@ -66,20 +68,20 @@ class Concordance:
     Attributes:
         hits: What was found so far.
         done: Whether that is all.
+        limit: How many bytes were looked through, where the corpus has more and no more are; else None.
 
     Raises:
-        ConfigError: The token is not in the vocabulary, or another library encodes for this tokenizer.
+        ConfigError: The token is not in the vocabulary.
     """
 
     def __init__(
         self, corpus: Corpus, tokenizer: Tokenizer, token: int, held_out: float = 0.0, width: int = 60
     ) -> None:
-        if tokenizer.library is not None:
-            raise ConfigError(f"{tokenizer.library} encodes for this tokenizer: its tokens are not looked up in text.")
         if not tokenizer.tokens.in_use(token):
             raise ConfigError(f"Id {token} is not in the vocabulary.")
         self.hits: list[Hit] = []
         self.done = False
+        self.limit: int | None = None
         self._corpus = corpus
         self._held_out = held_out
         self._width = width
@@ -89,6 +91,7 @@ class Concordance:
             self._special = self._finder.texts.index(tokenizer.tokens[token] or b"")
         self._is_in_text = self._special < 0 or token == tokenizer.alphabet.unknown
         self._splitter = splitter(tokenizer.pattern)
+        self._asked = tokenizer, token
         self._places = _Places(tokenizer, token)
         self._searched = self._before = 0
         self._search = self._search_work()
@@ -115,6 +118,12 @@ class Concordance:
             blocks = yield from blocks_work(sources, self._held_out)
         for number, (source, (ends, is_held)) in enumerate(zip(sources, blocks, strict=True)):
             text = _Text(number, source, ends, is_held)
+            if self._asked[0].library is not None:
+                yield from self._library_work(text, ends)
+                if self.limit is not None:
+                    return
+                self._before, self._searched = self._before + len(source.data), 0
+                continue
             if source.counts is not None:
                 pieces = Pieces(np.concatenate([[0], ends[:-1]]), ends, ~np.zeros(len(ends), np.int32))
             else:
@@ -124,6 +133,20 @@ class Concordance:
             else:
                 yield from self._specials_work(text, pieces, 0, len(pieces.stops))
             self._before, self._searched = self._before + len(source.data), 0
+
+    def _library_work(self, text: _Text, ends: NDArray[np.int64]) -> Work[None]:
+        """Lets the library say where the token stands, as far as it is asked."""
+        start = 0
+        for end in ends.tolist():
+            for first, last in lines_of(text.data, start, end):
+                if self._before + last > MOST:
+                    self.limit = self._before + first
+                    return
+                raw = text.data[first:last].tobytes()
+                for begin, stop in (yield from places_work(*self._asked, raw)):
+                    self._take(text, first + begin, first + stop)
+                yield self._found_to(last)
+            start = end
 
     def _specials_work(self, text: _Text, pieces: Pieces, first: int, last: int) -> Work[None]:
         """Where the special token was cut out behind some pieces, the last one not included."""

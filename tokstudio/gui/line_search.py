@@ -66,11 +66,17 @@ class LineSearch:
         self._source = self._at = 0
         self._number = 1
 
+    @property
+    def limit(self) -> int | None:
+        """How many bytes of the corpus were looked through, where it has more and no more are; else None."""
+        return self._concordance.limit if self._concordance is not None else None
+
     def more_work(self, most: int) -> Work[list[Line]]:
         """Finds about so many more.
 
         Raises:
-            ConfigError: Another library encodes for the tokenizer, or the token is not in the vocabulary.
+            ConfigError: The token is not in the vocabulary.
+            FormatError: The library that encodes for the tokenizer refuses the text.
         """
         if self._concordance is None:
             corpus, tokenizer, token, held_out = self._made
@@ -109,7 +115,9 @@ class LineSearch:
             left = _left_with_bytes(source.data[max(0, hit.position - 3) : hit.position].tobytes(), left)
             right = _right_with_bytes(source.data[end : end + 3].tobytes(), right)
             return Line(_plain(left), token_label(raw, _LONGEST_TOKEN), _plain(right), source.name, *self._place(hit))
-        text = token_label(hit.text.encode("utf-8", "replace"), _LONGEST_TOKEN)
+        # Where a library makes several tokens of a character, it gives the text to one of them.
+        raw = hit.text.encode("utf-8", "replace") or tokenizer.tokens.prefix(token, _LONGEST_TOKEN)
+        text = token_label(raw, _LONGEST_TOKEN)
         return Line(_plain(left), text, _plain(right), source.name, *self._place(hit))
 
     def _place(self, hit: Hit) -> tuple[int, int, bool]:

@@ -323,7 +323,7 @@ class StudioRun(MergeLog):
         return int(made - taken)
 
     def special_uses(self, special: str) -> int | None:
-        """How often the unknown token stands in the corpus, as itself or for a character; None for any other special."""
+        """How often the unknown token stands in the corpus, as itself or for a character; of other specials None."""
         return self.unknown + self.written if self.config is not None and special == self.config.unknown_token else None
 
     @property

@@ -29,6 +29,10 @@ _NO_CORPUS = "The lines in which the token stands come from the corpus: open a t
 _LET_GO = "The corpus that this run was trained on is not there any more."
 _NOWHERE = "The token stands nowhere in the corpus at this place of the playhead."
 _ONLY_SPECIAL = "The token stands nowhere in the corpus as a special token."
+_NOT_SO_FAR = (
+    "The token does not stand in the first {:,.0f} MB of the corpus. Its tokenizer is encoded for by a library, "
+    "which is asked about no more than that."
+)
 _WAITING = "The lines are looked for when the token has rested for a moment."
 _SEARCHING = "Looking for the token…"
 
@@ -170,6 +174,9 @@ class LinesPage(QWidget):
         self.stop.hide()
         self.model.append(lines)
         rows, search = self.model.rowCount(), self._search
+        if not rows and search is not None and search.limit is not None:
+            self._say(_NOT_SO_FAR.format(search.limit / 1e6))
+            return
         if not rows:
             tokenizer, token = self._session.tokenizer, self._session.token
             is_special = tokenizer is not None and token in tokenizer.special_tokens.values()
@@ -182,6 +189,8 @@ class LinesPage(QWidget):
 
     def _count(self, rows: int, done: bool) -> str:
         places = f"{rows:,} place{'' if rows == 1 else 's'}"
+        if self._search is not None and self._search.limit is not None:
+            return f"{places} in the first {self._search.limit / 1e6:,.0f} MB"
         if done or rows == self._uses:
             return places
         if rows >= _MOST:
