@@ -33,8 +33,6 @@ def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     if not isinstance(application, QApplication):
         return
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    # A sheet names images in a folder that goes with its theme.
-    application.setStyleSheet("")
     gc.collect()
     running = [thing for thing in gc.get_objects() if isinstance(thing, QThread) and thing.isRunning()]
     assert not running, f"threads left behind: {running}"

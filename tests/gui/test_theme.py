@@ -9,9 +9,10 @@ import pytest
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QColor, QFontMetricsF, QIcon, QPalette
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QApplication, QFrame, QPushButton
+from PySide6.QtWidgets import QApplication, QDialog, QFrame, QMainWindow, QPushButton, QWidget
 
 from tokstudio.core.errors import TokStudioError
+from tokstudio.gui.dressing import Dressing
 from tokstudio.gui.icons import icon
 from tokstudio.gui.style_sheet import style_sheet
 from tokstudio.gui.theme import DARK, LIGHT, Palette, Theme, monospace_font
@@ -34,7 +35,6 @@ def undressed(qapp: QApplication):
     """The application as it was, after a test has dressed it."""
     font, palette, style = qapp.font(), qapp.palette(), qapp.style().name()
     yield qapp
-    qapp.setStyleSheet("")
     qapp.setStyle(style)
     qapp.setPalette(palette)
     qapp.setFont(font)
@@ -80,26 +80,47 @@ def test_an_unknown_mode_follows_the_system(qapp: QApplication):
     assert theme.mode == "system"
 
 
-def test_an_applied_theme_dresses_the_application_and_dresses_it_again(undressed: QApplication, qtbot):
+def middle(widget: QWidget) -> QColor:
+    return widget.grab().toImage().pixelColor(widget.width() // 2, widget.height() // 2)
+
+
+def test_a_dressed_window_is_dressed_again_in_all_its_parts_as_the_theme_changes(undressed: QApplication, qtbot):
     theme = Theme("light")
     theme.apply(undressed)
-    card = QFrame()
-    card.setProperty("card", True)
-    card.resize(60, 60)
-    qtbot.addWidget(card)
-    assert card.grab().toImage().pixelColor(30, 30) == QColor(LIGHT.surface)
+    window = QMainWindow()
+    cards = [QFrame(window) for _ in range(20)]
+    for card in cards:
+        card.setProperty("card", True)
+        card.resize(60, 60)
+    qtbot.addWidget(window)
+    Dressing(window, theme)
+    assert {middle(card).name() for card in cards} == {LIGHT.surface.lower()}
     theme.set_mode("dark")
-    assert card.grab().toImage().pixelColor(30, 30) == QColor(DARK.surface)
+    theme.set_text_size(16)  # while the parts are still being dressed
+    cards.pop().setParent(None)
+    qtbot.waitUntil(window.updatesEnabled)
+    assert {middle(card).name() for card in cards} == {DARK.surface.lower()}
     assert undressed.palette().color(QPalette.ColorRole.Text) == QColor(DARK.text)
     theme.set_mode("system")
 
 
-def test_a_primary_button_is_filled_with_the_accent(undressed: QApplication, qtbot):
-    Theme("light").apply(undressed)
-    button = QPushButton("Train")
+def test_what_comes_to_a_dressed_window_later_is_dressed_before_it_is_shown(undressed: QApplication, qtbot):
+    theme = Theme("light")
+    theme.apply(undressed)
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    Dressing(window, theme)
+    theme.set_mode("dark")
+    dialog = QDialog(window)
+    button = QPushButton("Train", dialog)
     button.setProperty("primary", True)
-    qtbot.addWidget(button)
-    assert button.grab().toImage().pixelColor(6, button.height() // 2) == QColor(LIGHT.accent)
+    button.resize(90, 30)
+    dialog.show()
+    assert button.grab().toImage().pixelColor(6, 15) == QColor(DARK.accent)
+    theme.set_mode("light")
+    qtbot.waitUntil(window.updatesEnabled)
+    assert button.grab().toImage().pixelColor(6, 15) == QColor(LIGHT.accent)
+    dialog.close()
 
 
 def test_text_size_scales_the_fonts_and_stays_in_bounds(undressed: QApplication, qtbot):
@@ -129,17 +150,11 @@ def test_the_sheet_does_without_images_where_none_can_be_written(tmp_path: Path)
     assert LIGHT.accent in sheet
 
 
-def test_without_a_folder_for_temporary_files_nothing_is_written_where_the_person_is(tmp_path, monkeypatch):
+def test_without_a_folder_for_temporary_files_nothing_is_written_where_the_person_is(tmp_path, monkeypatch, qapp):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "absent"))
     monkeypatch.chdir(tmp_path)
-    theme = Theme()
-    application = QApplication.instance()
-    assert isinstance(application, QApplication)
-    before = application.styleSheet()
-    theme.apply(application)
-    assert application.styleSheet() != before
+    assert "QPushButton" in Theme().style_sheet
     assert list(tmp_path.iterdir()) == []
-    application.setStyleSheet(before)
 
 
 def test_digits_and_letters_of_the_monospace_font_have_one_width(qapp: QApplication):

@@ -19,6 +19,7 @@ from tokstudio.gui.dialogs.about import AboutDialog, ShortcutsDialog
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.dialogs.export import ExportDialog
 from tokstudio.gui.dialogs.pattern import PatternDialog
+from tokstudio.gui.dressing import Dressing
 from tokstudio.gui.finder import Finder
 from tokstudio.gui.icons import icon
 from tokstudio.gui.menus import build_menus
@@ -100,6 +101,7 @@ class MainWindow(QMainWindow):
         self.toolbar.addWidget(self.finder.box)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
         self._make_menus()
+        self._dressing = Dressing(self, theme)
         self.places = Arrangement(self, {pane.objectName(): pane for pane in self.panes}, room)
         self._connect()
         self._restore()

@@ -81,9 +81,7 @@ def _svg(glyph: str, colour: str) -> str:
 
 
 _SHEET = """
-QMainWindow, QDialog { background: $window; }
-QMainWindow::separator { background: transparent; width: 8px; height: 8px; }
-QMainWindow::separator:hover { background: $border; }
+QDialog { background: $window; }
 QSplitter::handle { background: transparent; }
 QSplitter::handle:horizontal { width: 8px; }
 QSplitter::handle:vertical { height: 8px; }

@@ -96,7 +96,7 @@ DARK = Palette(
 
 
 class Theme(QObject):
-    """The palette of the moment, and the hand that dresses an application in it.
+    """The palette of the moment, and what the application has of it; `dressing.py` dresses the window.
 
     Widgets that paint get the theme in their constructor, read `palette` while they paint and listen to `changed`.
 
@@ -115,6 +115,7 @@ class Theme(QObject):
         self._system_font: QFont | None = None
         self._images = QTemporaryDir()
         self._palette = self._chosen_palette()
+        self._style_sheet = ""
         # Queued: the signal comes before the style has the new scheme's palette, which would then replace ours.
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._refresh, Qt.ConnectionType.QueuedConnection)
 
@@ -163,8 +164,16 @@ class Theme(QObject):
         """Gives the font for columns of numbers; `size` is in pixels beside body text of 13."""
         return tabular_font(self.scaled(size))
 
+    @property
+    def style_sheet(self) -> str:
+        """The sheet for every part of a window, in the colours and sizes of now; `Dressing` puts it on."""
+        if not self._style_sheet:
+            roles = {role: getattr(self._palette, role) for role in Palette.__dataclass_fields__}
+            self._style_sheet = style_sheet(roles, self.scaled, self._image_folder)
+        return self._style_sheet
+
     def apply(self, application: QApplication) -> None:
-        """Dresses `application` and keeps it dressed whenever the theme changes."""
+        """Gives `application` the style, the font and the colours, and again whenever the theme changes."""
         self._application = application
         self._system_font = QFont(application.font())
         application.setStyle(QStyleFactory.create("Fusion"))
@@ -186,10 +195,11 @@ class Theme(QObject):
             self.changed.emit()
 
     def _dress(self) -> None:
+        self._style_sheet = ""
         if self._application is None or self._system_font is None:
             return
         QPixmapCache.clear()
-        # Each of the three goes through all widgets.
+        # Each of the two goes through all widgets.
         font = QFont(self._system_font)
         font.setPixelSize(self._text_size)
         if font != self._application.font():
@@ -197,8 +207,6 @@ class Theme(QObject):
         palette = widget_palette(self._palette)
         if palette != self._application.palette():
             self._application.setPalette(palette)
-        roles = {role: getattr(self._palette, role) for role in Palette.__dataclass_fields__}
-        self._application.setStyleSheet(style_sheet(roles, self.scaled, self._image_folder))
 
 
 def widget_palette(palette: Palette) -> QPalette:

@@ -1,0 +1,70 @@
+"""Puts the theme's style sheet on a window, a part in a turn, so that a change of the theme never holds the window up."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtWidgets import QMainWindow, QWidget
+
+from tokstudio.gui.theme import Theme
+
+_TURN = 0.008  # seconds that may go by before the window hears its events again
+# What the window draws itself; it stands on both themes, as a sheet of the window's own would restyle all within it.
+_OWN = """
+QMainWindow::separator { background: transparent; width: 8px; height: 8px; }
+QMainWindow::separator:hover { background: rgba(128, 138, 148, 80); }
+"""
+
+
+class Dressing(QObject):
+    """Dresses the children of a window, also those to come, and dresses them again whenever the theme changes.
+
+    A sheet of the application is put on all of some 900 widgets at once, which takes Qt 0.2 s. While the parts change
+    one after the other nothing is painted, so that the person sees one change.
+
+    Args:
+        window: Whose children, each with all within it.
+        theme: Its looks; what it must have told its listeners before is told.
+    """
+
+    def __init__(self, window: QMainWindow, theme: Theme) -> None:
+        super().__init__(window)
+        self._window = window
+        self._theme = theme
+        self._waiting: list[QWidget] = []
+        self._turn = QTimer(self, interval=0)
+        self._turn.timeout.connect(self._dress_some)
+        window.setStyleSheet(_OWN)
+        for part in _parts(window):
+            part.setStyleSheet(theme.style_sheet)
+        window.installEventFilter(self)
+        theme.changed.connect(self._begin)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Dresses what comes to the window later, such as a dialog, before it is shown."""
+        if event.type() == QEvent.Type.ChildPolished:
+            part = event.child()  # pyright: ignore[reportAttributeAccessIssue]
+            if isinstance(part, QWidget) and part.styleSheet() != self._theme.style_sheet:
+                part.setStyleSheet(self._theme.style_sheet)
+        return False
+
+    def _begin(self) -> None:
+        self._waiting = _parts(self._window)
+        self._window.setUpdatesEnabled(False)
+        self._turn.start()
+
+    def _dress_some(self) -> None:
+        began = time.perf_counter()
+        while self._waiting and time.perf_counter() - began < _TURN:
+            part = self._waiting.pop()
+            if part.parent() is self._window:
+                part.setStyleSheet(self._theme.style_sheet)
+        if not self._waiting:
+            self._turn.stop()
+            self._window.setUpdatesEnabled(True)
+
+
+def _parts(window: QMainWindow) -> list[QWidget]:
+    return window.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
