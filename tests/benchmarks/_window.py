@@ -19,6 +19,7 @@ from tokstudio.gui.settings import Preferences
 
 TICK = 16
 BAR = 50
+_ANSWERS = 0.5  # seconds after which nothing of the start goes on but jobs
 HEAD = ["what goes on in the window", "takes", "median gap", "99 %", "worst gap", f"above {BAR} ms"]
 
 
@@ -59,12 +60,15 @@ class Clock(QObject):
 
 @contextmanager
 def open_studio(folder: Path, choosers: Choosers | None = None) -> Iterator[Studio]:
-    """The whole window with its settings in a folder; the compiled loops are there before it opens."""
+    """The whole window with its settings in a folder, once it answers; the compiled loops are there before it opens."""
     finish(prepare_work())
     application = make_application()
     studio = Studio(application, Preferences(folder / "settings.ini"), choosers=choosers)
     studio.window.resize(1440, 900)
     studio.show()
+    shown = time.perf_counter()
+    while time.perf_counter() - shown < _ANSWERS or studio.session.jobs:
+        QApplication.processEvents()
     try:
         yield studio
     finally:

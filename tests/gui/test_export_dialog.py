@@ -58,6 +58,7 @@ def opened(qtbot, session, theme, preferences, answers, out):
         dialogs.append(dialog)
         dialog.open()
         qtbot.waitExposed(dialog)
+        qtbot.waitUntil(lambda: dialog._part is not None, timeout=PATIENCE)
         settle(qtbot, session)
         return dialog
 

@@ -46,6 +46,6 @@ def test_the_corpus_pane_names_a_script_that_cannot_be_shown(qtbot, monkeypatch)
         window._session.remove_sources([0])
         window._session.add_text("one, ein")
         qtbot.waitUntil(lambda: "Latin" in table.shown()["Scripts"], timeout=PATIENCE)
-        assert "No font for" not in table.shown()
+        qtbot.waitUntil(lambda: "No font for" not in table.shown(), timeout=PATIENCE)
 
     assert at_the_window(monkeypatch, act) == 0

@@ -486,7 +486,7 @@ def test_other_threads_do_not_hold_the_window_up_nor_does_the_search_for_garbage
             yield Progress("waiting")
 
     def act(window, answers):
-        assert sys.getswitchinterval() == pytest.approx(0.001)
+        assert sys.getswitchinterval() == pytest.approx(0.0002)
         qtbot.waitUntil(lambda: gc.get_freeze_count() > frozen + 1000)
         over.append(True)
 

@@ -134,6 +134,10 @@ class Tokens(Sequence[bytes | None]):
         """Bytes of a token; -1 for an id that is not in use."""
         return int(self._parts.lengths[token]) if self._in_use[token] else -1
 
+    def lengths(self) -> NDArray[np.int64]:
+        """int64 [ids], bytes of each token by id; -1 for an id that is not in use."""
+        return np.where(self._in_use, self._parts.lengths[: len(self)], -1)
+
     def spelling(self, raw: bytes) -> list[int]:
         """The ids in use of the tokens that are these bytes; mostly one or none."""
         parts = self._parts

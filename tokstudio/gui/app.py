@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 _DEMO_PATIENCE = 180_000  # milliseconds; the first start compiles
 _PICTURE_SETTLES = 400
 # Seconds. Python's own 5 ms are waited for at each of the hundreds of calls that Qt makes while it opens a dialog.
-_TURN_OF_A_THREAD = 0.001
+_TURN_OF_A_THREAD = 0.0002
 _DEMO_TEXT = (
     "A tokenizer turns text into numbers,\nand the numbers into text again.\nOne 🌍 is four bytes, 太阳 is six.\n"
 )

@@ -1,4 +1,4 @@
-"""Puts the theme's style sheet on a window, a part in a turn, so that a change of the theme never holds the window up."""
+"""Puts the theme's style sheet on a window, a part in a turn: a change of the theme never holds the window up."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

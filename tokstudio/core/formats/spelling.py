@@ -9,9 +9,11 @@ from __future__ import annotations
 import codecs
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tokstudio.core.byte_level import BYTE_OF, CHARACTER_OF, to_bytes
 from tokstudio.core.formats.json_reader import shown
@@ -72,18 +74,16 @@ def spelled_alike_work(tokenizer: Tokenizer, specials_too: bool = True) -> Work[
     """
     texts = {number: token for token, number in tokenizer.special_tokens.items()}
     keys, tokens = _special_keys(tokenizer) if specials_too else dict.fromkeys(texts, b""), tokenizer.tokens
-    # Most lengths of long tokens occur once.
-    repeated = yield from _repeated_lengths(tokenizer, keys)
+    lengths = tokens.lengths()
+    for token, key in keys.items():
+        lengths[token] = len(key)
     seen: dict[bytes, int] = {}
     size = 0
-    for token in map(int, tokens.ids()):
-        size += 1
+    for token in _with_repeated(lengths):
+        size += 1 + int(lengths[token]) // _LONGEST_KEPT
         if size > _STEP:
             size = 0
             yield Progress("measuring")
-        if (len(keys[token]) if token in keys else tokens.length(token)) not in repeated:
-            continue
-        size += max(0, tokens.length(token)) // _LONGEST_KEPT
         key = _short(keys[token] if token in keys else tokens[token] or b"")
         if key in seen:
             first, second = sorted((seen[key], token), key=lambda number: (number not in texts, number))
@@ -93,14 +93,10 @@ def spelled_alike_work(tokenizer: Tokenizer, specials_too: bool = True) -> Work[
     return None
 
 
-def _repeated_lengths(tokenizer: Tokenizer, keys: Mapping[int, bytes]) -> Work[frozenset[int]]:
-    lengths: Counter[int] = Counter(map(len, keys.values()))
-    for token in tokenizer.tokens.ids().tolist():
-        if token % _STEP == 0:
-            yield Progress("measuring")
-        if token not in keys:
-            lengths[tokenizer.tokens.length(token)] += 1
-    return frozenset(length for length, times in lengths.items() if times > 1) - {0}
+def _with_repeated(lengths: NDArray[np.int64]) -> list[int]:
+    """Where the lengths are that others have too, as most of long tokens do not; the empty and the absent aside."""
+    _, which, times = np.unique(lengths, return_inverse=True, return_counts=True)
+    return np.flatnonzero((times[which] > 1) & (lengths > 0)).tolist()
 
 
 def _special_keys(tokenizer: Tokenizer) -> Mapping[int, bytes]:
