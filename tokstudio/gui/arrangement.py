@@ -58,8 +58,11 @@ class Arrangement(QObject):
         self._sizes = DockSizes(window, panes.values())
         # What was kept on a larger screen does not fit.
         self._version = _VERSION + 1000 * (_LARGE, _LOW, _SMALL).index(self._columns)
+        # Every pane tells when it comes or goes, and a layout moves them all.
+        self._titles = QTimer(self, singleShot=True, interval=0)
+        self._titles.timeout.connect(self._show_titles)
         for pane in panes.values():
-            pane.visibilityChanged.connect(self._pane_moved)
+            pane.visibilityChanged.connect(self._titles.start)
         self._lay_out()
         self._first = window.saveState(self._version)
         # Building it leaves bars of tabs behind as well.
@@ -183,9 +186,6 @@ class Arrangement(QObject):
                 continue
             window.resizeDocks(rows, heights[: len(rows)], Qt.Orientation.Vertical)
         self._sizes.remember()
-
-    def _pane_moved(self) -> None:
-        QTimer.singleShot(0, self, self._show_titles)
 
     def _show_titles(self) -> None:
         """A pane among tabs needs no title of its own."""
