@@ -167,10 +167,10 @@ def try_picture(bundle: Bundle, platform: str = "offscreen", **variables: str) -
 def try_starts(bundle: Bundle) -> None:
     """The first start compiles and keeps what it compiled; the second finds it."""
     first = try_picture(bundle)
-    kept = bundle.files("*.nbi")
+    kept = bundle.files("*.nbc")
     demand(kept, "the first start kept no compiled loops")
     second = try_picture(bundle)
-    demand(bundle.files("*.nbi") == kept, "the second start compiled anew")
+    demand(bundle.files("*.nbc") == kept, "the second start compiled anew")
     print(f"    with a training and its picture: first start {first:.1f} s, second {second:.1f} s")
 
 

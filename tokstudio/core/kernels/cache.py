@@ -2,6 +2,8 @@
 
 From its sources or a wheel Numba keeps them beside the loops, or in its own folder of the person's caches. A bundle has
 a folder of its own for each build, as Numba knows a bundle by its program alone, and that does not hold the loops.
+
+Each file begins with the digest of what follows: code that has been damaged is not run, but counts as not there.
 """
 
 # SPDX-License-Identifier: MIT
@@ -9,18 +11,20 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import shutil
 import sys
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
-import platformdirs
-
+from tokstudio.core.own_folders import cache_folder, make_own, passing_folders, try_room
 from tokstudio.core.own_process import is_bundle
 
+ROOM = 5 << 20  # bytes: twice what all loops take
 _FOLDER = "NUMBA_CACHE_DIR"
+_DIGEST = hashlib.sha256().digest_size
 _problems: list[str] = []
 
 
@@ -35,26 +39,70 @@ def identity() -> str:
 
 
 def marker() -> Path:
-    """The file that says that all loops have been compiled and kept."""
+    """The file that lists all loops that have been compiled and kept."""
     if is_bundle() and (folder := os.environ.get(_FOLDER)):
         return Path(folder) / f"loops-{identity()}"
-    return _own_caches() / f"loops-{identity()}"
+    return cache_folder() / f"loops-{identity()}"
+
+
+def are_kept() -> bool:
+    """Whether all loops have been compiled and kept, and nothing has damaged them since."""
+    listed = read_whole(marker())
+    return bool(listed) and all(read_whole(Path(os.fsdecode(name))) for name in listed.split(b"\0"))
+
+
+def list_kept(files: Iterable[Path]) -> None:
+    """Notes that these are all the loops.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    note = marker()
+    note.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(note, b"\0".join(os.fsencode(file) for file in files if read_whole(file)))
+
+
+def read_whole(file: Path) -> bytes | None:
+    """What `write_whole` has written; None where it is not there, or damaged."""
+    try:
+        content = file.read_bytes()
+    except (OSError, ValueError):
+        return None
+    digest, rest = content[:_DIGEST], content[_DIGEST:]
+    return rest if hashlib.sha256(rest).digest() == digest else None
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """Writes a file so that another process sees all of it or none.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    beside = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
+    try:
+        beside.write_bytes(hashlib.sha256(content).digest() + content)
+        beside.replace(file)
+    except OSError:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise
 
 
 def choose_folder() -> None:
     """Tells Numba, before it is loaded, where a bundle keeps its loops, unless the person has said where."""
     if not is_bundle() or os.environ.get(_FOLDER):
         return
-    for caches in _candidates():
-        folder = caches / f"compiled-{identity()}"
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # A cache is code that will be run: one that another person has made is none for us.
-            if hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():
-                continue
-            tempfile.TemporaryFile(dir=folder).close()
-        except OSError:
+    name = identity()
+    for caches in (cache_folder(), *passing_folders()):
+        folder = caches / f"compiled-{name}"
+        # Both, as whoever owns the upper one could put another in the place of the lower.
+        if not make_own(caches) or not make_own(folder):
             continue
+        if not (folder / f"loops-{name}").exists():
+            try:
+                try_room(folder, ROOM)
+            except OSError:
+                continue
         os.environ[_FOLDER] = str(folder)
         return
 
@@ -79,15 +127,3 @@ def note_problem(reason: object) -> None:
 def problem() -> str | None:
     """Why compiled loops could not be kept; None while they could."""
     return _problems[0] if _problems else None
-
-
-def _own_caches() -> Path:
-    return Path(platformdirs.user_cache_dir("tokstudio", appauthor=False))
-
-
-def _candidates() -> Iterator[Path]:
-    yield _own_caches()
-    if os.environ.get("XDG_RUNTIME_DIR"):
-        yield Path(os.environ["XDG_RUNTIME_DIR"]) / "tokstudio"
-    person = str(os.getuid()) if hasattr(os, "getuid") else "cache"
-    yield Path(tempfile.gettempdir()) / f"tokstudio-{person}"

@@ -1,24 +1,60 @@
 """Numba's `njit` for the loops, with a cache whose failing costs time and nothing else.
 
-Numba's own cache lets a call fail whose loop cannot be written: on a full disk, or where no folder can be written to.
+Numba's own cache lets a call fail whose loop cannot be written, as on a full disk, or whose file has been damaged.
 """
 
 # SPDX-License-Identifier: MIT
 # pyright: reportMissingTypeStubs=false
 from __future__ import annotations
 
+import hashlib
+import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokstudio.core.kernels.cache import note_problem
+from tokstudio.core.kernels.cache import note_problem, read_whole, write_whole
 
 if TYPE_CHECKING:
     from numba import njit as njit
 else:
     import numba
     from numba.core.caching import FunctionCache
+    from numba.core.serialize import dumps
+
+    class _Files:
+        """The files of one loop, each for one kind of arguments; in the place of Numba's, which have an index.
+
+        Args:
+            folder: Where they are.
+            name: What their names begin with.
+            stamp: Changes with the source.
+        """
+
+        def __init__(self, folder: str, name: str, stamp: object) -> None:
+            self._folder, self._name, self._stamp = Path(folder), name, stamp
+
+        def load(self, key: object) -> object:
+            """What was saved under a key; None where there is nothing, or it is damaged."""
+            content = read_whole(self._file(key))
+            if content is None:
+                return None
+            known, data = pickle.loads(content)
+            return data if known == key else None
+
+        def save(self, key: object, data: object) -> None:
+            """Keeps a loop."""
+            write_whole(self._file(key), dumps((key, data)))
+
+        def _file(self, key: object) -> Path:
+            words = repr((numba.__version__, self._stamp, key)).encode()
+            return self._folder / f"{self._name}.{hashlib.sha256(words).hexdigest()[:16]}.nbc"
 
     class _Cache(FunctionCache):
+        def __init__(self, loop: Callable[..., Any]) -> None:
+            super().__init__(loop)
+            self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
+
         def save_overload(self, sig: object, data: object) -> None:
             """Keeps a compiled loop, if it can be kept."""
             try:

@@ -7,13 +7,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
 
-from tokstudio.core.kernels.cache import forget_older, marker, problem
+from tokstudio.core.kernels.cache import ROOM, are_kept, forget_older, list_kept, note_problem, problem
+from tokstudio.core.own_folders import try_room
 from tokstudio.core.own_process import own_command
 from tokstudio.core.progress import Progress, Work, finish
 
@@ -34,12 +36,15 @@ def prepare_work() -> Work[None]:
         time.sleep(0.01)
     try:
         if not _ready.is_set():
-            if not marker().exists():
+            kept = are_kept()
+            if not kept:
                 _compiling.set()
                 yield Progress("compiling")
-                yield from _compile()
+                kept = yield from _compile()
+            if kept:
                 _compiling.clear()
-            yield Progress("loading")
+                yield Progress("loading")
+            # Those that could not be kept are compiled here.
             exercise()
             _ready.set()
     finally:
@@ -110,22 +115,20 @@ def discard_outdated() -> None:
     Numba compares a loop with its own file only: after a change to `heap.py` it would go on to use a `merge` that holds
     the old one.
     """
-    from tokstudio.core.kernels.merge import merge
-
-    cache: str | None = merge.stats.cache_path
+    folder = _folder()
     newest = max(source.stat().st_mtime for source in Path(__file__).parent.glob("*.py"))
-    for compiled in Path(cache).glob("*.nb[ci]") if cache else ():
+    for compiled in folder.glob("*.nb[ci]") if folder is not None else ():
         with contextlib.suppress(OSError):
             if compiled.stat().st_mtime < newest:
                 compiled.unlink()
 
 
-def _compile() -> Work[None]:
-    """Runs this module as a program for each part; where that fails, the loops are compiled in this process."""
+def _compile() -> Work[bool]:
+    """Runs this module as a program for each part; False where that fails, or nothing can be kept."""
     processes = [
         subprocess.Popen(
             own_command("tokstudio.core.kernels.prepare", part),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
@@ -141,25 +144,56 @@ def _compile() -> Work[None]:
             if process.poll() is None:
                 process.kill()
                 process.wait()
-    if all(process.returncode == 0 for process in processes):
-        _leave_note()
+            assert process.stdin is not None
+            process.stdin.close()
+    if any(process.returncode != 0 for process in processes):
+        return False
+    _leave_note()
+    return True
+
+
+def _folder() -> Path | None:
+    """Where Numba keeps the loops; None for nowhere."""
+    from tokstudio.core.kernels.merge import merge
+
+    return Path(merge.stats.cache_path) if merge.stats.cache_path else None
 
 
 def _leave_note() -> None:
-    note = marker()
-    try:
-        note.parent.mkdir(parents=True, exist_ok=True)
-        forget_older()
-        note.write_text("Numba's cache holds TokStudio's compiled loops.\n")
-    except OSError:
-        # Without a cache folder every start compiles; it is slower and says so, and nothing else is lost.
-        return
+    folder = _folder()
+    # Without a cache folder every start compiles; it is slower and says so, and nothing else is lost.
+    with contextlib.suppress(OSError):
+        if folder is not None:
+            forget_older()
+            list_kept(sorted(folder.glob("*.nbc")))
+
+
+def _can_keep() -> bool:
+    """Whether there is a folder for the loops, with room in it."""
+    folder = _folder()
+    if folder is not None:
+        try:
+            try_room(folder, ROOM)
+        except OSError as error:
+            note_problem(error)
+    return folder is not None and problem() is None
+
+
+def _end_with_parent() -> None:
+    """Waits for the end of the program that has asked for this, however it ends, and ends this one."""
+    # Not by way of a stream, whose lock would be held when the interpreter ends.
+    os.read(0, 1)
+    os._exit(1)
 
 
 def main() -> int:
     """Compiles the parts that are named, or all of them; of all it leaves a note. Gives 1 where they are not kept."""
-    discard_outdated()
     parts = sys.argv[1:]
+    if parts:
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+    discard_outdated()
+    if not _can_keep():
+        return 1
     for part in parts or _PARTS:
         _PARTS[part]()
     if problem() is not None:

@@ -1,0 +1,76 @@
+"""Folders that belong to this person alone, for what nobody else may put something into: code that is run, sockets.
+
+In a folder that all people of a computer share, anyone may have made a folder of the name that we would take.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import platformdirs
+
+_BLOCK = bytes(1 << 16)
+
+
+def cache_folder() -> Path:
+    """Where this person's caches of ours are."""
+    return Path(platformdirs.user_cache_dir("tokstudio", appauthor=False))
+
+
+def runtime_folder() -> Path | None:
+    """The folder that the system gives this person until the end of the session; None where there is none."""
+    folder = os.environ.get("XDG_RUNTIME_DIR", "")
+    return Path(folder) if os.path.isabs(folder) and _is_own(Path(folder)) else None
+
+
+def temporary_folder() -> Path | None:
+    """A name for a folder among the temporary files of all people; None where there can be none."""
+    try:
+        return Path(tempfile.gettempdir()) / f"tokstudio-{os.getuid() if hasattr(os, 'getuid') else 'cache'}"
+    except OSError:
+        return None
+
+
+def passing_folders() -> Iterator[Path]:
+    """Where a thing can be kept that is needed no longer than the session."""
+    if (runtime := runtime_folder()) is not None:
+        yield runtime / "tokstudio"
+    if (temporary := temporary_folder()) is not None:
+        yield temporary
+
+
+def make_own(folder: Path) -> bool:
+    """Makes a folder unless it is there, and says whether nobody else can put something into it."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # Not with its parents: they would get the usual permissions.
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError:
+        return False
+    return _is_own(folder)
+
+
+def try_room(folder: Path, size: int) -> None:
+    """Writes so many bytes to a file that vanishes again: a full disk takes an empty one.
+
+    Raises:
+        OSError: There is no room, or no writing.
+    """
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        for start in range(0, size, len(_BLOCK)):
+            file.write(_BLOCK[: size - start])
+
+
+def _is_own(folder: Path) -> bool:
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
+    if not stat.S_ISDIR(status.st_mode):
+        return False
+    return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & stat.S_IWOTH)
