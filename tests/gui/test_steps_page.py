@@ -243,6 +243,35 @@ def test_special_tokens_bytes_and_characters(qtbot, session, pane, make_run):
     assert steps.model.rowCount() == len(rounds_of(session, text))
 
 
+def test_the_last_step_is_spelled_as_under_encode_in_either_alphabet(qtbot, session, pane, make_run):
+    text = "héllo 日本<end> 👩‍👩‍👧"
+    session.add_text(text * 9)
+    session.set_settings(Settings(vocabulary_size=265, special_tokens=("<end>",)))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    pane.switches["recognise_specials"].setChecked(True)
+    session.set_text(text)
+    for characters in (False, True):
+        pane.switches["byte_level_characters"].setChecked(characters)
+        pane.tabs.setCurrentIndex(0)
+        qtbot.waitUntil(lambda: pane.encode.state[0] == "good", timeout=PATIENCE)
+        expected = pieces(pane.encode.view)
+        steps = stepped(qtbot, pane)
+        slider = steps.bar.slider
+        slider.setValue(slider.maximum())
+        assert pieces(steps.view) == expected
+        assert ("Ġ" in "".join(expected)) == characters
+        assert "<end>" in expected
+    made = [steps.model.index(row, 2).data() for row in range(2, steps.model.rowCount())]
+    number = next(row for row, words in enumerate(made, 2) if "Ã" in words)
+    slider.setValue(number)
+    assert f": {made[number - 2]} →" in steps.phase.text()
+    # Switched off while the steps are shown.
+    pane.switches["byte_level_characters"].setChecked(False)
+    assert "Ã" not in steps.phase.text()
+    assert steps.number == number
+
+
 def test_base_characters(qtbot, session, pane):
     session.add_text(CORPUS)
     session.set_settings(Settings(vocabulary_size=40, base="characters"))

@@ -4,18 +4,20 @@
 from __future__ import annotations
 
 from tokstudio.core.rounds import Rounds
+from tokstudio.gui.widgets.token_label import in_characters as characters_label
 from tokstudio.gui.widgets.token_label import token_label
 
 _LABEL = 24  # characters of a token
 
 
-def step_words(rounds: Rounds, number: int, pieces: int) -> str:
+def step_words(rounds: Rounds, number: int, pieces: int, *, in_characters: bool = False) -> str:
     """What led to a state.
 
     Args:
         rounds: The steps.
         number: The state, from 0.
         pieces: How many pieces it has.
+        in_characters: Whether tokens are written in the byte-level alphabet.
     """
     step = rounds.round(number)
     if step.kind == "pre-tokens":
@@ -24,9 +26,8 @@ def step_words(rounds: Rounds, number: int, pieces: int) -> str:
         unit = "bytes" if rounds.steps.tokenizer.alphabet.base == "bytes" else "characters"
         return f"2  Base tokens: {pieces:,} {unit if not _mixed(rounds) else f'tokens, {unit} for the most part'}."
     tokens = rounds.steps.tokenizer.tokens
-    left, right, token = (
-        token_label(tokens.prefix(one, 4 * _LABEL), _LABEL) for one in (step.left, step.right, step.token)
-    )
+    label = characters_label if in_characters else token_label
+    left, right, token = (label(tokens.prefix(one, 4 * _LABEL), _LABEL) for one in (step.left, step.right, step.token))
     places = f" at {len(step.starts):,} places" if len(step.starts) > 1 else ""
     return f"3  Merge {number - 1:,} of {len(rounds) - 2:,}: {left} + {right} → {token}{places} (merge {step.merge:,})"
 

@@ -140,6 +140,11 @@ class TokenTable(QAbstractTableModel):
             known = self._shown[slot] = self._read(slot, SHOWN_BYTES)
         return known
 
+    @property
+    def in_characters(self) -> bool:
+        """Whether tokens are shown in the byte-level alphabet: where that is wanted, and they are made of bytes."""
+        return self._in_characters and self.tokens is not None and self.tokens.run.byte_level
+
     def set_in_characters(self, wanted: bool) -> None:
         """Shows tokens made of bytes in the byte-level alphabet, or as the text they are."""
         self._in_characters = wanted
@@ -150,8 +155,8 @@ class TokenTable(QAbstractTableModel):
     def _read(self, slot: int, limit: int) -> Shown:
         assert self.tokens is not None
         head = self.tokens.head(slot, limit + 4)
-        wanted = self._in_characters and self.tokens.run.byte_level
-        return in_characters(head, limit) if wanted and self.tokens.kind_of(slot) != "special" else shown(head, limit)
+        wanted = self.in_characters and self.tokens.kind_of(slot) != "special"
+        return in_characters(head, limit) if wanted else shown(head, limit)
 
     @contextmanager
     def changes(self) -> Iterator[None]:

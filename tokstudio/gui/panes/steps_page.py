@@ -22,8 +22,10 @@ from PySide6.QtWidgets import (
 )
 
 from tokstudio.core.errors import TokStudioError
+from tokstudio.core.progress import finish
 from tokstudio.core.rounds import Rounds
 from tokstudio.core.steps import State
+from tokstudio.gui.byte_level_text import byte_level_work
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.models.rounds import RoundsModel
 from tokstudio.gui.run_keeper import Stretch
@@ -98,7 +100,7 @@ class StepsPage(QWidget):
             actions["recognise_specials"].toggled.connect(self.refresh)
         if "byte_level_characters" in actions:
             self.model.set_in_characters(actions["byte_level_characters"].isChecked())
-            actions["byte_level_characters"].toggled.connect(self.model.set_in_characters)
+            actions["byte_level_characters"].toggled.connect(self._rewrite)
         session.text_changed.connect(self._close_answer)
         session.stretch_changed.connect(self._follow_selection)
         for signal in (session.text_changed, session.runs_changed, session.playhead_changed, session.merges_added):
@@ -251,17 +253,24 @@ class StepsPage(QWidget):
         specials = np.isin(state.ids, [*rounds.steps.tokenizer.special_tokens.values()])
         # What is no token yet has the colours of its places.
         ids = np.where(state.ids < 0, np.arange(len(state)), state.ids).astype(np.uint32)
+        characters = self.model.in_characters
+        drawn = finish(byte_level_work(data, state.stops, specials)) if characters else (data, state.stops)
         self._own = True
-        self.view.set_tokens(data, state.stops, ids, specials)
+        self.view.set_tokens(*drawn, ids, specials)
         self._own = False
         self.view.set_ids_known(number > 0)
         shows_ids = "show_ids" in self._actions and self._actions["show_ids"].isChecked()
         self.view.set_show_ids(shows_ids and number > 0)
         made = np.searchsorted(state.starts, step.starts) if step.kind == "merge" else np.zeros(0, np.int64)
         self.view.mark(made.tolist())
-        self.phase.setText(step_words(rounds, number, len(state)))
+        self.phase.setText(step_words(rounds, number, len(state), in_characters=characters))
         self.model.set_current(number)
         self.table.show_row(number)
+
+    def _rewrite(self, characters: bool) -> None:
+        """Writes tokens in the other alphabet."""
+        self.model.set_in_characters(characters)
+        self._show_again()
 
     def _show_again(self) -> None:
         if self._rounds is not None:
