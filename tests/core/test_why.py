@@ -174,6 +174,20 @@ def test_a_corpus_that_changed_is_refused():
         finish(why_work(Corpus.from_text("ababa"), run, 1))
 
 
+def test_too_little_memory_is_told_before_anything_is_counted(monkeypatch):
+    corpus = Corpus.from_texts([POEM] * 20_000)
+    monkeypatch.setattr("tokstudio.core.why.free_memory", lambda: 10_000_000)
+    run = train(corpus, TrainingConfig(vocabulary_size=260)).run
+    with pytest.raises(ConfigError, match=r"about 21 MB of memory, and 10 MB are free\."):
+        next(why_work(corpus, run, 2))
+    # Each word is laid out once: that takes little.
+    run = train(corpus, TrainingConfig(vocabulary_size=260, pattern="gpt2")).run
+    assert finish(why_work(corpus, run, 2)).number == 2
+    monkeypatch.setattr("tokstudio.core.why.free_memory", lambda: None)
+    run = train(Corpus.from_text(POEM), TrainingConfig(vocabulary_size=260)).run
+    assert finish(why_work(Corpus.from_text(POEM), run, 2)).number == 2
+
+
 def test_merges_that_do_not_follow_are_refused():
     corpus = Corpus.from_text("abcabc")
     run = train(corpus, TrainingConfig(vocabulary_size=259)).run

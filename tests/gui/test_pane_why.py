@@ -238,6 +238,22 @@ def test_an_error_is_said(qtbot, session, pane, trained, monkeypatch):
     assert pane.problem.text() == "story.txt: cannot be read."
 
 
+def test_what_would_not_fit_into_memory_is_refused_with_both_figures_until_there_is_room(
+    qtbot, session, pane, trained, monkeypatch
+):
+    free = 3_000_000
+    monkeypatch.setattr("tokstudio.core.why.free_memory", lambda: free)
+    monkeypatch.setattr("tokstudio.core.forecast._A_POSITION", 1_000_000)
+    session.look_at(260)
+    qtbot.waitUntil(pane.problem.isVisible, timeout=PATIENCE)
+    needed = f"{session.active.tokens_before / 1000:,.1f} GB"
+    assert f"about {needed} of memory, and 3 MB are free." in pane.problem.text()
+    free = 1 << 50
+    qtbot.mouseClick(pane.again, Qt.MouseButton.LeftButton)
+    answered(qtbot, pane)
+    assert pane.parts.currentWidget() is pane.answer_page
+
+
 def test_a_run_that_still_trains_is_asked_as_well(qtbot, session, pane):
     session.add_text(sample_text("article"))
     session.set_settings(Settings(2000, None))

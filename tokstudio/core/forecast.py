@@ -21,10 +21,12 @@ from tokstudio.core.progress import Progress, Work
 from tokstudio.core.sample import sample_in_one
 from tokstudio.core.word_counts import refuse_overflow
 
+#: The share of the free memory that is taken at most.
+MOST_OF_FREE = 0.9
+
 _SAMPLE = 1 << 20
 _SAMPLES = (1 << 10, 1 << 14, 1 << 18, _SAMPLE)
 _SECONDS = 0.7  # for all trials together
-_MOST_OF_FREE = 0.9
 _PER_THREAD = 1 << 22  # bytes that a thread is worth while for, when words are counted
 
 # Bytes of memory at the peak; see BENCHMARKS.md for what was measured.
@@ -67,7 +69,7 @@ class Forecast:
     @property
     def too_large(self) -> bool:
         """Whether memory is what it lacks."""
-        return self.free is not None and self.memory > _MOST_OF_FREE * self.free
+        return self.free is not None and self.memory > MOST_OF_FREE * self.free
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
     if positions > _CACHE:
         merging *= _SLOWER_BEYOND_CACHE
     weighted = config.pattern != "none" or any(counted)
-    memory = positions * (_A_POSITION + weighted * _A_WEIGHT) + merges * _A_PAIR
+    memory = merging_memory(positions, merges, weighted=weighted)
     if config.pattern != "none":
         counting = sequences * _A_WORD * threads
         if splitter(config.pattern).kind == OWN:
@@ -123,12 +125,23 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
     made = Forecast(preparing + merging, int(memory), free, sample, "")
     if free is None or not made.too_large:
         return made
-    fitting = int(sample * _MOST_OF_FREE * free / memory)
+    fitting = int(sample * MOST_OF_FREE * free / memory)
     advice = "leave out the rarest words" if all(counted) else "leave out some of the corpus"
     if fitting:
         advice = f"train on a sample of {fitting / 1e6:,.1f} MB"
     problem = f"about {memory / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free: {advice}."
     return replace(made, sample=fitting, problem=f"This training would take {problem}")
+
+
+def merging_memory(positions: float, merges: float, *, weighted: bool) -> float:
+    """Bytes of memory at the peak of making so many merges.
+
+    Args:
+        positions: Symbols that the text is laid out as.
+        merges: Merges.
+        weighted: Whether each sequence is laid out once, with how often it occurs.
+    """
+    return positions * (_A_POSITION + weighted * _A_WEIGHT) + merges * _A_PAIR
 
 
 def _trials_work(corpus: Corpus, config: TrainingConfig, size: int) -> Work[tuple[_Trial, _Trial]]:

@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 from tokstudio.core.config import TIE_BREAKS, TieBreak
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError, CorpusError
+from tokstudio.core.forecast import MOST_OF_FREE, merging_memory
 from tokstudio.core.layout import huggingface_order
+from tokstudio.core.memory import free_memory
 from tokstudio.core.preparation import prepare_corpus_work
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.run import Run
@@ -95,11 +97,12 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
         runners_up: How many other pairs are wanted at most.
 
     Raises:
-        ConfigError: There is no such merge.
+        ConfigError: There is no such merge, or too little memory to count the pairs anew.
         CorpusError: The corpus is not the one the run was trained on.
     """
     if not 1 <= number <= len(run):
         raise ConfigError(f"There is no merge {number:,}: this run has {len(run):,}.")
+    _refuse_too_large(corpus, run, number)
     if (yield from corpus.sha256_work()) != run.corpus.sha256:
         raise CorpusError("The corpus has changed since this run was trained: its pairs cannot be counted any more.")
     from tokstudio.core.engine import Engine
@@ -123,6 +126,25 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
         choices[rule] = PairCount(int(pairs.left[row]), int(pairs.right[row]), best[0].count)
     tied = int(np.count_nonzero(pairs.count == best[0].count))
     return WhyMerge(number, best[0], tuple(best[1:]), tied, run.config.tie_break, MappingProxyType(choices))
+
+
+def _refuse_too_large(corpus: Corpus, run: Run, number: int) -> None:
+    """Refuses what would not fit into memory. With a pattern each word is laid out once, which takes little."""
+    free = free_memory()
+    if free is None or run.config.pattern != "none":
+        return
+    counted = any(source.counts is not None for source in corpus.sources)
+    positions = min(run.tokens_before, sum(len(source.data) for source in corpus.sources))
+    needed = merging_memory(positions, number, weighted=counted)
+    if needed > MOST_OF_FREE * free:
+        raise ConfigError(
+            f"Counting the pairs anew would take about {_size(needed)} of memory, and {_size(free)} are free. "
+            "Close what else is open, or train on a sample of the corpus and ask about its run."
+        )
+
+
+def _size(size: float) -> str:
+    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.0f} MB"
 
 
 def _repeat_work(engine: Engine, run: Run, merges: int) -> Work[None]:
