@@ -28,6 +28,7 @@ from tokstudio.core.project import Recorder
 from tokstudio.gui.commands import Commands
 from tokstudio.gui.crash_report import CrashHook, reports_folder
 from tokstudio.gui.dialogs.choosers import Choosers
+from tokstudio.gui.display import refusal
 from tokstudio.gui.limits import limits
 from tokstudio.gui.log import Log, start_line
 from tokstudio.gui.main_window import MainWindow
@@ -239,7 +240,7 @@ def run(
         The exit code.
 
     Raises:
-        TokStudioError: There is no display, or the log cannot be written.
+        TokStudioError: No window can be opened, or the log cannot be written.
     """
     _require_display(screenshot is not None)
     with Log(log_file):
@@ -285,14 +286,12 @@ def _longest_token(run: StudioRun, merges: int) -> int:
 
 
 def _require_display(only_a_picture: bool) -> None:
-    """Without a display a picture is drawn offscreen, and a window is refused: Qt itself would abort the process."""
-    known = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
-    if not sys.platform.startswith("linux") or any(os.environ.get(name) for name in known):
+    """Where no window can be opened a picture is drawn offscreen, and a window is refused."""
+    why = refusal()
+    if why is None:
         return
     if not only_a_picture:
-        raise TokStudioError(
-            "There is no display to open a window on. With --demo --screenshot PNG it draws a picture."
-        )
+        raise TokStudioError(f"{why} With --demo --screenshot PNG a picture is drawn all the same.")
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 
