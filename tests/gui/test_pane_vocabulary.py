@@ -90,6 +90,29 @@ def test_a_selection_that_goes_with_the_playhead_comes_back_with_it(pane, traine
     assert looked == [500]
 
 
+def test_the_chosen_row_stays_in_sight_as_the_table_shrinks_and_one_out_of_sight_moves_nothing(qtbot, pane, trained):
+    table = pane.table
+    bar = table.verticalScrollBar()
+    last = table.rowAt(table.viewport().height() - table.rowHeight(0))
+    place = QPoint(60, table.rowViewportPosition(last) + 5)
+    qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert table.current_row == last
+
+    def in_sight():
+        top = table.rowViewportPosition(last)
+        return 0 <= top and top + table.rowHeight(last) <= table.viewport().height()
+
+    for height in (260, 200, 160):
+        pane.resize(760, height)
+        qtbot.waitUntil(lambda height=height: pane.height() == height)
+        assert in_sight()
+    bar.setValue(bar.maximum())
+    before = bar.value()
+    pane.resize(760, 150)
+    qtbot.waitUntil(lambda: pane.height() == 150)
+    assert bar.value() == before
+
+
 def test_a_selection_survives_sorting_and_filtering(qtbot, pane, trained):
     trained.look_at(300)
     click_header(qtbot, pane, 1)
