@@ -45,6 +45,30 @@ def test_lengths_are_those_of_the_tokens_at_the_playhead(qtbot, pane, trained):
     assert pane.stack.currentWidget() is pane.lengths
 
 
+def test_the_few_longest_share_one_bar_that_can_be_seen_and_clicked(qtbot, pane, make_run):
+    words = " ".join(f"{chr(97 + n % 26)}{chr(97 + n // 26)}" * 2 for n in range(300))
+    make_run((words + " " + "x" * 400 + "\n") * 3, vocabulary_size=None, min_frequency=2, pattern="gpt2")
+    run = pane._session.active
+    plot = settled(qtbot, pane)
+    lengths = [len(token) for token in run.tokenizer.tokens]
+    last = int(plot._x[-1])
+    assert 16 <= last <= 64 < max(lengths)
+    expected = Counter(min(length, last) for length in lengths)
+    assert values(plot) == dict(expected)
+    assert sum(length > last for length in lengths) <= 0.01 * len(lengths)
+    assert plot._caption == f"tokens by bytes, in the last bar those of {last} or more"
+    # Two pixels above the axis there is something of every bar.
+    boxes = [polygon.boundingRect() for polygon in plot._curves["values"].fill.path().toSubpathPolygons()]
+    scale = plot._area().height() / (plot._view.viewRange()[1][1] - plot._view.viewRange()[1][0])
+    assert len(boxes) == len(expected)
+    assert min(box.height() for box in boxes) * scale > 1.9
+    place = plot.to_scene(float(last), 0.9 * max(expected.values()))
+    with qtbot.waitSignal(pane.lengthsChosen) as heard:
+        qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place.toPoint())
+    assert heard.args == [last, 0]
+    assert plot.accessibleDescription() == f"{last} bytes or more · {expected[last]} tokens"
+
+
 def test_uses_by_rank_fall_and_are_those_of_the_run(qtbot, pane, trained):
     pane.tabs.setCurrentIndex(1)
     for merges in (344, 30):

@@ -28,7 +28,9 @@ View = Literal["lengths", "ranks"]
 _LATER = 100  # milliseconds: while the playhead moves, it is drawn at most ten times a second
 _MANY = 200_000
 _SELDOM = 400  # milliseconds, for more tokens than that
-_MOST_BARS = 2_000
+# Few tokens are much longer than all others: they share the last bar, else no bar would have a width to be seen.
+_TAIL = 0.01  # of the tokens
+_FEWEST_BARS, _MOST_BARS = 16, 64
 _MOST_POINTS = 3_000
 _TABS = {
     "Token lengths": "How many tokens have how many bytes; click a bar to list them in Vocabulary",
@@ -58,7 +60,8 @@ class DistributionPane(Pane):
         self._ranked: NDArray[np.int64] = np.zeros(0, np.int64)
         self.lengths = ReadingPlot(theme, self._length_words)
         self.lengths.setAccessibleName("Tokens by their length in bytes")
-        self.lengths.set_labels("bytes of a token", "tokens")
+        self._caption = ""
+        self._last_bar = 0  # the length from which on all tokens are in one bar; 0 where none are
         self.lengths.chosen.connect(self._choose_length)
         self.ranks = ReadingPlot(theme, self._rank_words)
         self.ranks.setAccessibleName("Uses by rank")
@@ -106,10 +109,24 @@ class DistributionPane(Pane):
 
     def _draw_lengths(self, tokens: RunTokens, playhead: int) -> None:
         lengths = tokens.lengths()[: tokens.first + playhead]
-        counts = np.bincount(np.minimum(lengths, _MOST_BARS))
+        counts = np.bincount(lengths)
+        beyond = counts.sum() - np.cumsum(counts)
+        last = max(int(np.argmax(beyond <= _TAIL * counts.sum())) + 1, _FEWEST_BARS)
+        self._last_bar = min(last, _MOST_BARS)
+        if len(counts) > self._last_bar + 1:
+            counts = np.append(counts[: self._last_bar], counts[self._last_bar :].sum())
+            self._caption_lengths(f"tokens by bytes, in the last bar those of {self._last_bar:,} or more")
+        else:
+            self._last_bar = 0
+            self._caption_lengths("tokens by bytes")
         x = np.flatnonzero(counts)
         self.lengths.set_bars(x.astype(np.float64), counts[x].astype(np.float64))
         self.stack.setCurrentWidget(self.lengths)
+
+    def _caption_lengths(self, words: str) -> None:
+        if words != self._caption:
+            self._caption = words
+            self.lengths.set_labels("bytes of a token", "tokens", words)
 
     def _draw_ranks(self, run: StudioRun, tokens: RunTokens, playhead: int) -> None:
         uses = TokenUses(run, playhead, None if run.has_counts else tokens.ids)
@@ -149,14 +166,14 @@ class DistributionPane(Pane):
         self.stack.setCurrentWidget(self.empty)
 
     def _length_words(self, x: float, y: float) -> str:
-        more = " or more" if x == _MOST_BARS else ""
+        more = " or more" if x == self._last_bar else ""
         return f"{x:,.0f} byte{'' if x == 1 else 's'}{more} · {y:,.0f} token{'' if y == 1 else 's'}"
 
     def _rank_words(self, x: float, y: float) -> str:
         return f"rank {x:,.0f} · {y:,.0f} use{'' if y == 1 else 's'}"
 
     def _choose_length(self, length: float) -> None:
-        self.lengthsChosen.emit(int(length), 0 if length == _MOST_BARS else int(length))
+        self.lengthsChosen.emit(int(length), 0 if length == self._last_bar else int(length))
 
     def _choose_rank(self, rank: float) -> None:
         """Shows a token of that rank; of those that are used equally often the one made first."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _KEY = "values"
 _BAR = 0.4  # half of a bar's width
 _MORE = 20
+_LEAST = 2  # pixels of height that a bar has at least, however few it stands for
 _GROUND = 0.6  # how much of the accent's colour bars have
 
 
@@ -166,11 +167,12 @@ class ReadingPlot(PlotCanvas):
         if self._bars and curve is not None:
             # Not what is below the curve, which would go on between the bars and below the axis.
             corner, path = curve.item.pos(), QPainterPath()
-            low, high = self._view.viewRange()[0]
+            (low, high), (bottom, top) = self._view.viewRange()
+            least = _LEAST * (top - bottom) / max(self._area().height(), 1.0)
             for x, y in zip(self._x.tolist(), self._y.tolist(), strict=True):
                 left, right = max(x - _BAR, low), min(x + _BAR, high)
                 if left < right:
-                    path.addRect(QRectF(left - corner.x(), -corner.y(), right - left, y))
+                    path.addRect(QRectF(left - corner.x(), -corner.y(), right - left, max(y, least)))
             curve.fill.setPath(path)
 
     def _take(self, x: FloatArray, y: FloatArray) -> None:
