@@ -223,3 +223,19 @@ def test_what_goes_wrong_in_a_sample_of_a_small_corpus_does_not_count():
 def test_counts_that_overflow_together_are_told():
     corpus = Corpus(Corpus.from_counts({"ab": 2**60}).sources * 300)
     assert forecast_of(corpus).problem.startswith("The corpus is too large")
+
+
+@pytest.mark.parametrize(("pattern", "more"), [("gpt2", 1.0), ("none", 1.0 + 3 * 2.0)])
+def test_the_time_for_the_curve_of_held_out_text_is_part_of_it(monkeypatch, pattern, more):
+    """A tenth held out is a ninth of the rest: it is split once more, and encoded whole where nothing splits it."""
+    trial = forecast._Trial(9_000, 9_000, 1_000, 50, 1.0, 2.0)
+
+    def trials(corpus, config, size):
+        yield from ()
+        return trial, trial
+
+    monkeypatch.setattr(forecast, "_trials_work", trials)
+    monkeypatch.setattr(forecast, "_threads", lambda config, size: 1)
+    corpus = Corpus.from_text("123456789\n" * 1_000)
+    made = finish(forecast_work(corpus, TrainingConfig(vocabulary_size=300, pattern=pattern, held_out=0.1)))
+    assert made.seconds == pytest.approx(1.0 + 2.0 + more / 9)

@@ -37,6 +37,7 @@ _A_WORD = 60  # while it is counted, in each thread
 _A_HELD_BYTE = 1
 _FIRST_BEYOND_LATIN, _FIRST_OF_FOUR = 0xC4, 0xF0  # UTF-8 of U+0100 and U+10000
 _SLOWER_BEYOND_CACHE = 1.6
+_ENCODING_UNSPLIT = 3  # times what merging took: nothing is known to stand there a thousand times
 _CACHE = 1 << 24  # positions that the processor's cache helps with
 
 
@@ -45,7 +46,7 @@ class Forecast:
     """What a training will likely take.
 
     Attributes:
-        seconds: Time.
+        seconds: Time, of measuring the held-out text as well.
         memory: Bytes of memory beyond those the corpus takes already.
         free: Bytes of memory that are free; None where that cannot be known.
         sample: How many bytes of the corpus's text fit into memory; all of them where nothing speaks against it. 0
@@ -113,6 +114,7 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
     merging = large.merging * positions / max(1, large.positions)
     if positions > _CACHE:
         merging *= _SLOWER_BEYOND_CACHE
+    measuring = _of_held_out(config, large.preparing * scale, merging)
     weighted = config.pattern != "none" or any(counted)
     memory = merging_memory(positions, merges, weighted=weighted)
     if config.pattern != "none":
@@ -122,7 +124,7 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
         memory = max(memory, counting) + sequences * _A_WORD
     if config.held_out:
         memory += size * _A_HELD_BYTE
-    made = Forecast(preparing + merging, int(memory), free, sample, "")
+    made = Forecast(preparing + merging + measuring, int(memory), free, sample, "")
     if free is None or not made.too_large:
         return made
     fitting = int(sample * MOST_OF_FREE * free / memory)
@@ -234,6 +236,12 @@ def _for_a_while(work: Work[None]) -> Work[None]:
         if time.perf_counter() > deadline:
             return
         yield progress
+
+
+def _of_held_out(config: TrainingConfig, preparing: float, merging: float) -> float:
+    """Seconds for the curve of the held-out text, from those that its rest takes: it is split and encoded once."""
+    share = config.held_out / (1 - config.held_out)
+    return share * (preparing + (_ENCODING_UNSPLIT * merging if config.pattern == "none" else 0.0))
 
 
 def _threads(config: TrainingConfig, size: float) -> int:
