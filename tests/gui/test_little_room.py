@@ -6,12 +6,13 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QGuiApplication, QWheelEvent
-from PySide6.QtWidgets import QApplication, QTabBar, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QTabBar, QWidget
 
 from tests.gui.person import PATIENCE, TEXT, at_the_window
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.panes.configure import ConfigurePane
 from tokstudio.gui.panes.corpus import CorpusPane
+from tokstudio.gui.problems import Problem
 from tokstudio.gui.widgets.tall_body import TallBody
 
 SETTINGS = Settings(
@@ -313,5 +314,55 @@ def test_a_right_column_that_a_person_has_changed_stays_so_at_every_height(qtbot
         window.arrange(window.arrangement())
         qtbot.wait(50)
         assert tabs(window) == LOW
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.parametrize("screen", [QSize(1440, 900), QSize(1024, 640), QSize(1024, 552)])
+def test_no_card_covers_a_control_or_another_card(qtbot, monkeypatch, tmp_path, screen):
+    monkeypatch.setattr("tokstudio.gui.main_window._room", lambda window: screen)
+    path = tmp_path / "book.txt"
+    path.write_text(TEXT)
+
+    def act(window, answers):
+        window.resize(screen)
+        window.reset_layout()
+        window.commands.open_paths([path])
+        qtbot.waitUntil(lambda: bool(window._session.sources), timeout=PATIENCE)
+        window._session.set_settings(Settings(300, None))
+        window.actions_by_id["train"].trigger()
+        session = window._session
+        qtbot.waitUntil(lambda: bool(session.runs) and session.training is None and not session.jobs, timeout=PATIENCE)
+        window.messages.show_problem(
+            Problem("What went wrong is told in one sentence, and what to do in another. " * 2)
+        )
+        window.unsaved_work.offer("Two runs of book.txt that nobody has saved were left by the last start.")
+        cards = [window.messages, window.unsaved_work]
+
+        def reached() -> bool:
+            around = QRect(QPoint(), window.size())
+            controls = [window.configure.buttons["train"], window.finder.box, window.merges.filter]
+            controls += window.findChildren(QTabBar) + window.compression.bar.findChildren(QAbstractButton)
+            controls += [button for card in cards for button in card.findChildren(QAbstractButton)]
+            for control in controls:
+                if control.isVisible() and not control.visibleRegion().isEmpty():
+                    at = control.visibleRegion().boundingRect().center()
+                    there = window.childAt(control.mapTo(window, at))
+                    assert there is not None
+                    assert there is control or control.isAncestorOf(there), control.accessibleName()
+            return all(card.isVisible() and around.contains(card.geometry()) for card in cards)
+
+        qtbot.wait(20)
+        assert reached()
+        assert not cards[0].geometry().intersects(cards[1].geometry())
+        assert not window.configure.buttons["train"].visibleRegion().isEmpty()
+        assert window.configure.buttons["train"].visibleRegion().boundingRect().size() == (
+            window.configure.buttons["train"].size()
+        )
+        # Where other panes come to the front, cards make way.
+        window.distribution.raise_()
+        window.vocabulary.raise_()
+        qtbot.wait(200)
+        assert reached()
 
     assert at_the_window(monkeypatch, act) == 0

@@ -100,7 +100,7 @@ def test_the_chosen_row_stays_in_sight_as_the_table_shrinks_and_one_out_of_sight
 
     def in_sight():
         top = table.rowViewportPosition(last)
-        return 0 <= top and top + table.rowHeight(last) <= table.viewport().height()
+        return top >= 0 and top + table.rowHeight(last) <= table.viewport().height()
 
     for height in (260, 200, 160):
         pane.resize(760, height)

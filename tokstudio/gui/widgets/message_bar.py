@@ -11,7 +11,6 @@ import traceback
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QLabel,
     QPlainTextEdit,
     QPushButton,
@@ -40,6 +39,8 @@ class MessageBar(BottomCard):
         self.text.setWordWrap(True)
         self.text.setTextFormat(Qt.TextFormat.PlainText)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        # Text that can be selected is drawn a little lower than it is measured.
+        self.text.setContentsMargins(0, 0, 0, 4)
         sign = QLabel()
         self._sign, self._theme = sign, theme
         self.details_button = QPushButton("Details")
@@ -54,12 +55,7 @@ class MessageBar(BottomCard):
         self.details.setMaximumHeight(_DETAILS_HEIGHT)
         self.details.setAccessibleName("Details")
 
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(sign)
-        row.addWidget(self.text, 1)
-        for button in (self.details_button, self.copy_button, self.close_button):
-            row.addWidget(button)
+        row = self.make_row(sign, self.text, (self.details_button, self.copy_button, self.close_button))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 8, 8, 8)
         layout.addLayout(row)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLabel, QVBoxLayout, QWidget
 
 from tokstudio.gui.icons import icon
 from tokstudio.gui.theme import Theme
@@ -35,13 +35,9 @@ class OfferCard(BottomCard):
         self.text = QLabel()
         self.text.setWordWrap(True)
         self.text.setTextFormat(Qt.TextFormat.PlainText)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 8, 8, 8)
-        row.setSpacing(8)
-        row.addWidget(self._sign)
-        row.addWidget(self.text, 1)
-        for button in buttons:
-            row.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 8, 8, 8)
+        column.addLayout(self.make_row(self._sign, self.text, buttons))
         theme.changed.connect(self._paint_sign)
         self._paint_sign()
         self.hide()
@@ -52,9 +48,10 @@ class OfferCard(BottomCard):
         if self.isVisible() and not sentence:
             # Else the keyboard would be with whatever control comes next.
             self.window().setFocus()
-        self.setVisible(bool(sentence))
         if sentence:
             self.place()
+        self.setVisible(bool(sentence))
+        if sentence:
             self.raise_()
 
     def _paint_sign(self) -> None:
