@@ -105,7 +105,7 @@ class BottomCard(QFrame):
     def showEvent(self, event: QShowEvent) -> None:
         """Follows the panes from now on."""
         super().showEvent(event)
-        for dock in self.parentWidget().findChildren(QDockWidget):
+        for dock in self.window().findChildren(QDockWidget):
             if dock not in self._docks:
                 self._docks.append(dock)
                 dock.visibilityChanged.connect(self._place_later)
