@@ -6,11 +6,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSize
+import shiboken6
+from PySide6.QtCore import QEvent, QObject, QSize
 from PySide6.QtGui import QColor, QFontMetricsF, QIcon, QPalette
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QDialog, QFrame, QMainWindow, QPushButton, QWidget
 
+from tests.gui.person import PATIENCE, at_the_window
 from tokstudio.core.errors import TokStudioError
 from tokstudio.gui.dressing import Dressing
 from tokstudio.gui.icons import icon
@@ -121,6 +123,40 @@ def test_what_comes_to_a_dressed_window_later_is_dressed_before_it_is_shown(undr
     qtbot.waitUntil(window.updatesEnabled)
     assert button.grab().toImage().pixelColor(6, 15) == QColor(LIGHT.accent)
     dialog.close()
+
+
+class _Paints(QObject):
+    """Counts how often something is painted."""
+
+    count = 0
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.count += event.type() == QEvent.Type.Paint
+        return False
+
+
+def test_the_window_is_painted_anew_once_it_is_dressed(qtbot, monkeypatch):
+    def act(window, answers):
+        paints = _Paints()
+        window.text.installEventFilter(paints)
+        for mode in ("dark", "light"):
+            qtbot.wait(50)
+            paints.count = 0
+            window.actions_by_id[f"theme_{mode}"].trigger()
+            qtbot.waitUntil(lambda: paints.count > 0 and window.updatesEnabled(), timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_part_that_goes_while_the_window_is_dressed_is_passed_over(undressed: QApplication, qtbot):
+    theme, window = Theme("light"), QMainWindow()
+    qtbot.addWidget(window)
+    parts = [QWidget(window) for _ in range(3)]
+    Dressing(window, theme)
+    theme.set_mode("dark")
+    shiboken6.delete(parts[1])
+    qtbot.waitUntil(window.updatesEnabled)
+    assert parts[0].styleSheet() == parts[2].styleSheet() == theme.style_sheet
 
 
 def test_text_size_scales_the_fonts_and_stays_in_bounds(undressed: QApplication, qtbot):

@@ -7,6 +7,7 @@ import time
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtWidgets import QMainWindow, QWidget
+from shiboken6 import isValid
 
 from tokstudio.gui.theme import Theme
 
@@ -59,11 +60,14 @@ class Dressing(QObject):
         began = time.perf_counter()
         while self._waiting and time.perf_counter() - began < _TURN:
             part = self._waiting.pop()
-            if part.parent() is self._window:
+            # Qt may have deleted a bar of tabs since.
+            if isValid(part) and part.parent() is self._window:
                 part.setStyleSheet(self._theme.style_sheet)
         if not self._waiting:
             self._turn.stop()
             self._window.setUpdatesEnabled(True)
+            # At once: an update that was asked for meanwhile was passed over, and Qt waits for that one for ever.
+            self._window.repaint()
 
 
 def _parts(window: QMainWindow) -> list[QWidget]:
