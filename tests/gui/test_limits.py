@@ -6,29 +6,41 @@ from __future__ import annotations
 import platformdirs
 
 from tests.gui.person import PATIENCE, at_the_window
-from tokstudio.gui.limits import limits
+from tokstudio.gui.limits import COPIES, ENGINE, SETTINGS, Limits, faults
 
 
 def test_nothing_is_said_where_all_can_be_kept(tmp_path):
-    assert limits({"the settings": tmp_path / "new"}) == ""
+    assert faults({SETTINGS: tmp_path / "new"}) == {}
+    assert Limits().add({}) == ""
 
 
 def test_each_thing_is_named_with_its_folder_and_the_reason(tmp_path):
     (tmp_path / "file").touch()
-    said = limits({"the settings": tmp_path / "file", "copies": tmp_path})
-    assert said == (
-        f"TokStudio cannot keep everything on this computer: the settings ({tmp_path / 'file'}: File exists)."
+    found = faults({SETTINGS: tmp_path / "file", COPIES: tmp_path})
+    assert found == {SETTINGS: f"{tmp_path / 'file'}: File exists"}
+
+
+def test_what_is_found_out_later_is_told_with_what_was_told_before_and_each_thing_once():
+    limits = Limits()
+    assert limits.add({SETTINGS: "full"}) == "TokStudio cannot keep everything on this computer: the settings (full)."
+    both = limits.add({ENGINE: "no room"})
+    assert both == (
+        "TokStudio cannot keep everything on this computer: the settings (full), the compiled engine (no room). "
+        "Every start compiles the engine anew."
     )
+    assert limits.add({SETTINGS: "still full"}) == ""
 
 
-def test_an_engine_that_cannot_be_kept_is_told(qtbot, monkeypatch):
+def test_an_engine_and_settings_that_cannot_be_kept_are_told_together(qtbot, monkeypatch, tmp_path):
     monkeypatch.setattr("tokstudio.gui.app.problem", lambda: "No space left on device")
+    monkeypatch.setattr("tokstudio.gui.app.faults", lambda kept: {SETTINGS: "No space left on device"})
 
     def act(window, answers):
-        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
-        assert window.messages.text.text() == (
-            "Every start compiles the engine anew: it could not be kept (No space left on device)."
-        )
+        def said():
+            text = window.messages.text.text()
+            return window.messages.isVisible() and "the settings (" in text and "the compiled engine (" in text
+
+        qtbot.waitUntil(said, timeout=PATIENCE)
 
     assert at_the_window(monkeypatch, act) == 0
 

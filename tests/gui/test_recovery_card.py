@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +19,8 @@ from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.progress import finish
 from tokstudio.core.project import open_work
 from tokstudio.gui.choices import Settings
+from tokstudio.gui.crash_report import left_reports, reports_folder
+from tokstudio.gui.settings import settings_file
 
 TEXT = "".join(f"the cat number {n} sat on the mat of the rat, {n * n} times.\n" for n in range(300))
 
@@ -278,9 +284,54 @@ def test_a_data_folder_that_cannot_be_written_is_said_once_and_training_goes_on(
     def act(window, answers):
         run = trained(qtbot, window)
         assert len(run) == 44
-        assert window.messages.text.text().startswith("A crash would now lose unsaved work: ")
+        assert "copies of what a crash would lose (" in window.messages.text.text()
         window.messages.clear()
         trained(qtbot, window, 310)
         assert not window.messages.isVisible()
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_a_text_that_was_added_during_a_training_is_restored_with_it(qtbot, monkeypatch, book, crash):
+    def begin(window, answers):
+        steps(qtbot, window, 5)
+        window._session.add_text(TEXT[:5000], "Another text")
+        qtbot.waitUntil(lambda: any(recovery_files(window)), timeout=PATIENCE)
+        crash.now()
+
+    def restore(window, answers):
+        session = window._session
+        assert offered(qtbot, window).startswith("A training was interrupted: Run 1, 5 merges.")
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: len(session.runs) == 1, timeout=PATIENCE)
+        assert [source.name for source in session.sources] == ["book.txt", "Another text"]
+
+    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    crash.happened()
+    assert at_the_window(monkeypatch, restore) == 0
+
+
+def recovery_files(window):
+    """The copies of a project."""
+    return window._session.recorder._folder.glob("*.project.tokstudio")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no such signals here")
+def test_the_end_of_the_session_is_no_crash_and_what_is_not_saved_is_offered(qtbot, monkeypatch, tmp_path):
+    log = tmp_path / "log"
+    command = [sys.executable, "-m", "tokstudio", "--demo", "--new-window", "--log-file", str(log)]
+    with subprocess.Popen(command) as program:
+        qtbot.waitUntil(lambda: log.exists() and " ended: " in log.read_text(), timeout=PATIENCE)
+        program.send_signal(signal.SIGTERM)
+        assert program.wait(timeout=60) == 128 + signal.SIGTERM
+    assert log.read_text().splitlines()[-1].endswith("Ended with 143.")
+    assert settings_file().exists()
+    assert left_reports(reports_folder()) == []
+
+    def look(window, answers):
+        said = offered(qtbot, window)
+        assert said == "The session ended before everything was saved. Not saved: Run 1."
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: len(window._session.runs) == 1, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, look) == 0

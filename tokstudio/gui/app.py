@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import weakref
+from functools import partial
 from pathlib import Path
 
 import platformdirs
@@ -29,7 +30,8 @@ from tokstudio.gui.commands import Commands
 from tokstudio.gui.crash_report import CrashHook, reports_folder
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.display import refusal
-from tokstudio.gui.limits import limits
+from tokstudio.gui.end_signals import EndSignals
+from tokstudio.gui.limits import COPIES, ENGINE, SETTINGS, Limits, faults
 from tokstudio.gui.log import Log, start_line
 from tokstudio.gui.main_window import MainWindow
 from tokstudio.gui.problems import Problem
@@ -95,12 +97,15 @@ class Studio(QObject):
         self.theme.set_mode(_mode(mode))
         self.theme.set_text_size(self.preferences.get("text_size", self.theme.text_size))
         self._recovery = recovery
+        self._left = False  # what is not saved is left to the next start
         self._logged: weakref.ref[StudioRun] | None = None
         self.session = Session(self, Recorder(recovery) if recovery is not None else None)
         self.window = MainWindow(self.session, self.theme, self.preferences, choosers)
-        self._kept = {"the settings": self.preferences.file.parent}
+        self._limits = Limits()
+        self._kept = {SETTINGS: self.preferences.file.parent}
         if recovery is not None:
-            self._kept["copies of what a crash would lose"] = recovery
+            self._kept[COPIES] = recovery
+        self.window.recovery.failed.connect(self._tell_of_copies)
         self._offer = ReportOffer(self.window, self.session, self.theme, reports) if reports is not None else None
         self.session.sources_changed.connect(self._log_sources)
         self.session.training_changed.connect(self._log_training)
@@ -119,9 +124,20 @@ class Studio(QObject):
         self.window.commands.open_any(request.files)
         bring_to_front(self.window, request.token)
 
+    def end(self, number: int) -> None:
+        """Ends because the system asks for it: nobody can answer, so what is not saved is left to the next start.
+
+        Args:
+            number: That of the signal.
+        """
+        _log.info("The system ends the program by signal %d.", number)
+        self._left = True
+        self.window.remember()
+        self.window.recovery.keep(partial(QCoreApplication.exit, 128 + number))
+
     def close(self) -> None:
         """Takes everything down, once the window is closed."""
-        self.session.close()
+        self.session.close(leave=self._left)
         self.window.deleteLater()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
@@ -134,23 +150,27 @@ class Studio(QObject):
         if self.window.isVisible():
             _log.info("The window answers.")
             gc.freeze()
-            self.session.start_job(self._look_for_limits, self._say, quiet=True)
-            self.session.start_job(self._make_ready, self._say, asked=False)
+            self.session.start_job(self._look_for_limits, self._tell_limits, quiet=True)
+            self.session.start_job(self._make_ready, self._tell_limits, asked=False)
             if self._recovery is not None:
                 self.window.recovery.look(self._recovery)
 
-    def _look_for_limits(self) -> Work[str]:
+    def _look_for_limits(self) -> Work[dict[str, str]]:
         yield Progress("looking for limits")
-        return limits(self._kept)
+        return faults(self._kept)
 
-    def _make_ready(self) -> Work[str]:
+    def _make_ready(self) -> Work[dict[str, str]]:
         yield from prepare_work()
         gc.freeze()
-        return f"Every start compiles the engine anew: it could not be kept ({problem()})." if problem() else ""
+        reason = problem()
+        return {ENGINE: reason} if reason is not None else {}
 
-    def _say(self, sentence: str) -> None:
-        if sentence:
+    def _tell_limits(self, found: dict[str, str]) -> None:
+        if sentence := self._limits.add(found):
             self.session.failed.emit(Problem(sentence))
+
+    def _tell_of_copies(self, reason: str) -> None:
+        self._tell_limits({COPIES: reason})
 
     def _log_sources(self) -> None:
         _log.info("Sources: %s", ", ".join(source.name for source in self.session.sources) or "none")
@@ -237,7 +257,7 @@ def run(
         claim: The right to be the window that later starts hand their files to; None to be none.
 
     Returns:
-        The exit code.
+        The exit code; 128 + n where signal n has ended it.
 
     Raises:
         TokStudioError: No window can be opened, or the log cannot be written.
@@ -265,11 +285,15 @@ def run(
         first = claim.listen(studio) if claim is not None else None
         if first is not None:
             first.asked.connect(studio.answer)
+        signals = EndSignals(studio)
+        signals.asked.connect(studio.end)
+        signals.install()
         studio.show()
         shown = Demo(studio, sample, screenshot) if demo else None
         if files:
             studio.window.commands.open_any(files)
         code = application.exec()
+        signals.remove()
         if first is not None:
             first.close()
         hook.remove()

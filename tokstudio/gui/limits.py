@@ -1,32 +1,53 @@
-"""What cannot be kept on this computer, told once at the start: nothing that depends on it then fails silently."""
+"""What cannot be kept on this computer, told in one sentence: nothing that depends on it then fails silently."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-_BLOCK = b"\0" * 4096  # what a full disk has no room for
+from tokstudio.core.own_folders import try_room
+
+SETTINGS = "the settings"
+COPIES = "copies of what a crash would lose"
+ENGINE = "the compiled engine"
+
+_BLOCK = 4096  # bytes: what a full disk has no room for
 
 
-def limits(kept: Mapping[str, Path]) -> str:
-    """One sentence on what cannot be written, and why; empty where all can be.
+class Limits:
+    """Gathers what cannot be kept, as it is found out."""
+
+    def __init__(self) -> None:
+        self._faults: dict[str, str] = {}
+
+    def add(self, faults: Mapping[str, str]) -> str:
+        """One sentence on all that cannot be kept; empty where nothing of this is new.
+
+        Args:
+            faults: What it is, with the reason.
+        """
+        if not faults.keys() - self._faults.keys():
+            return ""
+        self._faults = {**faults, **self._faults}
+        listed = ", ".join(f"{what} ({fault})" for what, fault in sorted(self._faults.items(), reverse=True))
+        later = " Every start compiles the engine anew." if ENGINE in self._faults else ""
+        return f"TokStudio cannot keep everything on this computer: {listed}.{later}"
+
+
+def faults(kept: Mapping[str, Path]) -> dict[str, str]:
+    """What cannot be written, with the reason.
 
     Args:
         kept: What is kept in which folder.
     """
-    faults = {what: fault for what, folder in kept.items() if (fault := _fault(folder))}
-    listed = ", ".join(f"{what} ({fault})" for what, fault in faults.items())
-    return f"TokStudio cannot keep everything on this computer: {listed}." if listed else ""
+    return {what: fault for what, folder in kept.items() if (fault := _fault(folder))}
 
 
 def _fault(folder: Path) -> str | None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(_BLOCK)
-            file.flush()
+        try_room(folder, _BLOCK)
     except OSError as error:
         return f"{folder}: {error.strerror or error}"
     return None

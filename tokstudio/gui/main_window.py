@@ -324,7 +324,8 @@ class MainWindow(QMainWindow):
         self._session.player.set_speed(preferences.get("playing_speed", ""))
         self._session.set_settings(Settings.from_text(preferences.get("training", "")))
 
-    def _remember(self) -> None:
+    def remember(self) -> None:
+        """Keeps how the window is arranged."""
         self._preferences.set_bytes("geometry", self.saveGeometry())
         self._preferences.set_bytes("layout", self.places.state())
         self._preferences.flush()
@@ -336,7 +337,7 @@ class MainWindow(QMainWindow):
         if not self.projects.may_leave("Quit TokStudio", self.close):
             event.ignore()
             return
-        self._remember()
+        self.remember()
         self._session.close()
         event.accept()
 

@@ -7,6 +7,7 @@ the person's data folder: a project's own file changes only when the person save
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from tokstudio.core.corpus import Source
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.project import LeftBehind, Project, ProjectRun, Recorder, recoverable_work
 from tokstudio.gui.kept_sources import KeptSources
-from tokstudio.gui.problems import Problem
 from tokstudio.gui.project_keeper import Arrangement, ProjectKeeper
 from tokstudio.gui.project_state import (
     Reopened,
@@ -30,6 +30,7 @@ from tokstudio.gui.project_state import (
 from tokstudio.gui.session import Session
 
 _EVERY = 60_000  # milliseconds between two looks at what has changed
+_SOON = 3000  # milliseconds
 
 
 class Recovery(QObject):
@@ -37,6 +38,7 @@ class Recovery(QObject):
 
     Signals:
         offered: `sentence`.
+        failed(reason): Copies cannot be kept.
 
     Args:
         session: Whose state is kept.
@@ -46,6 +48,7 @@ class Recovery(QObject):
     """
 
     offered = Signal()
+    failed = Signal(str)
 
     def __init__(self, session: Session, projects: ProjectKeeper, panes: Arrangement, parent: QObject) -> None:
         super().__init__(parent)
@@ -55,13 +58,15 @@ class Recovery(QObject):
         self._left: list[LeftBehind] = []
         self._restored: LeftBehind | None = None
         self._copied: object = None  # the state that the copy holds
-        self._copying = self._told = self._training = False
+        self._copying = self._training = False
+        self._then: Callable[[], object] | None = None
         self._timer = QTimer(self)
         self._timer.setInterval(_EVERY)
         self._timer.timeout.connect(self.copy)
         if session.recorder is not None:
             self._timer.start()
             session.training_changed.connect(self._training_changed)
+            session.sources_changed.connect(self._sources_changed)
             projects.saved.connect(self._saved)
 
     @property
@@ -114,12 +119,26 @@ class Recovery(QObject):
         job = self._session.start_job(work, self._take_copied, quiet=True)
         job.ended.connect(self._copy_ended)
 
+    def keep(self, then: Callable[[], object]) -> None:
+        """Keeps a copy of everything as it is now, as far as that is soon done, and then does something."""
+        if self._then is None:
+            QTimer.singleShot(_SOON, self, self._go_on)
+        self._then = then
+        self.copy()
+        if not self._copying:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        then, self._then = self._then, None
+        if then is not None:
+            then()
+
     def _take_copied(self, state: object) -> None:
         recorder = self._session.recorder
         assert recorder is not None
         self._copied = state
         if recorder.problem is not None:
-            self._tell(recorder.problem)
+            self.failed.emit(recorder.problem)
             return
         if not self._would_lose:
             # Saved while the copy was made.
@@ -131,11 +150,17 @@ class Recovery(QObject):
 
     def _copy_ended(self) -> None:
         self._copying = False
+        if self._then is not None:
+            self.keep(self._then)
 
     def _training_changed(self) -> None:
         before, self._training = self._training, self._session.training is not None
         if before and not self._training:
             self.copy()
+
+    def _sources_changed(self) -> None:
+        if self._session.training is not None:
+            QTimer.singleShot(_SOON, self, self.copy)
 
     def _saved(self) -> None:
         """A copy from before would be offered for nothing."""
@@ -145,7 +170,11 @@ class Recovery(QObject):
     @property
     def _would_lose(self) -> bool:
         """Whether a crash would lose something that is not in training."""
-        return self._projects.modified or any(run.unsaved and run.ended is not None for run in self._session.runs)
+        session = self._session
+        corpus = session.training.run.corpus if session.training is not None else None
+        # The recording of a training has the texts that it began with.
+        added = corpus is not None and corpus.sources != session.sources
+        return added or self._projects.modified or any(run.unsaved and run.ended is not None for run in session.runs)
 
     def _forget(self, recorder: Recorder) -> None:
         """Removes the copies; while a run is in training it is recorded all the same."""
@@ -158,11 +187,6 @@ class Recovery(QObject):
         if self._restored is not None:
             self._session.start_job(partial(_discard_work, self._restored), quiet=True)
             self._restored = None
-
-    def _tell(self, problem: str) -> None:
-        if not self._told:
-            self._told = True
-            self._session.failed.emit(Problem(problem))
 
     # ---- restoring
 
@@ -224,7 +248,8 @@ def _sentence(left: LeftBehind) -> str:
         said = f"A training was interrupted: {entry.name}, {_several(len(entry.run), 'merge')}."
         others = _listed(left.project, without=entry.name)
         return said + (f" Also not saved: {others}." if others else "")
-    return f"TokStudio did not end as it should. Not saved: {_listed(left.project) or 'some changes'}."
+    how = "The session ended before everything was saved" if left.ended else "TokStudio did not end as it should"
+    return f"{how}. Not saved: {_listed(left.project) or 'some changes'}."
 
 
 def _listed(project: Project | None, without: str = "") -> str:

@@ -204,13 +204,19 @@ class Session(RunKeeper):
         if self.training is not None:
             self.training.stop()
 
-    def close(self) -> None:
-        """Ends every job and waits for its thread; what was kept for a crash is not needed any more."""
+    def close(self, *, leave: bool = False) -> None:
+        """Ends every job and waits for its thread; what was kept for a crash is not needed any more.
+
+        Args:
+            leave: It is left to the next start all the same.
+        """
         self._timer.stop()
         self._held_out.close()
         self.player.pause()
         self.end_jobs(*([self.training.job] if self.training else []))
         if self.recorder is not None:
+            if leave:
+                self.recorder.leave()
             self.recorder.close()
 
     # ---- private

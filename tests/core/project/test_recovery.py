@@ -247,7 +247,7 @@ def test_where_nothing_can_be_kept_it_is_said_once_and_training_goes_on(tmp_path
     finish(recorder.autosave_work(small_project()))
     recorder.finish(trainer.run)
     assert trainer.merges_made == 20
-    assert recorder.problem.startswith("A crash would now lose unsaved work: ")
+    assert recorder.problem
     assert recorder.problem.count("\n") == 0
     recorder.close()
     assert (tmp_path / "recovery").read_text() == "a file is in the way"
@@ -259,7 +259,7 @@ def test_a_read_only_folder_is_said(tmp_path):
     try:
         recorder = Recorder(tmp_path)
         record(recorder, Trainer(CORPUS, config()), 5)
-        assert recorder.problem.endswith(f"the folder {tmp_path} cannot be written to.")
+        assert recorder.problem == f"the folder {tmp_path} cannot be written to"
     finally:
         tmp_path.chmod(0o700)
 
@@ -279,7 +279,7 @@ def test_a_disk_that_fills_up_while_a_run_is_recorded_ends_the_recording_only(re
     trainer = Trainer(corpus, config(2000, special_tokens=["<s>"]))
     record(recorder, trainer, 1000)
     assert trainer.merges_made == 1000
-    assert recorder.problem == "A crash would now lose unsaved work: there is no space left on the disk."
+    assert recorder.problem == "there is no space left on the disk"
     kill(recorder)
     (lost,) = left(folder)
     recorded = lost.recording.runs[0].run
@@ -315,7 +315,7 @@ def test_what_cannot_be_saved_is_said_and_what_was_kept_stays(recorder, folder, 
         patched.setattr(recovery, "save_work", fail)
         finish(recorder.autosave_work(small_project(6)))
         finish(recorder.begin_work(ProjectRun("Run", stopped()), ()))
-    assert recorder.problem.endswith("no space left on the disk.")
+    assert recorder.problem.endswith("no space left on the disk")
     kill(recorder)
     assert len(left(folder)[0].project.runs[0].run) == 2
 
@@ -347,3 +347,21 @@ def test_a_recording_with_wrong_merges_is_put_aside(recorder, folder, statement)
         connection.execute(statement)
     assert left(folder) == ()
     assert recorder._recording_file.with_name(recorder._recording_file.name + ".damaged").exists()
+
+
+def test_what_is_left_as_the_session_ends_is_found_and_goes_with_all_its_files(tmp_path, recorder):
+    folder = tmp_path / "deep" / "recovery"
+    record(recorder, Trainer(CORPUS, config()), 7)
+    finish(recorder.autosave_work(small_project()))
+    recorder.leave()
+    recorder.close()
+    (found,) = left(folder)
+    assert found.ended
+    assert len(found.recording.runs[0].run) >= 7
+    assert found.project is not None
+    found.discard()
+    assert list(folder.iterdir()) == []
+    record(recorder, Trainer(CORPUS, config()), 7)
+    kill(recorder)
+    (found,) = left(folder)
+    assert not found.ended

@@ -34,6 +34,7 @@ _LOCK = ".lock"
 _RECORDING = f".run{SUFFIX}"
 _PROJECT = f".project{SUFFIX}"
 _DAMAGED = ".damaged"
+_ENDED = ".ended"  # beside what was left on purpose
 _BESIDE = ("-wal", "-journal", "-shm")
 _NAME = re.compile(r"([0-9a-f]{16})(\.run\.tokstudio|\.project\.tokstudio|\.lock)")
 _STALE = 24 * 60 * 60  # seconds
@@ -49,7 +50,7 @@ class Recorder:
         folder: Where the files are kept; it is made when it is first needed.
 
     Attributes:
-        problem: What went wrong first, in one sentence; None while all is well.
+        problem: Why a crash would lose unsaved work, as the end of a sentence; None while all is kept.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -124,6 +125,17 @@ class Recorder:
             self._lock = None
             _remove(self._lock_file)
 
+    def leave(self) -> None:
+        """Ends the recording and leaves all that was kept to be found: the session ends, with nobody to be asked."""
+        self._close_recording()
+        if self._lock is not None:
+            with suppress(OSError):
+                (self._folder / (self._token + _ENDED)).touch()
+            with suppress(sqlite3.Error):
+                self._lock.close()
+            self._lock = None
+            self._token = secrets.token_hex(8)
+
     @property
     def _lock_file(self) -> Path:
         return self._folder / (self._token + _LOCK)
@@ -181,7 +193,7 @@ class Recorder:
             words = str(error).partition(": ")[2].removesuffix(".")
             for advice in ("; nothing was changed", ": choose another"):
                 words = words.removesuffix(advice)
-            self.problem = f"A crash would now lose unsaved work: {words}."
+            self.problem = words
 
     def _close_recording(self) -> None:
         if self._recording is not None:
@@ -200,12 +212,14 @@ class LeftBehind:
             that had not ended, `ended` is "stopped".
         modified: When the later of the two was written, in seconds since the epoch.
         files: The files it was read from.
+        ended: Whether it was left because the session ended, and not by a crash.
     """
 
     project: Project | None
     recording: Project | None
     modified: float
     files: tuple[Path, ...]
+    ended: bool = False
 
     def discard(self) -> None:
         """Removes the files: what they hold is saved elsewhere, or not wanted."""
@@ -250,7 +264,9 @@ def _left_behind_work(folder: Path, token: str) -> Work[LeftBehind | None]:
     project = yield from _opened_work(project_file)
     if recording is not None and not _has_merges(recording):
         recording = None
-    left = LeftBehind(project, recording, modified, (recording_file, project_file, folder / (token + _LOCK)))
+    note = folder / (token + _ENDED)
+    files = (recording_file, project_file, note, folder / (token + _LOCK))
+    left = LeftBehind(project, recording, modified, files, note.exists())
     if project is None and recording is None:
         left.discard()
         return None
