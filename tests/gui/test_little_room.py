@@ -365,3 +365,24 @@ def test_no_card_covers_a_control_or_another_card(qtbot, monkeypatch, tmp_path, 
         assert reached()
 
     assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_field_for_finding_stays_in_the_toolbar_of_a_narrow_window(qtbot, monkeypatch):
+    monkeypatch.setattr("tokstudio.gui.main_window._room", lambda window: QSize(704, 412))
+
+    def act(window, answers):
+        box, toolbar = window.finder.box, window.toolbar
+        for width in (1024, 720, 640, 1024):
+            window.resize(width, 480)
+            qtbot.waitUntil(lambda width=width: window.width() == width and in_sight(box))
+            assert toolbar.rect().contains(box.geometry())
+            assert in_sight(toolbar.export_button)
+            button = toolbar.widgetForAction(window.actions_by_id["open_corpus"])
+            words = button.fontMetrics().horizontalAdvance("Open Corpus")
+            qtbot.waitUntil(lambda button=button, words=words, wide=width == 1024: (button.width() > words) is wide)
+        window.resize(720, 480)
+        qtbot.mouseClick(box, Qt.MouseButton.LeftButton)
+        qtbot.keyClicks(box, "the")
+        assert box.text() == "the"
+
+    assert at_the_window(monkeypatch, act) == 0
