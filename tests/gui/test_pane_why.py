@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QTabBar
+from PySide6.QtWidgets import QApplication, QTabBar
 
 from tests.gui.person import PATIENCE, at_the_window
 from tokstudio.core.corpus import Corpus
@@ -252,6 +252,20 @@ def test_what_would_not_fit_into_memory_is_refused_with_both_figures_until_there
     qtbot.mouseClick(pane.again, Qt.MouseButton.LeftButton)
     answered(qtbot, pane)
     assert pane.parts.currentWidget() is pane.answer_page
+
+
+def test_in_a_narrow_pane_the_number_gives_way_to_the_tabs(qtbot, session, pane, trained):
+    look_at_merge(qtbot, session, pane, 46)
+    pane.show_title(False)
+    seen = set()
+    for width in range(pane.window().minimumSizeHint().width(), 480, 10):
+        pane.window().resize(width, 420)
+        qtbot.waitUntil(lambda width=width: pane.window().width() == width)
+        QApplication.processEvents()
+        seen.add(pane.number.isVisible())
+        assert pane.tabs.rect().contains(pane.tabs.tabRect(pane.tabs.count() - 1)), width
+        assert pane.number.isHidden() or pane.number.width() >= pane.number.sizeHint().width(), width
+    assert seen == {False, True}
 
 
 def test_a_run_that_still_trains_is_asked_as_well(qtbot, session, pane):

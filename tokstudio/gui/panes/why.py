@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from tokstudio.core.config import TIE_BREAKS, TieBreak
@@ -104,6 +104,11 @@ class WhyPane(Pane):
         """Gives as much room as the Token pane asks for, which it shares its place with."""
         return QSize(380, 320)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leaves the number out where the tabs have no room beside it: the first row says it as well."""
+        super().resizeEvent(event)
+        self._fit_header()
+
     @property
     def busy(self) -> bool:
         """Whether an answer is being worked out."""
@@ -179,6 +184,7 @@ class WhyPane(Pane):
         left, right = run.merges[number - 1].tolist()
         self.line.set_merge(*(Chip(token, self._label(run, token)) for token in (left, right, question.token)))
         self.number.setText(f"merge {number:,}")
+        self._fit_header()
 
     def _show(self, answer: WhyMerge) -> None:
         question = self._asked
@@ -374,6 +380,12 @@ class WhyPane(Pane):
         column.addWidget(self.again, 0, Qt.AlignmentFlag.AlignLeft)
         column.addStretch(1)
         return self._problem_page
+
+    def _fit_header(self) -> None:
+        shown = [part for part in (self.title, self.tabs, self.number) if part is self.number or not part.isHidden()]
+        needed = sum(part.sizeHint().width() + self.header.spacing() for part in shown)
+        margins = self.header.contentsMargins()
+        self.number.setVisible(needed + margins.left() + margins.right() <= self.width())
 
     def _dress(self) -> None:
         row = self.table.verticalHeader().defaultSectionSize()
