@@ -505,3 +505,9 @@ def test_eastern_text_stays_what_it_is(tmp_path, encoding, text):
     path = tmp_path / "a.txt"
     path.write_bytes(text.encode(encoding))
     assert finish(read_source(path)).data.tobytes().decode() == text
+
+
+def test_a_file_that_is_named_twice_is_there_once(folder, monkeypatch):
+    given_paths = [folder / "b.txt", folder / "a", folder, folder / "a" / ".." / "b.txt", "b.txt"]
+    monkeypatch.chdir(folder)
+    assert expand(given_paths) == [folder / "b.txt", folder / "a" / "z.py", *read_folder(folder)[1:-1]]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from tests.gui.person import PATIENCE
 from tokstudio.core.progress import finish
 from tokstudio.gui.reading import read_all, read_counts
 
@@ -19,3 +20,20 @@ def test_one_bad_file_of_counts_does_not_keep_the_others_out(tmp_path):
     read = finish(read_counts([tmp_path / "bad.tsv", tmp_path / "good.tsv", tmp_path / "missing.tsv"]))
     assert [source.name for source in read.sources] == ["good.tsv"]
     assert [str(error).split(":")[0] for _, error in read.problems] == ["bad.tsv", "missing.tsv"]
+
+
+def test_a_file_that_is_named_with_its_folder_is_read_once(tmp_path):
+    (tmp_path / "a.txt").write_text("one two")
+    (tmp_path / "b.txt").write_text("three")
+    read = finish(read_all([tmp_path / "a.txt", tmp_path], None))
+    assert [source.name for source in read.sources] == ["a.txt", "b.txt"]
+
+
+def test_a_file_that_is_added_again_counts_twice_and_that_is_said(qtbot, session, tmp_path):
+    (tmp_path / "a.txt").write_text("one two")
+    said = []
+    session.refused.connect(said.append)
+    for number in (1, 2):
+        session.open_paths([tmp_path / "a.txt"])
+        qtbot.waitUntil(lambda number=number: len(session.sources) == number, timeout=PATIENCE)
+    assert said == ["The corpus had a.txt already, and counts that text twice now."]

@@ -80,6 +80,45 @@ def test_settings_are_not_reset_behind_an_open_window(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
+def test_settings_are_not_reset_behind_a_window_beside_the_first(qtbot, monkeypatch):
+    def act(window, answers):
+        assert ended(qtbot, start("--reset-settings"))[0] == 1
+
+    assert at_the_window(monkeypatch, act, ["--new-window"]) == 0
+
+
+@pytest.fixture
+def shared_folder(monkeypatch, tmp_path):
+    """The folder for the temporary files of all people, on a system without folders for sessions."""
+    folder = tmp_path / "tmp"
+    folder.mkdir(mode=0o777)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    return folder
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pipe has no folder")
+def test_windows_meet_in_a_folder_that_nobody_else_can_write_to(shared_folder, tmp_path):
+    name = Path(address(tmp_path))
+    assert name.parent.parent == shared_folder
+    assert name.parent.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pipe has no folder")
+def test_where_another_person_has_taken_that_folder_every_start_has_a_window_of_its_own(
+    qtbot, monkeypatch, shared_folder, tmp_path
+):
+    name = Path(address(tmp_path))
+    name.parent.chmod(0o777)
+    name.with_name(f"{name.name}.lock").write_text("1\nanother\nplace\n")
+    assert address(tmp_path) == ""
+    claim = Claim("")
+    assert not claim.hand_over([tmp_path])
+    assert claim.listen(qtbot) is None
+    assert at_the_window(monkeypatch, lambda window, answers: None) == 0
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a pipe goes with its process")
 def test_the_socket_of_a_dead_window_is_taken_over(qtbot, monkeypatch, tmp_path):
     name = address(settings_file().parent)

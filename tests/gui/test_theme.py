@@ -13,7 +13,9 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QDialog, QFrame, QMainWindow, QPushButton, QWidget
 
 from tests.gui.person import PATIENCE, at_the_window
+from tokstudio import __version__
 from tokstudio.core.errors import TokStudioError
+from tokstudio.core.own_folders import cache_folder
 from tokstudio.gui.dressing import Dressing
 from tokstudio.gui.icons import icon
 from tokstudio.gui.style_sheet import style_sheet
@@ -172,25 +174,50 @@ def test_text_size_scales_the_fonts_and_stays_in_bounds(undressed: QApplication,
 
 def test_the_sheet_uses_images_in_the_colours_of_the_palette(tmp_path: Path, qapp: QApplication):
     roles = {role: getattr(DARK, role) for role in Palette.__dataclass_fields__}
-    sheet = style_sheet(roles, lambda size: size, tmp_path)
+    sheet = style_sheet(roles, lambda size: size, [tmp_path])
     written = list(tmp_path.glob("*.svg"))
     assert written
     assert all(QSvgRenderer(str(path)).isValid() and path.as_posix() in sheet for path in written)
     assert "$" not in sheet
 
 
+def test_an_image_that_was_damaged_is_mended_and_others_are_used_as_they_are(tmp_path: Path):
+    roles = {role: getattr(DARK, role) for role in Palette.__dataclass_fields__}
+    sheet = style_sheet(roles, lambda size: size, [tmp_path])
+    damaged, *others = sorted(tmp_path.iterdir())
+    content = damaged.read_bytes()
+    damaged.write_bytes(content[:20])
+    stamps = [path.stat().st_ino for path in others]
+    assert style_sheet(roles, lambda size: size, [tmp_path]) == sheet
+    assert damaged.read_bytes() == content
+    assert [path.stat().st_ino for path in others] == stamps
+    assert sorted(tmp_path.iterdir()) == [damaged, *others]
+
+
+def test_images_go_where_they_can_be_written(tmp_path: Path):
+    roles = {role: getattr(LIGHT, role) for role in Palette.__dataclass_fields__}
+    sheet = style_sheet(roles, lambda size: size, [tmp_path / "absent", tmp_path])
+    assert (tmp_path / "check-FFFFFF.svg").as_posix() in sheet
+    assert "absent" not in sheet
+
+
 def test_the_sheet_does_without_images_where_none_can_be_written(tmp_path: Path):
     roles = {role: getattr(LIGHT, role) for role in Palette.__dataclass_fields__}
-    sheet = style_sheet(roles, lambda size: size, tmp_path / "absent")
+    sheet = style_sheet(roles, lambda size: size, [tmp_path / "absent"])
     assert "url(" not in sheet
     assert LIGHT.accent in sheet
 
 
-def test_without_a_folder_for_temporary_files_nothing_is_written_where_the_person_is(tmp_path, monkeypatch, qapp):
+def test_the_window_has_its_images_without_a_folder_for_temporary_files(tmp_path, monkeypatch, qapp):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "absent"))
-    monkeypatch.chdir(tmp_path)
-    assert "QPushButton" in Theme().style_sheet
-    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    sheet = Theme("light").style_sheet
+    folder = cache_folder() / f"images-{__version__}"
+    assert (folder / "check-FFFFFF.svg").as_posix() in sheet
+    assert list((tmp_path / "here").iterdir()) == []
 
 
 def test_digits_and_letters_of_the_monospace_font_have_one_width(qapp: QApplication):

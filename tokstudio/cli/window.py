@@ -26,7 +26,10 @@ def open_window(arguments: argparse.Namespace) -> int:
     if arguments.reset_settings or not (arguments.demo or arguments.new_window):
         claim = Claim(address(settings_file().parent))
         if arguments.reset_settings:
-            if claim.is_taken():
+            from tokstudio.gui.crash_report import is_running, reports_folder
+
+            # A window beside the first one listens to nobody, but keeps a report.
+            if claim.is_taken() or is_running(reports_folder()):
                 raise TokStudioError("A window is open, and would keep its settings. Close it, then try again.")
             reset_settings()
         elif claim.hand_over(arguments.files):

@@ -25,7 +25,8 @@ def cache_folder() -> Path:
 def runtime_folder() -> Path | None:
     """The folder that the system gives this person until the end of the session; None where there is none."""
     folder = os.environ.get("XDG_RUNTIME_DIR", "")
-    return Path(folder) if os.path.isabs(folder) and _is_own(Path(folder)) else None
+    usable = os.path.isabs(folder) and _is_own(Path(folder)) and os.access(folder, os.W_OK)
+    return Path(folder) if usable else None
 
 
 def temporary_folder() -> Path | None:

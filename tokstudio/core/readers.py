@@ -93,19 +93,35 @@ def read_folder_work(path: AnyPath) -> Work[list[Path]]:
 
 
 def expand(paths: Iterable[AnyPath]) -> list[Path]:
-    """Puts in the place of each folder its text files; files stay as given, whether they exist or not."""
+    """Puts in the place of each folder its text files; files stay as given, whether they exist or not.
+
+    One that is named twice, as by its folder too, is there once.
+    """
     return finish(expand_work(paths))
 
 
 def expand_work(paths: Iterable[AnyPath]) -> Work[list[Path]]:
     """Does what `expand` does, in bounded pieces."""
     files: list[Path] = []
-    for path in map(Path, paths):
+    several = list(map(Path, paths))
+    for path in several:
         if os.path.isdir(path):
             files += yield from read_folder_work(path)
         else:
             files.append(path)
-    return files
+    return (yield from unique_work(files)) if len(several) > 1 else files
+
+
+def unique_work(files: Iterable[Path]) -> Work[list[Path]]:
+    """The files, each once, by whatever name it is reached."""
+    known: dict[str, Path] = {}
+    for file in files:
+        place = str(file)
+        with suppress(OSError, ValueError):
+            place = os.path.realpath(file)
+        known.setdefault(place, file)
+        yield Progress("looking for text", len(known))
+    return list(known.values())
 
 
 def _read(path: Path) -> Work[tuple[NDArray[np.uint8], os.stat_result]]:

@@ -30,6 +30,7 @@ class CorpusKeeper(JobKeeper):
         sources_changed: The list of sources, or what one of them holds.
         statistics_changed: `statistics`: counted anew, or None while that goes on.
         corpus_failed: A source could not be read (Problem).
+        refused: What was asked for cannot be done now, or not as it may be meant: a sentence for the status line.
         source_found: A source that was missing is there again, as it was: what stood for it, and the source.
 
     Attributes:
@@ -39,6 +40,7 @@ class CorpusKeeper(JobKeeper):
     sources_changed = Signal()
     statistics_changed = Signal()
     corpus_failed = Signal(object)
+    refused = Signal(str)
     source_found = Signal(object, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -130,6 +132,11 @@ class CorpusKeeper(JobKeeper):
 
     def _add_read(self, read: Read) -> None:
         if read.sources:
+            paths = {source.path for source in self.sources if source.path is not None}
+            again = [source.name for source in read.sources if source.path in paths]
+            if again:
+                what = again[0] if len(again) == 1 else f"{len(again):,} of these files"
+                self.refused.emit(f"The corpus had {what} already, and counts that text twice now.")
             self.set_sources((*self.sources, *read.sources))
             if read.documents != self._documents:
                 # What a document is has been changed while they were read.

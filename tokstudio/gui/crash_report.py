@@ -64,11 +64,8 @@ def left_reports(folder: Path) -> list[Report]:
     found: list[tuple[float, Report]] = []
     with suppress(OSError):
         for file in folder.glob("run-*.txt"):
-            lock = QLockFile(str(file.with_suffix(".lock")))
-            lock.setStaleLockTime(0)
-            if not lock.tryLock(0):
+            if not _is_over(file):
                 continue
-            lock.unlock()
             with file.open("rb") as opened:
                 text = opened.read(_MOST_READ).decode("utf-8", "replace")
             if text.partition(_END_OF_HEAD)[2].strip():
@@ -76,6 +73,20 @@ def left_reports(folder: Path) -> list[Report]:
             else:
                 file.unlink()
     return [report for _, report in sorted(found, key=lambda one: one[0], reverse=True)]
+
+
+def is_running(folder: Path) -> bool:
+    """Whether a run that writes its report there goes on."""
+    return any(not _is_over(file) for file in folder.glob("run-*.txt"))
+
+
+def _is_over(file: Path) -> bool:
+    lock = QLockFile(str(file.with_suffix(".lock")))
+    lock.setStaleLockTime(0)
+    if not lock.tryLock(0):
+        return False
+    lock.unlock()
+    return True
 
 
 class CrashHook(QObject):

@@ -13,7 +13,7 @@ from tokstudio.core.corpus import Source, to_utf8
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.project import ProjectSource, reopen_source_work
-from tokstudio.core.readers import expand_work, read_source
+from tokstudio.core.readers import expand_work, read_source, unique_work
 from tokstudio.core.word_counts import read_counts_work
 from tokstudio.gui.kept_sources import changed_since
 
@@ -64,7 +64,7 @@ class Unread:
 
 
 def read_all(paths: list[Path], encoding: str | None, documents: str = "file") -> Work[Read]:
-    """Reads what can be read of files and folders."""
+    """Reads what can be read of files and folders; one that is named twice, as by its folder too, is read once."""
     files: list[Path] = []
     problems: list[tuple[Path, Exception]] = []
     for path in paths:
@@ -72,6 +72,8 @@ def read_all(paths: list[Path], encoding: str | None, documents: str = "file") -
             files += yield from expand_work([path])
         except TokStudioError as error:
             problems.append((path, error))
+    if len(paths) > 1:
+        files = yield from unique_work(files)
     read = yield from _read_each(files, lambda file: read_source(file, documents, encoding), documents)
     return replace(read, problems=(*problems, *read.problems))
 

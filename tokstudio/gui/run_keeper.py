@@ -42,7 +42,6 @@ class RunKeeper(CorpusKeeper):
         place_asked: Which of its places to go to: the next one (1) or the one before (-1).
         places_changed: `places`.
         stretch_changed: `stretch`.
-        refused: What was asked for cannot be done now: why, in a sentence for the status line.
     """
 
     runs_changed = Signal()
@@ -53,7 +52,6 @@ class RunKeeper(CorpusKeeper):
     place_asked = Signal(int)
     places_changed = Signal()
     stretch_changed = Signal()
-    refused = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

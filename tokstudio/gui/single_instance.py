@@ -1,11 +1,11 @@
 """One window for a person on a display: a later start hands its files to the first, which comes to the front.
 
 The first listens on a local socket (a named pipe on Windows) that is named after the person, the display and the folder
-of the settings. Nothing here goes over a network.
+of the settings, in a folder that nobody else can put something into. Nothing here goes over a network.
 """
 
 # SPDX-License-Identifier: MIT
-# Nothing of ours is loaded here: a start that only hands files over is to be quick.
+# Next to nothing of ours is loaded here: a start that only hands files over is to be quick.
 from __future__ import annotations
 
 import getpass
@@ -25,6 +25,8 @@ from typing import Any
 from PySide6.QtCore import QLockFile, QObject, Qt, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from PySide6.QtWidgets import QApplication, QWidget
+
+from tokstudio.core.own_folders import make_own, runtime_folder, temporary_folder
 
 _log = logging.getLogger(__name__)
 
@@ -65,15 +67,21 @@ class Request:
 
 
 def address(settings: Path) -> str:
-    """The name of the socket for those settings; outside of Windows a path, short enough for a socket."""
+    """The name of the socket for those settings, outside of Windows a path, short enough for a socket.
+
+    Empty where there is no folder for it: then every start opens a window of its own.
+    """
     display = [os.environ.get(name, "") for name in ("WAYLAND_DISPLAY", "DISPLAY", "QT_QPA_PLATFORM")]
     words = "\n".join([_person(), str(settings.absolute()), *display])
     name = f"tokstudio-{hashlib.sha256(words.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
     if sys.platform == "win32":
         return name
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    folder = runtime if os.path.isabs(runtime) and os.access(runtime, os.W_OK) else tempfile.gettempdir()
-    return os.path.join(folder, name)
+    folder = runtime_folder()
+    if folder is None:
+        folder = temporary_folder()
+        if folder is None or not make_own(folder):
+            return ""
+    return str(folder / name)
 
 
 class Claim:
@@ -87,8 +95,9 @@ class Claim:
         self.name = name
         path = name if os.path.isabs(name) else os.path.join(tempfile.gettempdir(), name)
         self._lock = QLockFile(f"{path}.lock")
-        # Without it, as in a folder that cannot be written to, two starts at once may both be first.
-        self._lock.tryLock(_STARTING)
+        # Without it, as on a full disk, two starts at once may both be first.
+        if name:
+            self._lock.tryLock(_STARTING)
 
     def hand_over(self, files: Sequence[Path]) -> bool:
         """Gives files to the window that is there; False where there is none, or it does not answer."""
@@ -113,9 +122,9 @@ class Claim:
         socket.connectToServer(self.name)
         return socket.waitForConnected(_ANSWER)
 
-    def listen(self, parent: QObject) -> FirstWindow:
-        """Becomes the first window, in the place of one that is dead."""
-        first = FirstWindow(self.name, parent)
+    def listen(self, parent: QObject) -> FirstWindow | None:
+        """Becomes the first window, in the place of one that is dead; None where there is nothing to listen on."""
+        first = FirstWindow(self.name, parent) if self.name else None
         self.release()
         return first
 

@@ -6,9 +6,14 @@ It knows no theme: who asks says the colours, how sizes scale and where the smal
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from string import Template
+
+from tokstudio import __version__
+from tokstudio.core.own_folders import cache_folder, make_own, passing_folders
 
 # Drawn for 10 to 14 pixels, so with a thicker stroke than the icons of the toolbar.
 _GLYPHS = {
@@ -42,34 +47,53 @@ _IMAGES = {
 }
 
 
-def style_sheet(roles: Mapping[str, object], scaled: Callable[[int], int], image_folder: Path | None) -> str:
+def image_folders() -> Iterator[Path]:
+    """Where the tinted images can be kept, the best first; a start uses those that earlier ones have written."""
+    for folder in (cache_folder(), *passing_folders()):
+        images = folder / f"images-{__version__}"
+        if make_own(folder) and make_own(images):
+            yield images
+
+
+def style_sheet(roles: Mapping[str, object], scaled: Callable[[int], int], folders: Iterable[Path]) -> str:
     """Gives the sheet for the colours in `roles`.
 
     Args:
         roles: The palette: role -> `#RRGGBB`; values that are no text are ignored.
         scaled: Turns a text size beside body text of 13 pixels into the one at the person's text size.
-        image_folder: Where the tinted images are written; without it, or where that fails, there are none.
+        folders: Where the tinted images can be kept; they are in the first that takes them. Without any there are none.
     """
     colours = {role: value for role, value in roles.items() if isinstance(value, str)}
     sizes = {"title": f"{scaled(11)}px", "small": f"{scaled(11)}px", "note": f"{scaled(12)}px"}
     sizes |= {"body": f"{scaled(13)}px", "figure": f"{scaled(17)}px", "headline": f"{scaled(22)}px"}
-    return Template(_SHEET).substitute(colours | sizes | _write_images(colours, image_folder))
+    return Template(_SHEET).substitute(colours | sizes | _images(colours, folders))
 
 
-def _write_images(colours: Mapping[str, str], folder: Path | None) -> dict[str, str]:
-    result = {f"image_{name}": "" for name in _IMAGES}
-    if folder is None:
-        return result
-    for name, (glyph, role) in _IMAGES.items():
-        # The colour is part of the name: Qt keeps what it has once read from a file.
-        path = folder / f"{glyph}-{colours[role].lstrip('#')}.svg"
-        try:
-            if not path.exists():
-                path.write_text(_svg(glyph, colours[role]), encoding="utf-8")
-            result[f"image_{name}"] = f'image: url("{path.as_posix()}");'
-        except OSError:
-            continue
-    return result
+def _images(colours: Mapping[str, str], folders: Iterable[Path]) -> dict[str, str]:
+    for folder in folders:
+        with suppress(OSError):
+            return {
+                f"image_{name}": f'image: url("{_written(folder, glyph, colours[role]).as_posix()}");'
+                for name, (glyph, role) in _IMAGES.items()
+            }
+    return {f"image_{name}": "" for name in _IMAGES}
+
+
+def _written(folder: Path, glyph: str, colour: str) -> Path:
+    """The file of an image; one that another start has written half, or that was damaged, is written anew."""
+    # The colour is part of the name: Qt keeps what it has once read from a file.
+    path, content = folder / f"{glyph}-{colour.lstrip('#')}.svg", _svg(glyph, colour).encode()
+    with suppress(OSError):
+        if path.read_bytes() == content:
+            return path
+    beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    try:
+        beside.write_bytes(content)
+        return beside.replace(path)
+    except OSError:
+        with suppress(OSError):
+            beside.unlink()
+        raise
 
 
 def _svg(glyph: str, colour: str) -> str:

@@ -7,14 +7,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, get_args
 
-from PySide6.QtCore import QObject, Qt, QTemporaryDir, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplication, QPalette, QPixmapCache
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QStyleFactory
 
-from tokstudio.gui.style_sheet import style_sheet
+from tokstudio.gui.style_sheet import image_folders, style_sheet
 
 Mode = Literal["system", "light", "dark"]
 
@@ -113,16 +112,10 @@ class Theme(QObject):
         self._text_size = BODY_PIXELS
         self._application: QApplication | None = None
         self._system_font: QFont | None = None
-        self._images = QTemporaryDir()
         self._palette = self._chosen_palette()
         self._style_sheet = ""
         # Queued: the signal comes before the style has the new scheme's palette, which would then replace ours.
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._refresh, Qt.ConnectionType.QueuedConnection)
-
-    @property
-    def _image_folder(self) -> Path | None:
-        # The path of a folder that could not be made is that of the current one.
-        return Path(self._images.path()) if self._images.isValid() else None
 
     @property
     def palette(self) -> Palette:
@@ -169,7 +162,7 @@ class Theme(QObject):
         """The sheet for every part of a window, in the colours and sizes of now; `Dressing` puts it on."""
         if not self._style_sheet:
             roles = {role: getattr(self._palette, role) for role in Palette.__dataclass_fields__}
-            self._style_sheet = style_sheet(roles, self.scaled, self._image_folder)
+            self._style_sheet = style_sheet(roles, self.scaled, image_folders())
         return self._style_sheet
 
     def apply(self, application: QApplication) -> None:
