@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QToolButton
 
 from tests.gui.person import PATIENCE
 from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.gui.models.vocabulary import NOTES
 from tokstudio.gui.panes.vocabulary import VocabularyPane
 from tokstudio.gui.training import Settings
 from tokstudio.resources import sample_text
@@ -353,15 +354,17 @@ def test_special_tokens_that_nobody_counts_are_neither_used_nor_unused(qtbot, pa
     assert sorted(ids(pane)) == [token for token, text in sorted(uses.items()) if text == "0"]
 
 
-def test_unreachable_is_what_no_merge_makes_and_the_panel_says_so(qtbot, pane, session):
-    # "b " is cut by the pattern, but a merge makes it; "xyz" is made by none.
-    merges = np.array([[ord("b"), ord(" ")]], np.int32)
-    tokenizer = Tokenizer(merges, pattern="gpt2", extra_tokens={257: b"xyz"})
+def test_unreachable_is_what_no_text_becomes_for_whatever_reason(qtbot, pane, session):
+    # "b " is cut by the pattern; "abc" is never made of "ab" and "c", as "bc" comes first; "xyz" is made by no merge.
+    merges = np.array([[ord("b"), ord(" ")], [ord("b"), ord("c")], [ord("a"), ord("b")], [258, ord("c")]], np.int32)
+    tokenizer = Tokenizer(merges, pattern="gpt2", extra_tokens={260: b"xyz"})
     session.add_tokenizer(tokenizer, "cut")
-    assert 256 not in tokenizer.encode("b b b ")
     pane.panel.boxes["Unreachable"].click()
-    assert ids(pane) == [257]
-    assert "the pattern may cut" in pane.panel.boxes["Unreachable"].toolTip()
+    qtbot.waitUntil(lambda: ids(pane) == [256, 259, 260], timeout=PATIENCE)
+    told = {token: pane.model.index(row, NOTES).data() for row, token in enumerate(ids(pane))}
+    assert told == {260: "", 256: "always cut by the pattern", 259: "other merges come first"}
+    pane.panel.boxes["Unreachable"].click()
+    qtbot.waitUntil(lambda: len(ids(pane)) == 261, timeout=PATIENCE)
 
 
 def test_uses_of_an_opened_tokenizer_are_counted_on_request_and_forgotten_with_the_corpus(

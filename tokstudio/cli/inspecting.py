@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokstudio.cli.projects import is_project, project_lines, project_rows
 from tokstudio.cli.terminal import Console, put
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work
 from tokstudio.core.messages import several, shown
+from tokstudio.core.reach import REACHED, reach_work
 from tokstudio.core.tokenizer import Tokenizer
 
 _SHOWN_SPECIALS = 12
@@ -34,11 +36,11 @@ def inspect(arguments: argparse.Namespace, console: Console) -> None:
     except PatternNeeded:
         says_pattern = False
         loaded = console.finish(load_work(path, "none"))
-    found = _described(loaded, says_pattern)
+    found = _described(loaded, says_pattern, console.finish(reach_work(loaded.tokenizer)))
     put(sys.stdout, (json.dumps(found) if arguments.json else "\n".join(_lines(found))) + "\n")
 
 
-def _described(loaded: Loaded, says_pattern: bool) -> dict[str, object]:
+def _described(loaded: Loaded, says_pattern: bool, reach: NDArray[np.uint8]) -> dict[str, object]:
     tokenizer = loaded.tokenizer
     tokens = tokenizer.tokens
     return {
@@ -50,7 +52,7 @@ def _described(loaded: Loaded, says_pattern: bool) -> dict[str, object]:
         "merges": len(tokenizer.merges),
         "special_tokens": dict(tokenizer.special_tokens),
         "extra_tokens": len(tokenizer.extra_tokens),
-        "unreachable_tokens": sum(tokenizer.kind(token) == "unreachable" for token in tokenizer.extra_tokens),
+        "unreachable_tokens": int(np.count_nonzero(reach != REACHED)),
         "highest_id": len(tokens) - 1,
         "unused_ids": len(tokens) - len(tokenizer),
         "longest_tokens": _longest(tokenizer),
@@ -83,7 +85,9 @@ def _lines(found: dict[str, object]) -> Iterator[str]:
         ("Merges", f"{found['merges']:,}"),
     ]
     if extra := found["extra_tokens"]:
-        rows.append(("Not made by merges", f"{extra:,}, {found['unreachable_tokens']:,} of them unreachable"))
+        rows.append(("Not made by merges", f"{extra:,}"))
+    if unreachable := found["unreachable_tokens"]:
+        rows.append(("Unreachable", f"{unreachable:,}: no text becomes them"))
     rows.append(
         (
             "Highest id",

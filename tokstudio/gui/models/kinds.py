@@ -12,6 +12,7 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from tokstudio.core.reach import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.core.tokens import TokenKind
 from tokstudio.gui.models.token_index import TokenIndex
 from tokstudio.gui.models.tokens import DIGITS, KINDS, NOT_UTF8, WHITE_SPACE, RunTokens
@@ -41,6 +42,7 @@ _WORDS = {
     NEVER: "not in the corpus",
     UNUSED: "0 uses",
 }
+_UNREACHED = {MADE_OTHERWISE: "other merges come first", CUT: "always cut by the pattern"}
 _STEP = 512
 
 
@@ -65,6 +67,8 @@ def listed(
     made = [KINDS.index(kind) for one in chosen if one in MADE for kind in MADE[one]]
     if made:
         found &= np.isin(tokens.kinds(size), made)
+        if "Unreachable" in chosen and tokens.reach is not None:
+            found |= tokens.reach[:size] != REACHED
     states = [state for one in chosen if one in USES for state in USES[one]]
     if states:
         found &= np.isin(uses.states(size), states)
@@ -103,4 +107,5 @@ def notes(slot: int, tokens: RunTokens, uses: TokenUses) -> str:
     """What else is to be said of a token: `"not UTF-8, not in the corpus"`."""
     flags = tokens.flags_of(slot)
     look = "not UTF-8" if flags & NOT_UTF8 else "white space" if flags & WHITE_SPACE else ""
-    return ", ".join(filter(None, (look, _WORDS[uses.state_of(slot)])))
+    reach = REACHED if tokens.reach is None else int(tokens.reach[slot])
+    return ", ".join(filter(None, (look, _UNREACHED.get(reach), _WORDS[uses.state_of(slot)])))

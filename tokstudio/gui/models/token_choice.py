@@ -157,7 +157,8 @@ class TokenChoice:
             states = uses.states(n)
             # Of what is not counted as little is said as of what is used.
             states[states == UNCOUNTED] = USED
-            return _padded(looks, n).astype(np.int64) * 4 + states
+            reach = np.zeros(n, np.int64) if tokens.reach is None else tokens.reach[:n].astype(np.int64)
+            return reach * 256 + _padded(looks, n) * 4 + states
         return np.arange(n)
 
     def _chosen(self, n: int, uses: TokenUses) -> NDArray[np.bool_]:

@@ -40,12 +40,14 @@ class RunTokens:
     Attributes:
         heads: The first `HEAD` bytes of the tokens gathered so far, by slot.
         order: int32, the slots sorted so far in the order of their bytes.
+        reach: uint8, by slot, whether some text becomes a token, in the constants of `core.reach`; None until known.
     """
 
     def __init__(self, run: StudioRun) -> None:
         self.run = run
         self.heads: list[bytes] = []
         self.order: NDArray[np.int32] = np.empty(0, np.int32)
+        self.reach: NDArray[np.uint8] | None = None
         self._base: list[bytes] = []
         self._base_kinds: list[TokenKind] = []
         self._trailing = 0  # special tokens whose ids are behind those of the merges

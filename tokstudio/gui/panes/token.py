@@ -13,6 +13,7 @@ from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
+from tokstudio.core.reach import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.tokens import TokenKind
 from tokstudio.gui.icons import icon
@@ -31,6 +32,10 @@ _EXPLAINED: dict[TokenKind, str] = {
     "whole word": "No merge makes this token: only a whole pre-token becomes it.",
     "unreachable": "No merge makes this token, so no text becomes it.",
     "other": "No merge makes this token: its library does, by rules of its own.",
+}
+_UNREACHED = {
+    MADE_OTHERWISE: "No text becomes it: where its bytes stand, other merges come first.",
+    CUT: "No text becomes it: the pattern always cuts it.",
 }
 _LONGEST_HEX = 24  # bytes
 _LONGEST_TITLE = 400  # bytes of a token in large type
@@ -103,7 +108,7 @@ class TokenPane(Pane):
         self.copies.setEnabled(True)
         if self._shown != (run, token):
             self._shown = (run, token)
-            self._show_token(tokenizer, token)
+            self._show_token(run, token)
         self._show_at_playhead(run, tokenizer, token)
 
     def _show_anew(self) -> None:
@@ -115,7 +120,7 @@ class TokenPane(Pane):
         run, token = self._session.active, self._session.token
         if run is not None and token is not None and self._shown != (run, token):
             self._shown = (run, token)
-            self._show_token(run.tokenizer, token)
+            self._show_token(run, token)
         return self.tree.to_svg()
 
     def copy(self) -> None:
@@ -196,8 +201,9 @@ class TokenPane(Pane):
         QWidget.setTabOrder(self.tabs, self.copies)
         QWidget.setTabOrder(self.copies, self.tree)
 
-    def _show_token(self, tokenizer: Tokenizer, token: int) -> None:
+    def _show_token(self, run: StudioRun, token: int) -> None:
         """What the playhead does not change."""
+        tokenizer = run.tokenizer
         length = tokenizer.tokens.length(token)
         raw = tokenizer.tokens.prefix(token, _LONGEST_TITLE)
         kind = tokenizer.kind(token)
@@ -205,7 +211,8 @@ class TokenPane(Pane):
         as_characters = self._characters.isChecked() and made_of_bytes
         self.headline.set_token(raw, kind == "special", as_characters and kind != "special")
         self.origin.setText(f"id {token:,} · {_origin(tokenizer, token, kind)}")
-        self.meaning.setText(_EXPLAINED.get(kind) or (meaning(raw) if 1 < length <= _LONGEST_TITLE else ""))
+        explained = _EXPLAINED.get(kind) or _UNREACHED.get(_reach(run, token))
+        self.meaning.setText(explained or (meaning(raw) if 1 < length <= _LONGEST_TITLE else ""))
         self.merges.show_token(tokenizer, token, as_characters)
         self._fit()
 
@@ -283,6 +290,12 @@ def _origin(tokenizer: Tokenizer, token: int, kind: TokenKind) -> str:
     if kind == "merge":
         return f"merge {_merge_number(tokenizer, token):,}"
     return "special token" if kind == "special" else kind
+
+
+def _reach(run: StudioRun, token: int) -> int:
+    """Whether some text becomes a token, as far as the vocabulary's pane has found that out."""
+    known = run.by_slot
+    return REACHED if known is None or known.reach is None else int(known.reach[known.slot_of(token)])
 
 
 def _hexadecimal(tokenizer: Tokenizer, token: int) -> str:

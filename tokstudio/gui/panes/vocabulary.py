@@ -12,6 +12,9 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QToolButton
 
 from tokstudio.core.errors import TokStudioError
+from tokstudio.core.progress import Work
+from tokstudio.core.reach import reach_work
+from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.models.filter_query import FilterQuery
 from tokstudio.gui.models.query import Query
@@ -64,6 +67,9 @@ class VocabularyPane(TablePane):
         self._indexes = Latest(session, self, asked=False)
         self._indexes.done.connect(self._take_index)
         self._indexes.failed.connect(self._index_failed)
+        self._reaches = Latest(session, self, asked=False)
+        self._reaches.done.connect(self._tokens.set_reach)
+        self._reaches.failed.connect(self._index_failed)
         self._indexed: StudioRun | None = None
         self._index: TokenIndex | None = None
         self._searches = Latest(session, self)
@@ -160,10 +166,14 @@ class VocabularyPane(TablePane):
             self._indexed = run
             made = snapshot(tokens)
             self._indexes.run(lambda: index_work(made))
+            if not run.has_counts and tokens.reach is None:
+                tokenizer, ids = run.tokenizer, tokens.ids
+                self._reaches.run(lambda: _reach_by_slot_work(tokenizer, ids))
 
     def _forget_index(self) -> None:
         """Lets go of what was found of a run, and of what is still being looked for in it."""
         self._indexes.cancel()
+        self._reaches.cancel()
         self._searches.cancel()
         self._indexed = self._index = None
         self.panel.set_scripts(())
@@ -205,3 +215,7 @@ class VocabularyPane(TablePane):
         # Who sorts wants to see what comes first.
         self.stay()
         self.table.verticalScrollBar().setValue(0)
+
+
+def _reach_by_slot_work(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> Work[NDArray[np.uint8]]:
+    return (yield from reach_work(tokenizer))[ids]

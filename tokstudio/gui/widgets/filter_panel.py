@@ -35,7 +35,7 @@ _TIPS = {
     "Merges": "What a merge has made",
     "Special": "Special tokens",
     "Whole words": "Only a whole pre-token becomes it",
-    "Unreachable": "No merge makes it, so no text becomes it; not what a merge makes, though the pattern may cut it",
+    "Unreachable": "No text becomes it: no merge makes it, other merges come first, or the pattern always cuts it",
     "Other": "Its library makes it by rules of its own",
     "White space": "Nothing but spaces, tabs, line ends and the like",
     "Digits": "Nothing but digits, and white space around them",
