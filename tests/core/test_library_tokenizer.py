@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import threading
 
 import numpy as np
@@ -156,6 +157,15 @@ def test_a_process_that_dies_is_told_and_started_again(opened, monkeypatch):
         opened.encode(TEXT)
     monkeypatch.undo()
     assert opened.encode(TEXT)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="no limit is set elsewhere")
+def test_a_library_that_wants_too_much_memory_is_stopped_and_that_is_said(opened, monkeypatch):
+    monkeypatch.setattr(owners, "share_for_libraries", lambda: 400 << 20)
+    opened._process.close()
+    with pytest.raises(FormatError, match=r"^tokenizer\.json: .* half of this computer's, which is all"):
+        opened.encode("the cat " * 1_000_000)
+    assert opened.encode(TEXT), "the next question is answered"
 
 
 def test_where_no_process_can_be_had_it_is_done_here(opened, content, monkeypatch):

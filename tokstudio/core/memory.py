@@ -1,4 +1,4 @@
-"""How much memory is free: what the system says, and what a container's limits leave of it."""
+"""How much memory is free: what the system says, and what a container's limits leave of it; and how much others get."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -21,6 +21,22 @@ def free_memory() -> int | None:
     said = [_free_on_windows() if sys.platform == "win32" else _free_on_unix(), *_left_in_groups(Path("/"))]
     known = [free for free in said if free is not None]
     return min(known, default=None)
+
+
+def share_for_libraries() -> int | None:
+    """Bytes of memory that a process may take which does what a library does with a file; None where none are set."""
+    if not sys.platform.startswith("linux"):
+        return None
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+def limit_memory(most: int) -> None:
+    """Lets this process take no more bytes than these: what it asks for beyond fails, and harms no other program."""
+    # Not everywhere.
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 def _free_on_unix() -> int | None:

@@ -20,9 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.errors import FormatError
+from tokstudio.core.memory import limit_memory
 
 DONE, REFUSED = b"\0", b"\1"
 LENGTH = struct.Struct("<Q")
+NO_MEMORY = "it would need more memory than half of this computer's, which is all that it may take."
 TITLES = {
     "tokenizers": "the tokenizers library",
     "tiktoken": "the tiktoken library",
@@ -306,6 +308,8 @@ class _Refusals:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         # Where a regular expression takes too long the library panics, which is no Exception.
         is_panic = kind is not None and kind.__name__ == "PanicException"
+        if isinstance(error, MemoryError):
+            raise FormatError(f"{self._what}: {NO_MEMORY}") from error
         if is_panic or (isinstance(error, Exception) and not isinstance(error, FormatError)):
             raise FormatError(f"{self._what}: {' '.join(str(error).split())}.") from error
 
@@ -326,10 +330,12 @@ def _sized(file: BinaryIO) -> bytes | None:
 
 
 def main() -> int:
-    """Answers requests until there are no more.
+    """Answers requests until there are no more; an argument says how many bytes of memory it may take.
 
     Each is JSON and what belongs to it, both with their lengths; each answer a status, a length and parts.
     """
+    if len(sys.argv) > 1:
+        limit_memory(int(sys.argv[1]))
     source, target = sys.stdin.buffer, sys.stdout.buffer
     answers = Answers()
     while (request := _sized(source)) is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import signal
 import subprocess
 import threading
 import weakref
@@ -21,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.errors import ConfigError, FormatError
-from tokstudio.core.formats.owner_process import DONE, LENGTH, REFUSED, TITLES, Answers, read_exactly
+from tokstudio.core.formats.owner_process import DONE, LENGTH, NO_MEMORY, REFUSED, TITLES, Answers, read_exactly
+from tokstudio.core.memory import share_for_libraries
 from tokstudio.core.own_process import own_command
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.torture import torture_text
@@ -179,7 +181,9 @@ class OwnerProcess:
             return None
         if question.answer is None:
             title = TITLES[request.get("library", "tokenizers")]
-            raise FormatError(f"{request['name']}: {title} has ended without an answer.")
+            # How libraries end that get no memory.
+            why = f": {NO_MEMORY}" if question.code == -signal.SIGABRT and share_for_libraries() else "."
+            raise FormatError(f"{request['name']}: {title} has ended without an answer{why}")
         status, content = question.answer
         if status == REFUSED:
             raise FormatError(content.decode())
@@ -217,7 +221,7 @@ class OwnerProcess:
             answer = _exchange(self._running.process, question)
         question.answer = answer
         if answer is None:
-            self._running.end()
+            question.code = self._running.end()
 
     def _give_up(self, question: _Question, waiting: threading.Thread) -> None:
         with self._guard:
@@ -235,8 +239,8 @@ class _Running:
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
 
-    def end(self) -> None:
-        """Ends it."""
+    def end(self) -> int | None:
+        """Ends it, and gives the code that it ended with."""
         process, self.process = self.process, None
         if process is not None:
             process.kill()
@@ -244,7 +248,8 @@ class _Running:
                 if stream is not None:
                     with suppress(OSError):
                         stream.close()
-            process.wait()
+            return process.wait()
+        return None
 
 
 @dataclass
@@ -252,14 +257,16 @@ class _Question:
     request: Mapping[str, Any]
     behind: bytes
     answer: tuple[bytes, bytes] | None = None
+    code: int | None = None
     is_homeless: bool = False
     is_given_up: bool = False
 
 
 def _started() -> subprocess.Popen[bytes] | None:
+    most = share_for_libraries()
     try:
         return subprocess.Popen(
-            own_command("tokstudio.core.formats.owner_process"),
+            own_command("tokstudio.core.formats.owner_process", *([str(most)] if most else [])),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
