@@ -100,7 +100,7 @@ class Arrangement(QObject):
         self._low = False
         self.share_room()
         self._follow_height()
-        self._show_titles()
+        self._titles.start()
 
     def _follow_height(self) -> None:
         """Makes the right column one place in a low window, and two in a high one, unless a person has changed it."""

@@ -104,7 +104,7 @@ class CompressionPane(Pane):
     def show_title(self, shown: bool) -> None:
         """Lets the button say what the curve shows where the title does not."""
         super().show_title(shown)
-        self._apply_view()
+        self._name_view()
 
     # ---- building
 
@@ -317,9 +317,12 @@ class CompressionPane(Pane):
         self._apply_view()
         self.catch_up()
 
+    def _name_view(self) -> None:
+        self.view_button.setText("View" if self.title.isVisibleTo(self) else self._view.menu)
+
     def _apply_view(self) -> None:
         logarithmic = self._log.isChecked()
         self.plot.set_log(logarithmic, logarithmic)
         self.plot.set_labels("merges", self._view.axis, self._view.caption)
-        self.view_button.setText("View" if self.title.isVisibleTo(self) else self._view.menu)
+        self._name_view()
         self.plot.setAccessibleName(f"Plot: {self._view.menu.lower()} over merges")

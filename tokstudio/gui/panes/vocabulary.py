@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QToolButton
 
@@ -28,6 +28,7 @@ from tokstudio.gui.uses_wanting import uses_wanting
 from tokstudio.gui.widgets.filter_panel import FilterButton
 from tokstudio.gui.widgets.uses_offer import UsesOffer
 
+_PAINTED = 50  # milliseconds
 _EMPTY = (
     "The tokens of the vocabulary are listed here: what each is made of, and how often it stands in the corpus. "
     "Train a tokenizer, or open one."
@@ -67,6 +68,9 @@ class VocabularyPane(TablePane):
         self._indexes = Latest(session, self, asked=False)
         self._indexes.done.connect(self._take_index)
         self._indexes.failed.connect(self._index_failed)
+        # The rows are to be painted first.
+        self._soon = QTimer(self, singleShot=True, interval=_PAINTED)
+        self._soon.timeout.connect(self._begin_index)
         self._reaches = Latest(session, self, asked=False)
         self._reaches.done.connect(self._tokens.set_reach)
         self._reaches.failed.connect(self._index_failed)
@@ -164,14 +168,21 @@ class VocabularyPane(TablePane):
         self._forget_index()
         if run is not None and tokens is not None and run.ended is not None and run.ready:
             self._indexed = run
-            made = snapshot(tokens)
-            self._indexes.run(lambda: index_work(made))
-            if not run.has_counts and tokens.reach is None:
-                tokenizer, ids = run.tokenizer, tokens.ids
-                self._reaches.run(lambda: _reach_by_slot_work(tokenizer, ids))
+            self._soon.start()
+
+    def _begin_index(self) -> None:
+        run, tokens = self._indexed, self._tokens.tokens
+        if run is None or tokens is None:
+            return
+        made = snapshot(tokens)
+        self._indexes.run(lambda: index_work(made))
+        if not run.has_counts and tokens.reach is None:
+            tokenizer, ids = run.tokenizer, tokens.ids
+            self._reaches.run(lambda: _reach_by_slot_work(tokenizer, ids))
 
     def _forget_index(self) -> None:
         """Lets go of what was found of a run, and of what is still being looked for in it."""
+        self._soon.stop()
         self._indexes.cancel()
         self._reaches.cancel()
         self._searches.cancel()
