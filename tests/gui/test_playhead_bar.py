@@ -149,3 +149,13 @@ def test_the_number_is_never_cut_while_a_run_grows(bar):
         assert shown.text() == f"{length:,} of {length:,}"
         assert shown.geometry().right() <= bar.rect().right()
         assert shown.width() >= shown.sizeHint().width()
+
+
+def test_the_speed_makes_no_window_wider(qtbot):
+    bar = PlayheadBar(Theme("light"))
+    qtbot.addWidget(bar)
+    bar.set_speed("30 merges a second")
+    asked = bar.minimumSizeHint().width()
+    bar.speed_button.hide()
+    bar.layout().activate()
+    assert bar.minimumSizeHint().width() == asked

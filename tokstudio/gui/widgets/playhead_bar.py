@@ -162,6 +162,14 @@ class PlayheadBar(QWidget):
         super().resizeEvent(event)
         self._fit_speed()
 
+    def minimumSizeHint(self) -> QSize:
+        """Without the speed: while the bar was not shown yet, no room has told it to go."""
+        hint = super().minimumSizeHint()
+        layout = self.layout()
+        if layout is not None and not self.speed_button.isHidden():
+            hint.setWidth(hint.width() - self.speed_button.minimumSizeHint().width() - layout.spacing())
+        return hint
+
     def maximum(self) -> int:
         """How many merges there are."""
         return self._slider.maximum()
