@@ -153,7 +153,9 @@ def test_a_process_that_dies_is_told_and_started_again(opened, monkeypatch):
         return exchange(process, question)
 
     monkeypatch.setattr(owners, "_exchange", killed)
-    with pytest.raises(FormatError, match=r"^tokenizer\.json: the tokenizers library has ended without an answer\.$"):
+    with pytest.raises(
+        FormatError, match=r"^tokenizer\.json: the tokenizers library has ended without an answer; try "
+    ):
         opened.encode(TEXT)
     monkeypatch.undo()
     assert opened.encode(TEXT)

@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
+import platformdirs
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -160,5 +162,32 @@ def test_every_button_of_the_card_is_reached_by_the_keyboard(qtbot, monkeypatch)
         for button in card.findChildren(QPushButton):
             assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
             assert button.text()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing ends like this here")
+def test_what_a_crash_has_left_unsaved_is_offered_first_and_then_its_report(qtbot, monkeypatch, tmp_path):
+    log = tmp_path / "log"
+    command = [sys.executable, "-m", "tokstudio", "--demo", "--new-window", "--log-file", str(log)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as program:
+        kept = Path(platformdirs.user_data_dir("tokstudio", appauthor=False)) / "recovery"
+        # The copy has the run, and its record from the training is gone.
+        qtbot.waitUntil(
+            lambda: any(kept.glob("*.project.tokstudio")) and not any(kept.glob("*.run.tokstudio")), timeout=PATIENCE
+        )
+        program.send_signal(signal.SIGABRT)
+        program.wait(timeout=60)
+
+    def act(window, answers):
+        qtbot.waitUntil(window.unsaved_work.isVisible, timeout=PATIENCE)
+        assert window.unsaved_work.text.text() == "TokStudio did not end as it should. Not saved: Run 1."
+        card = window.findChild(ReportCard)
+        assert not card.isVisible()
+        qtbot.mouseClick(window.unsaved_work.restore_button, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+        assert not window.unsaved_work.isVisible()
+        qtbot.mouseClick(card.copy_button, Qt.MouseButton.LeftButton)
+        assert "Fatal Python error: Aborted" in QGuiApplication.clipboard().text()
 
     assert at_the_window(monkeypatch, act) == 0

@@ -182,7 +182,7 @@ class OwnerProcess:
         if question.answer is None:
             title = TITLES[request.get("library", "tokenizers")]
             # How libraries end that get no memory.
-            why = f": {NO_MEMORY}" if question.code == -signal.SIGABRT and share_for_libraries() else "."
+            why = f": {NO_MEMORY}" if question.code == -signal.SIGABRT and share_for_libraries() else "; try again."
             raise FormatError(f"{request['name']}: {title} has ended without an answer{why}")
         status, content = question.answer
         if status == REFUSED:
