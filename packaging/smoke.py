@@ -171,7 +171,36 @@ def try_starts(bundle: Bundle) -> None:
     demand(kept, "the first start kept no compiled loops")
     second = try_picture(bundle)
     demand(bundle.files("*.nbc") == kept, "the second start compiled anew")
+    damaged = kept[0]
+    content = damaged.read_bytes()
+    damaged.write_bytes(content[: len(content) // 2])
+    try_picture(bundle)
+    demand(bundle.files("*.nbc") == kept, "damaged loops were not replaced")
+    demand(damaged.stat().st_size > len(content) // 2, "a damaged loop was left as it was")
     print(f"    with a training and its picture: first start {first:.1f} s, second {second:.1f} s")
+
+
+def try_no_display(bundle: Bundle) -> None:
+    """A display that is not there is one sentence."""
+    process = bundle.started(DISPLAY=":7531")
+    said = process.communicate(timeout=PATIENCE)[0].decode("utf-8", "replace")
+    demand(process.returncode == 1, f"without a display it ended with {process.returncode}: {said}")
+    demand(said.startswith("tokstudio: ") and said.count("\n") == 1, f"without a display it said {said}")
+
+
+def try_end_of_session(bundle: Bundle) -> None:
+    """A logout in the middle of it leaves what is not saved, and no report."""
+    log = bundle.home / "ended.log"
+    process = bundle.started("--demo", "--log-file", log, QT_QPA_PLATFORM="offscreen")
+    try:
+        wait_for(lambda: said(log, " ended: "), "it trains")
+        process.terminate()
+        process.wait(timeout=PATIENCE)
+    finally:
+        drain(process)
+    demand(process.returncode == 128 + signal.SIGTERM, f"the end of the session ended it with {process.returncode}")
+    demand(bundle.files("*.project.tokstudio"), "what was not saved is lost")
+    demand(not bundle.files("run-*.txt"), "the end of a session was taken for a crash")
 
 
 def try_read_only_home(bundle: Bundle) -> None:
@@ -303,6 +332,8 @@ def main(arguments: list[str]) -> int:
         print(f"not tried: the window on an X server, as there is no {' and no '.join(missing)}")
     else:
         parts.append(("the window on an X server", try_window))
+    if _LINUX:
+        parts[-1:-1] = [("a display that is not there", try_no_display), ("the end of a session", try_end_of_session)]
     for name, attempt in parts:
         print(f"{name} ...", flush=True)
         begun = time.monotonic()
