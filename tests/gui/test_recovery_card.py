@@ -14,13 +14,14 @@ import numpy as np
 import platformdirs
 import pytest
 
-from tests.gui.person import PATIENCE, at_the_window
+from tests.gui.person import PATIENCE, Answers, at_the_window
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.progress import finish
-from tokstudio.core.project import open_work
+from tokstudio.core.project import open_work, recoverable_work
+from tokstudio.gui.app import Studio
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.crash_report import left_reports, reports_folder
-from tokstudio.gui.settings import settings_file
+from tokstudio.gui.settings import Preferences, settings_file
 
 TEXT = "".join(f"the cat number {n} sat on the mat of the rat, {n * n} times.\n" for n in range(300))
 
@@ -335,3 +336,17 @@ def test_the_end_of_the_session_is_no_crash_and_what_is_not_saved_is_offered(qtb
         qtbot.waitUntil(lambda: len(window._session.runs) == 1, timeout=PATIENCE)
 
     assert at_the_window(monkeypatch, look) == 0
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_program_that_loses_its_display_loses_nothing_else(qtbot, qapp, tmp_path, closed):
+    """Qt then ends the event loop, and nobody has closed the window."""
+    studio = Studio(qapp, Preferences(tmp_path / "settings.ini"), Answers(), tmp_path / "recovery")
+    studio.show()
+    studio.session.add_text(TEXT)
+    trained(qtbot, studio.window)
+    if closed:
+        studio.window.close()
+    studio.close()
+    left = finish(recoverable_work(tmp_path / "recovery"))
+    assert [one.ended for one in left] == ([] if closed else [True])

@@ -97,7 +97,6 @@ class Studio(QObject):
         self.theme.set_mode(_mode(mode))
         self.theme.set_text_size(self.preferences.get("text_size", self.theme.text_size))
         self._recovery = recovery
-        self._left = False  # what is not saved is left to the next start
         self._logged: weakref.ref[StudioRun] | None = None
         self.session = Session(self, Recorder(recovery) if recovery is not None else None)
         self.window = MainWindow(self.session, self.theme, self.preferences, choosers)
@@ -131,13 +130,13 @@ class Studio(QObject):
             number: That of the signal.
         """
         _log.info("The system ends the program by signal %d.", number)
-        self._left = True
         self.window.remember()
         self.window.recovery.keep(partial(QCoreApplication.exit, 128 + number))
 
     def close(self) -> None:
-        """Takes everything down, once the window is closed."""
-        self.session.close(leave=self._left)
+        """Takes everything down; what is not saved is left to the next start, unless a person has closed the window."""
+        # As the system ends the program, or its display is gone.
+        self.session.close(leave=self.window.isVisible())
         self.window.deleteLater()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
