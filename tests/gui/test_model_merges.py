@@ -159,6 +159,7 @@ def test_tokens_read_as_text_with_marks_or_as_bytes():
     assert shown(b" a") == Shown(" a", "text")
     assert marked(shown(b" a\n\tb\xc2\xa0")) == "·a⏎⇥b␣"
     assert shown(b"\xe2\x80") == Shown("E2 80", "bytes")
+    assert shown("\u0331i".encode()) == Shown("\u25cc\u0331i", "text"), "a mark alone stands on a dotted circle"
     assert shown("é".encode() * 40, 61).text == "é" * 30 + "…"
     assert shown(b"a" * 61).text == "a" * 60 + "…"
     assert shown(b"\x80" * 70).text.endswith("80 …")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tokstudio.core.byte_level import to_characters
-from tokstudio.gui.widgets.pieces import Kind, describe, hexadecimal
+from tokstudio.gui.widgets.pieces import Kind, describe, hexadecimal, standing
 
 #: Bytes of a token that a table shows.
 SHOWN_BYTES = 60
@@ -34,9 +34,11 @@ def shown(head: bytes, limit: int = SHOWN_BYTES) -> Shown:
         head: The token, or its first bytes: more than `limit` of them where it is longer than that.
         limit: How many bytes are shown before it is cut.
     """
+    text, kind = describe(head if len(head) <= limit else _whole_characters(head, limit))
+    if kind != "bytes":
+        text = standing(text)
     if len(head) <= limit:
-        return Shown(*describe(head))
-    text, kind = describe(_whole_characters(head, limit))
+        return Shown(text, kind)
     return Shown(f"{text} {CUT}" if kind == "bytes" else text + CUT, "bytes" if kind == "bytes" else "text")
 
 

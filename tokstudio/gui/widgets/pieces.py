@@ -6,6 +6,7 @@ No Qt and no measuring here: `token_rows.py` puts the pieces into rows, `token_v
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
@@ -211,6 +212,11 @@ def describe(raw: bytes) -> tuple[str, Kind]:
     if _CONTROL.search(text) or _INVISIBLE.fullmatch(text):
         return hexadecimal(raw), "bytes"
     return text, "space" if text.isspace() else "text"
+
+
+def standing(text: str) -> str:
+    """A text that can stand alone: a mark at its beginning stands on a dotted circle, as in every character table."""
+    return "\u25cc" + text if unicodedata.category(text[:1] or " ").startswith("M") else text
 
 
 def hexadecimal(raw: bytes) -> str:

@@ -6,7 +6,6 @@ It draws nothing and knows no scroll position: `token_view.py` does. `token_bloc
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QTextLayout, QTextLine, QTextOption
 
-from tokstudio.gui.widgets.pieces import ENDS_ROW, PLAIN, SPECIAL, Kind, PieceTable, describe
+from tokstudio.gui.widgets.pieces import ENDS_ROW, PLAIN, SPECIAL, Kind, PieceTable, describe, standing
 from tokstudio.gui.widgets.reading_order import Box, placed_for_reading
 
 PADDING = 4.0  # between a piece's edge and its text
@@ -119,9 +118,7 @@ class Shaper:
         return list(zip([0, *ends], ends, strict=False))
 
     def _lay_out(self, text: str, kind: Kind) -> Shape:
-        text = text[:_LONGEST_TEXT]
-        if unicodedata.category(text[:1] or " ").startswith("M"):
-            text = "\u25cc" + text  # a mark alone stands on a dotted circle, as in every character table
+        text = standing(text[:_LONGEST_TEXT])
         layout = QTextLayout(_blank(text), self.hex_font if kind == "bytes" else self.font)
         layout.setTextOption(self._one_line)
         layout.setCacheEnabled(True)
