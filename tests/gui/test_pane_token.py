@@ -293,3 +293,15 @@ def test_uses_are_counted_only_of_an_opened_tokenizer_and_in_a_corpus(qtbot, mon
         assert window.token.facts.text().endswith("uses were counted after merge 2")
 
     assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_token_that_no_text_becomes_says_why(qtbot, session, pane):
+    # "abc" is never made of "ab" and "c", as "bc" comes first.
+    merges = np.array([[ord("b"), ord("c")], [ord("a"), ord("b")], [257, ord("c")], [ord("b"), ord(" ")]], np.int32)
+    session.add_tokenizer(Tokenizer(merges, pattern="gpt2"), "cut")
+    session.look_at(258)
+    qtbot.waitUntil(lambda: "other merges come first" in pane.meaning.text(), timeout=PATIENCE)
+    session.look_at(259)
+    assert "the pattern always cuts it" in pane.meaning.text()
+    session.look_at(256)
+    assert "No text" not in pane.meaning.text()

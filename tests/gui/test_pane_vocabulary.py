@@ -12,6 +12,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QToolButton
 
 from tests.gui.person import PATIENCE
+from tokstudio.core.progress import Progress
+from tokstudio.core.reach import reach_work
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.models.vocabulary import NOTES
 from tokstudio.gui.panes.vocabulary import VocabularyPane
@@ -403,3 +405,27 @@ def _is_text(raw):
     except UnicodeDecodeError:
         return False
     return True
+
+
+def test_what_is_unreachable_is_searched_for_until_it_is_known_and_again_after_it_was_cancelled(
+    qtbot, pane, session, monkeypatch
+):
+    waiting = [True]
+
+    def held(tokenizer):
+        while waiting:
+            yield Progress("trying tokens")
+        return (yield from reach_work(tokenizer))
+
+    monkeypatch.setattr("tokstudio.gui.reaches.reach_work", held)
+    session.add_tokenizer(Tokenizer(np.array([[98, 99], [97, 98], [257, 99]], np.int32)), "one")
+    pane.panel.boxes["Unreachable"].click()
+    qtbot.waitUntil(lambda: bool(session.jobs), timeout=PATIENCE)
+    assert pane.busy()
+    for job in list(session.jobs):
+        job.cancel()
+    qtbot.waitUntil(lambda: not pane.busy(), timeout=PATIENCE)
+    waiting.clear()
+    pane.panel.boxes["Unreachable"].click()
+    pane.panel.boxes["Unreachable"].click()
+    qtbot.waitUntil(lambda: ids(pane) == [258], timeout=PATIENCE)

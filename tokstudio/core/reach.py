@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.counting import word_ends
 from tokstudio.core.errors import ConfigError
-from tokstudio.core.formats.ranks import pieces_work
+from tokstudio.core.formats.ranks import merged_work
 from tokstudio.core.patterns import splitter
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.words import PADDING
@@ -32,7 +32,8 @@ REACHED, NOT_MADE, MADE_OTHERWISE, CUT = range(4)
 _NEIGHBOURS = ("", " ", "\n", "a", "A", "中", "\u0301", "1", ".", "'")
 # Behind an apostrophe patterns know the ends of 's, 're, 've and 'll.
 _AROUND = [(before.encode(), behind.encode()) for before, behind in product(_NEIGHBOURS, (*_NEIGHBOURS, *"sel"))]
-_LONGEST = 512  # bytes of a token that is tried; longer ones count as reached
+_MOST = 1 << 24  # bytes of all tokens that are tried, the shortest first; the others count as reached
+_LONGEST = 4096  # bytes of a token that is tried among neighbours
 _STEP = 4096
 _FEW = 64  # tokens that are tried among all neighbours at once
 
@@ -41,23 +42,23 @@ def reach_work(tokenizer: Tokenizer) -> Work[NDArray[np.uint8]]:
     """Of each id, whether some text becomes it, as one of the constants; uint8 [len(tokenizer.tokens)].
 
     Base tokens and special tokens count as reached, and so does what a library encodes for. Of a token that begins or
-    ends within a character only the merges are tried.
+    ends within a character, or is longer than 4 KiB, only the merges are tried.
     """
     found = np.full(len(tokenizer.tokens), REACHED, np.uint8)
     unmade = [token for token in tokenizer.extra_tokens if tokenizer.kind(token) == "unreachable"]
     found[unmade] = NOT_MADE
-    # What was trained stood in its corpus, merged and split as it is now.
-    if tokenizer.library is not None or tokenizer.run is not None:
+    if tokenizer.library is not None:
         return found
-    made = _short(tokenizer, np.unique(tokenizer.merge_results))
-    words = _short(tokenizer, np.array(sorted(tokenizer.whole_words), np.int32))
+    made = _shortest(tokenizer, np.unique(tokenizer.merge_results))
+    words = _shortest(tokenizer, np.array(sorted(tokenizer.whole_words), np.int32))
     for first in range(0, len(made), _STEP):
         ids = made[first : first + _STEP]
         tokens = _bytes_of(tokenizer, ids)
-        one = (yield from pieces_work(tokenizer, tokens)) == 1
-        found[ids[~one]] = MADE_OTHERWISE
+        sizes, last = yield from merged_work(tokenizer, tokens)
+        itself = (sizes == 1) & (last == ids)
+        found[ids[~itself]] = MADE_OTHERWISE
         cut = yield from _cut_work(tokenizer.pattern, tokens, whole=False)
-        found[ids[one & cut]] = CUT
+        found[ids[itself & cut]] = CUT
         yield Progress("trying tokens", first, len(made))
     for first in range(0, len(words), _STEP):
         ids = words[first : first + _STEP]
@@ -70,7 +71,7 @@ def _cut_work(pattern: str, tokens: Sequence[bytes], *, whole: bool) -> Work[NDA
     """Which tokens the pattern cuts, or gives no piece of their own if `whole`, wherever they stand; bool [tokens]."""
     cut = yield from _cut_among_work(pattern, tokens, [(b"", b"")], whole)
     found: list[int] = np.flatnonzero(cut).tolist()
-    doubtful = [token for token in found if _is_text(tokens[token])]
+    doubtful = [token for token in found if len(tokens[token]) <= _LONGEST and _is_text(tokens[token])]
     cut[:] = False
     for first in range(0, len(doubtful), _FEW):
         some = doubtful[first : first + _FEW]
@@ -113,8 +114,11 @@ def _all_of(values: NDArray[np.bool_], size: int) -> NDArray[np.bool_]:
     return np.logical_and.reduce(values.reshape(-1, size), axis=1)
 
 
-def _short(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> NDArray[np.int32]:
-    return ids[tokenizer.tokens.lengths()[ids] <= _LONGEST]
+def _shortest(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The shortest of some tokens, as many as have `_MOST` bytes together."""
+    lengths = tokenizer.tokens.lengths()[ids]
+    order = np.argsort(lengths, kind="stable")
+    return ids[order[np.cumsum(lengths[order]) <= _MOST]]
 
 
 def _bytes_of(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> list[bytes]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.progress import Progress, Work
 from tokstudio.gui.jobs import Job
-from tokstudio.gui.session import Session
+
+if TYPE_CHECKING:
+    from tokstudio.gui.session import Session
 
 
 @dataclass(frozen=True)

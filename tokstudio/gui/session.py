@@ -22,6 +22,7 @@ from tokstudio.gui.kept_sources import is_missing
 from tokstudio.gui.models.sources import size_text
 from tokstudio.gui.player import Player
 from tokstudio.gui.problems import problem_of
+from tokstudio.gui.reaches import Reaches
 from tokstudio.gui.recording import Recording
 from tokstudio.gui.run_keeper import RunKeeper
 from tokstudio.gui.studio_run import StudioRun
@@ -47,6 +48,7 @@ class Session(RunKeeper):
     Attributes:
         opening: Whether a project is being opened.
         player: Moves the playhead by itself.
+        reaches: Knows which tokens no text becomes.
     """
 
     settings_changed = Signal()
@@ -64,6 +66,7 @@ class Session(RunKeeper):
         self.training: Training | None = None
         self._held_out = HeldOutKeeper(self)
         self.player = Player(self)
+        self.reaches = Reaches(self)
         self._sampling: Job | None = None
         self._paused_before = False
         self._timer = QTimer(self)

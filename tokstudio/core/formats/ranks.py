@@ -68,9 +68,16 @@ def recover_work(units: NDArray[np.int32], offsets: NDArray[np.int64]) -> Work[N
 
 
 def pieces_work(tokenizer: Tokenizer, tokens: Sequence[bytes]) -> Work[NDArray[np.int32]]:
-    """int32 [tokens], how many tokens merging makes of the bytes of each; whole words are merged as others are.
+    """int32 [tokens], how many tokens merging makes of the bytes of each; whole words are merged as others are."""
+    return (yield from merged_work(tokenizer, tokens))[0]
 
-    The base must be bytes.
+
+def merged_work(tokenizer: Tokenizer, tokens: Sequence[bytes]) -> Work[tuple[NDArray[np.int32], NDArray[np.int64]]]:
+    """What merging makes of the bytes of some tokens, whole words merged as others are.
+
+    Returns:
+        int32 [tokens], how many tokens it makes of each, and int64 [tokens], the id of the last of those; of characters
+        tokens must be valid UTF-8.
     """
     from tokstudio.core.encoder import Encoder, Merges
 
@@ -84,5 +91,6 @@ def pieces_work(tokenizer: Tokenizer, tokens: Sequence[bytes]) -> Work[NDArray[n
     behind = Pieces(starts, ends, np.zeros(n, np.int32))
     mark = LARGEST_ID
     parts = (yield from encoder.encode_work(data, behind, np.array([mark, -1], np.int32))) if n else []
-    places = np.flatnonzero(np.concatenate([np.empty(0, np.uint32), *parts]) == mark)
-    return np.diff(places, prepend=-1).astype(np.int32) - 1
+    ids = np.concatenate([np.empty(0, np.uint32), *parts]).astype(np.int64)
+    places = np.flatnonzero(ids == mark)
+    return np.diff(places, prepend=-1).astype(np.int32) - 1, ids[places - 1]

@@ -125,11 +125,9 @@ class VocabularyModel(TokenTable):
             if self._slices.running:
                 self._refresh()
 
-    def set_reach(self, reach: NDArray[np.uint8]) -> None:
-        """Takes what was found of each token of the run, by slot: whether some text becomes it."""
-        if self.tokens is not None:
-            self.tokens.reach = reach
-            self._refresh()
+    def show_reach(self) -> None:
+        """Shows which tokens no text becomes, now that it is known."""
+        self._refresh()
 
     def set_query(self, query: Query, passes: NDArray[np.bool_] | None = None) -> None:
         """Shows the tokens that pass, which may be known; an empty query shows all."""

@@ -71,6 +71,7 @@ class TokenPane(Pane):
         self._later.timeout.connect(self._show_uses)
         self._build(actions)
         self._characters.toggled.connect(self._show_anew)
+        session.reaches.changed.connect(self._show_anew)
         session.token_changed.connect(self.refresh)
         session.playhead_changed.connect(self.refresh)
         session.merges_added.connect(self.refresh)
@@ -211,6 +212,7 @@ class TokenPane(Pane):
         as_characters = self._characters.isChecked() and made_of_bytes
         self.headline.set_token(raw, kind == "special", as_characters and kind != "special")
         self.origin.setText(f"id {token:,} · {_origin(tokenizer, token, kind)}")
+        self._session.reaches.ask(run)
         explained = _EXPLAINED.get(kind) or _UNREACHED.get(_reach(run, token))
         self.meaning.setText(explained or (meaning(raw) if 1 < length <= _LONGEST_TITLE else ""))
         self.merges.show_token(tokenizer, token, as_characters)
@@ -293,7 +295,7 @@ def _origin(tokenizer: Tokenizer, token: int, kind: TokenKind) -> str:
 
 
 def _reach(run: StudioRun, token: int) -> int:
-    """Whether some text becomes a token, as far as the vocabulary's pane has found that out."""
+    """Whether some text becomes a token, as far as that is known."""
     known = run.by_slot
     return REACHED if known is None or known.reach is None else int(known.reach[known.slot_of(token)])
 

@@ -12,9 +12,6 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QToolButton
 
 from tokstudio.core.errors import TokStudioError
-from tokstudio.core.progress import Work
-from tokstudio.core.reach import reach_work
-from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.models.filter_query import FilterQuery
 from tokstudio.gui.models.query import Query
@@ -71,9 +68,6 @@ class VocabularyPane(TablePane):
         # The rows are to be painted first.
         self._soon = QTimer(self, singleShot=True, interval=_PAINTED)
         self._soon.timeout.connect(self._begin_index)
-        self._reaches = Latest(session, self, asked=False)
-        self._reaches.done.connect(self._tokens.set_reach)
-        self._reaches.failed.connect(self._index_failed)
         self._indexed: StudioRun | None = None
         self._index: TokenIndex | None = None
         self._searches = Latest(session, self)
@@ -81,6 +75,7 @@ class VocabularyPane(TablePane):
         self._searches.failed.connect(self._search_failed)
         self._tokens.matches_changed.connect(self.show_matches)
         session.runs_changed.connect(self._runs_changed)
+        session.reaches.changed.connect(self._tokens.show_reach)
         session.playhead_changed.connect(self._playhead_changed)
         session.sources_changed.connect(self._offer_uses)
         self.catch_up()
@@ -133,7 +128,8 @@ class VocabularyPane(TablePane):
 
     def busy(self) -> bool:
         """Whether rows are still being looked for."""
-        return super().busy() or self._searches.busy
+        asked = "Unreachable" in self.panel.chosen() and self._session.reaches.busy
+        return super().busy() or self._searches.busy or asked
 
     # ---- the session
 
@@ -176,15 +172,12 @@ class VocabularyPane(TablePane):
             return
         made = snapshot(tokens)
         self._indexes.run(lambda: index_work(made))
-        if not run.has_counts and tokens.reach is None:
-            tokenizer, ids = run.tokenizer, tokens.ids
-            self._reaches.run(lambda: _reach_by_slot_work(tokenizer, ids))
+        self._session.reaches.ask(run)
 
     def _forget_index(self) -> None:
         """Lets go of what was found of a run, and of what is still being looked for in it."""
         self._soon.stop()
         self._indexes.cancel()
-        self._reaches.cancel()
         self._searches.cancel()
         self._indexed = self._index = None
         self.panel.set_scripts(())
@@ -219,6 +212,8 @@ class VocabularyPane(TablePane):
             self._as_expressions = panel.expression.isChecked()
             self.filter.setPlaceholderText("Expression" if self._as_expressions else "Filter")
             self._set_filter(self.filter.text())
+        if tokens.run is not None and "Unreachable" in panel.chosen():
+            self._session.reaches.ask(tokens.run)
         tokens.set_choice(panel.chosen(), panel.lengths())
         self.table.verticalScrollBar().setValue(0)
 
@@ -226,7 +221,3 @@ class VocabularyPane(TablePane):
         # Who sorts wants to see what comes first.
         self.stay()
         self.table.verticalScrollBar().setValue(0)
-
-
-def _reach_by_slot_work(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> Work[NDArray[np.uint8]]:
-    return (yield from reach_work(tokenizer))[ids]

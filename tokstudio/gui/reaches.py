@@ -1,0 +1,75 @@
+"""Finds out which tokens of a run no text becomes, once and in a job, for all who show tokens."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QObject, Signal
+
+from tokstudio.core.errors import TokStudioError
+from tokstudio.core.progress import Work
+from tokstudio.core.reach import reach_work
+from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.gui.latest import Latest
+from tokstudio.gui.models.tokens import tokens_of
+from tokstudio.gui.studio_run import StudioRun
+
+if TYPE_CHECKING:
+    from tokstudio.gui.session import Session
+
+
+class Reaches(QObject):
+    """Has `RunTokens.reach` worked out for the run that is asked about last.
+
+    Args:
+        session: Whose jobs these are, and whose runs; it owns this.
+    """
+
+    #: The reach of a run is known now.
+    changed = Signal()
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._session = session
+        self._run: StudioRun | None = None
+        self._latest = Latest(session, self, asked=False)
+        self._latest.done.connect(self._take)
+        self._latest.failed.connect(self._fail)
+        session.runs_changed.connect(self._let_go)
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is still to come."""
+        return self._run is not None
+
+    def ask(self, run: StudioRun) -> None:
+        """Begins with a run that is complete, unless that is known or under way."""
+        if run is self._run or run.ended is None or not run.ready or tokens_of(run).reach is not None:
+            return
+        self._run = run
+        tokenizer, ids = run.tokenizer, tokens_of(run).ids
+        self._latest.run(lambda: _by_slot_work(tokenizer, ids))
+
+    def _take(self, reach: NDArray[np.uint8]) -> None:
+        run, self._run = self._run, None
+        if run is not None:
+            tokens_of(run).reach = reach
+            self.changed.emit()
+
+    def _fail(self, error: Exception) -> None:
+        self._run = None
+        # Cancelled, it is asked for again when somebody wants to know.
+        if not isinstance(error, TokStudioError):
+            self._session.report(error)
+
+    def _let_go(self) -> None:
+        if self._run is not None and self._run not in self._session.runs:
+            self._latest.cancel()
+            self._run = None
+
+
+def _by_slot_work(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> Work[NDArray[np.uint8]]:
+    return (yield from reach_work(tokenizer))[ids]
