@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
@@ -260,6 +261,17 @@ def test_the_svg_holds_the_whole_tree(tree):
     assert renderer.isValid()
     assert renderer.defaultSize().width() > tree.width()
     assert drawing.decode().count(">a<") == 64
+
+
+def test_the_text_of_an_svg_stays_in_its_boxes_where_its_font_is_missing(tree):
+    tree.set_tree(pair(300, leaf("<"), pair(299, leaf("é"), leaf("&"))))
+    drawing = ElementTree.fromstring(tree.to_svg())
+    fonts = {part.get("font-family") for part in drawing.iter() if part.get("font-family")}
+    assert {family.rpartition(",")[2] for family in fonts} == {"monospace"}
+    texts = list(drawing.iter("{http://www.w3.org/2000/svg}text"))
+    assert {text.get("text-anchor") for text in texts} == {"middle"}
+    middles = {text.text: float(text.get("x")) for text in texts}
+    assert middles == {box.label: pytest.approx(box.x, abs=1.0) for box in tree._boxes}
 
 
 def test_a_fault_while_drawing_reaches_the_hook_and_not_qt(qtbot, tree, monkeypatch):

@@ -220,6 +220,15 @@ def test_a_token_as_long_as_a_book_is_shown_by_its_beginning(session: Session, p
     assert len(pane.tree._boxes) <= 600
 
 
+def test_the_beginning_of_a_long_token_ends_between_two_characters(session: Session, pane: TokenPane):
+    # "日", and twice as many with each merge: of the 768 bytes the first 400 would end within a character.
+    doubling = np.array([[0xE6, 0x97], [256, 0xA5]] + [[257 + k, 257 + k] for k in range(8)], np.int32)
+    session.add_tokenizer(Tokenizer(doubling), "long")
+    session.look_at(265)
+    assert pane.headline.text() == "日" * 133
+    assert pane.meaning.text() == ""
+
+
 def test_a_chain_of_thousands_of_merges_is_no_trouble(session: Session, pane: TokenPane):
     chain = np.array([[97, 97]] + [[256 + k, 97] for k in range(5000)], np.int32)
     session.add_tokenizer(Tokenizer(chain), "chain")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from tokstudio.core.rounds import Rounds
+from tokstudio.gui.models.text import whole_characters
 from tokstudio.gui.widgets.token_label import in_characters as characters_label
 from tokstudio.gui.widgets.token_label import token_label
 
@@ -25,9 +26,10 @@ def step_words(rounds: Rounds, number: int, pieces: int, *, in_characters: bool 
     if step.kind == "base tokens":
         unit = "bytes" if rounds.steps.tokenizer.alphabet.base == "bytes" else "characters"
         return f"2  Base tokens: {pieces:,} {unit if not _mixed(rounds) else f'tokens, {unit} for the most part'}."
-    tokens = rounds.steps.tokenizer.tokens
+    tokens, limit = rounds.steps.tokenizer.tokens, 4 * _LABEL  # a character has four bytes at most
     label = characters_label if in_characters else token_label
-    left, right, token = (label(tokens.prefix(one, 4 * _LABEL), _LABEL) for one in (step.left, step.right, step.token))
+    heads = (whole_characters(tokens.prefix(one, limit + 1), limit) for one in (step.left, step.right, step.token))
+    left, right, token = (label(head, _LABEL) for head in heads)
     places = f" at {len(step.starts):,} places" if len(step.starts) > 1 else ""
     return f"3  Merge {number - 1:,} of {len(rounds) - 2:,}: {left} + {right} → {token}{places} (merge {step.merge:,})"
 

@@ -34,7 +34,7 @@ def shown(head: bytes, limit: int = SHOWN_BYTES) -> Shown:
         head: The token, or its first bytes: more than `limit` of them where it is longer than that.
         limit: How many bytes are shown before it is cut.
     """
-    text, kind = describe(head if len(head) <= limit else _whole_characters(head, limit))
+    text, kind = describe(whole_characters(head, limit))
     if kind != "bytes":
         text = standing(text)
     if len(head) <= limit:
@@ -68,6 +68,21 @@ def copied(raw: bytes) -> str:
     return text if kind == "bytes" else text.translate(_ESCAPES)
 
 
+def whole_characters(head: bytes, limit: int) -> bytes:
+    """Gives the first `limit` bytes, or up to three fewer where a character would be cut; all where there are fewer.
+
+    Args:
+        head: A token, or its first bytes: more than `limit` of them where it is longer than that.
+        limit: How many bytes there may be.
+    """
+    if len(head) <= limit:
+        return head
+    end = limit
+    while end > limit - 3 and head[end] & 0xC0 == 0x80:
+        end -= 1
+    return head[:limit] if head[end] & 0xC0 == 0x80 else head[:end]
+
+
 def hex_head(head: bytes, limit: int) -> str:
     """Gives the bytes of a token in hexadecimal, cut after `limit` of them."""
     return hexadecimal(head) if len(head) <= limit else f"{hexadecimal(head[:limit])} {CUT}"
@@ -76,11 +91,3 @@ def hex_head(head: bytes, limit: int) -> str:
 def figure(value: int | None) -> str:
     """Gives a whole number as tables show it; a dash for one that is not known."""
     return "–" if value is None else f"{value:,}"
-
-
-def _whole_characters(head: bytes, limit: int) -> bytes:
-    """The first `limit` bytes, or up to three fewer where a character would be cut."""
-    end = limit
-    while end > limit - 3 and head[end] & 0xC0 == 0x80:
-        end -= 1
-    return head[:limit] if head[end] & 0xC0 == 0x80 else head[:end]

@@ -10,6 +10,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.gui.models.text import whole_characters
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.merge_tree import MergeTree, TreeNode
 from tokstudio.gui.widgets.token_chips import Chip, TokenChips
@@ -111,13 +112,10 @@ class MergesPage(QWidget):
         return self._as_characters and tokenizer.kind(token) != "special"
 
     def _label(self, tokenizer: Tokenizer, token: int) -> str:
-        # A character has four bytes at most: more than enough for the label, even where the last one is cut.
-        length, limit = tokenizer.tokens.length(token), 4 * _LONGEST_LABEL
-        raw = tokenizer.tokens.prefix(token, limit)
+        limit = 4 * _LONGEST_LABEL  # a character has four bytes at most
+        raw = whole_characters(tokenizer.tokens.prefix(token, limit + 1), limit)
         if self._in_characters(tokenizer, token):
             return in_characters(raw, _LONGEST_LABEL)
-        if length > limit:
-            raw = raw.decode("utf-8", "ignore").encode() or raw
         return token_label(raw, _LONGEST_LABEL)
 
     def _tree(self, tokenizer: Tokenizer, token: int) -> TreeNode:

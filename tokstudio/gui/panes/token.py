@@ -17,6 +17,7 @@ from tokstudio.core.reach import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.tokens import TokenKind
 from tokstudio.gui.icons import icon
+from tokstudio.gui.models.text import whole_characters
 from tokstudio.gui.panes.lines_page import LinesPage
 from tokstudio.gui.panes.merges_page import MergesPage
 from tokstudio.gui.session import Session
@@ -206,7 +207,7 @@ class TokenPane(Pane):
         """What the playhead does not change."""
         tokenizer = run.tokenizer
         length = tokenizer.tokens.length(token)
-        raw = tokenizer.tokens.prefix(token, _LONGEST_TITLE)
+        raw = whole_characters(tokenizer.tokens.prefix(token, _LONGEST_TITLE + 1), _LONGEST_TITLE)
         kind = tokenizer.kind(token)
         made_of_bytes = tokenizer.alphabet.base == "bytes"
         as_characters = self._characters.isChecked() and made_of_bytes

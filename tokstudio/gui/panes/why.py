@@ -17,6 +17,7 @@ from tokstudio.core.config import TIE_BREAKS, TieBreak
 from tokstudio.core.why import PairCount, WhyMerge, why_work
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.models.runners import RunnersModel
+from tokstudio.gui.models.text import whole_characters
 from tokstudio.gui.session import Session
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
@@ -277,11 +278,9 @@ class WhyPane(Pane):
 
     def _label(self, run: StudioRun, token: int) -> str:
         tokens = run.tokenizer.tokens
-        raw = tokens.prefix(token, 4 * _LABEL)
+        raw = whole_characters(tokens.prefix(token, 4 * _LABEL + 1), 4 * _LABEL)
         if self._characters.isChecked() and run.byte_level:
             return in_characters(raw, _LABEL)
-        if tokens.length(token) > len(raw):
-            raw = raw.decode("utf-8", "ignore").encode() or raw
         return token_label(raw, _LABEL)
 
     def _pair(self, run: StudioRun, pair: PairCount) -> str:

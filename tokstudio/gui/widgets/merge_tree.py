@@ -11,6 +11,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Si
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
+    QFont,
     QFontMetricsF,
     QHelpEvent,
     QKeyEvent,
@@ -89,7 +90,7 @@ class MergeTree(QAbstractScrollArea):
             painter.translate(_MARGIN, _MARGIN)
             self._draw(painter, QRectF(0, 0, *self._size), marks=False)
 
-        return svg_of(self, width, height, paint)
+        return svg_of(self, width, height, self._font(), paint)
 
     def zoom_in(self) -> None:
         """Show it larger."""
@@ -127,7 +128,7 @@ class MergeTree(QAbstractScrollArea):
             self.verticalScrollBar().setValue(0)
 
     def _arrange(self) -> None:
-        metrics = QFontMetricsF(self._theme.monospace_font(12))
+        metrics = QFontMetricsF(self._font())
         self._height = round(metrics.height() + 6)
         least = self._height
 
@@ -145,6 +146,9 @@ class MergeTree(QAbstractScrollArea):
         self._size = _width(self._boxes), max(len(self._rows) * self._pitch() - _ROW_GAP, 0.0)
         self._fit()
         self.updateGeometry()
+
+    def _font(self) -> QFont:
+        return self._theme.monospace_font(12)
 
     def _room(self) -> float:
         return self.maximumViewportSize().width() - 2 * _MARGIN
@@ -225,7 +229,7 @@ class MergeTree(QAbstractScrollArea):
 
     def _draw(self, painter: QPainter, seen: QRectF, marks: bool) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setFont(self._theme.monospace_font(12))
+        painter.setFont(self._font())
         first = max(int(seen.top() // self._pitch()), 0)
         rows = self._rows[first : int(seen.bottom() // self._pitch()) + 2]
         shown = [index for row in rows for index in row]

@@ -3,16 +3,25 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from html import unescape
 
 from PySide6.QtCore import QBuffer, QIODevice, QRect, QSize
-from PySide6.QtGui import QPainter
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QWidget
 
+_FAMILIES = re.compile(r'font-family="([^"]*)"')
+_TEXT = re.compile(r'(<text [^>]*?) x="([^"]*)"([^>]*>)([^<]*)(?=</text>)')
 
-def svg_of(widget: QWidget, width: int, height: int, paint: Callable[[QPainter], None]) -> bytes:
-    """Gives what `paint` draws on `width` by `height` pixels, named as `widget` names itself."""
+
+def svg_of(widget: QWidget, width: int, height: int, font: QFont, paint: Callable[[QPainter], None]) -> bytes:
+    """Gives what `paint` draws on `width` by `height` pixels, named as `widget` names itself.
+
+    Its text is in `font`, which has one pitch. A viewer that lacks that font takes another of one pitch, and each text
+    has its middle where it had it.
+    """
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     drawing = QSvgGenerator(QSvgGenerator.SvgVersion.Svg11)
@@ -24,4 +33,12 @@ def svg_of(widget: QWidget, width: int, height: int, paint: Callable[[QPainter],
     drawing.setDescription(widget.accessibleDescription())
     with QPainter(drawing) as painter:
         paint(painter)
-    return bytes(buffer.data().data())
+    text = _FAMILIES.sub(r'font-family="\1,monospace"', buffer.data().data().decode())
+    metrics = QFontMetricsF(font)
+
+    def centred(found: re.Match[str]) -> str:
+        before, left, after, words = found.groups()
+        middle = float(left) + metrics.horizontalAdvance(unescape(words)) / 2
+        return f'{before} x="{middle:g}" text-anchor="middle"{after}{words}'
+
+    return _TEXT.sub(centred, text).encode()
