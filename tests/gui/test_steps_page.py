@@ -472,6 +472,43 @@ def test_of_selected_tokens_or_else_of_the_word_around_it_is_said_why_it_is_not_
     assert at_the_window(monkeypatch, act) == 0
 
 
+def test_the_menu_of_the_pieces_is_about_the_piece_below_the_pointer(qtbot, session, pane, make_run):
+    make_run(CORPUS, vocabulary_size=270, pattern="gpt2")
+    text = "xyzzy and the more"
+    session.set_text(text)
+    qtbot.waitUntil(lambda: pane.encode.state[0] == "good", timeout=PATIENCE)
+    view = pane.encode.view
+
+    def right_click(token):
+        place = view.token_rectangle(token).center().toPoint()
+        qtbot.mouseClick(view.viewport(), Qt.MouseButton.RightButton, pos=place)
+
+    def told():
+        pane.ask_why_not()
+        settled(qtbot, pane)
+        pane.tabs.setCurrentIndex(0)
+        return pane.steps.why_not.words.text()
+
+    full = finish(steps_work(session.tokenizer, text))
+    session.find(int(pane.encode.token_at(len(session.tokenizer.encode(text)) - 1)))
+    session.go_to_place(1)
+    assert view.selection() is not None
+    right_click(2)
+    assert view.selection() == (2, 2)
+    assert session.token == session.chosen == ord("z")
+    assert told() == why_not_one(full, 0, 5).sentence
+    # Within what is selected it stays so; beside the pieces as well.
+    view.select(0, 2)
+    right_click(1)
+    corner = QPoint(view.viewport().width() - 1, view.viewport().height() - 1)
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.RightButton, pos=corner)
+    assert view.selection() == (0, 2)
+    assert told() == why_not_one(full, 0, 3).sentence
+    view.select(-1, -1)
+    right_click(0)
+    assert view.selection() == (0, 0)
+
+
 def test_the_cursor_behind_characters_of_several_units_and_bytes(qtbot, session, theme, show):
     pane = TextPane(session, theme, {})
     show(pane, 400, 400)

@@ -244,9 +244,15 @@ class TokenView(TokenScroll):
             rows.paint_row(row, MARGIN, MARGIN + row * height - scrolled)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Selects the token below the mouse; with Shift as far as there; beside the tokens, none."""
+        """Selects the token below the mouse; with Shift as far as there; beside the tokens, none.
+
+        The right button, whose menu is about what is selected, selects only what was not.
+        """
+        token = self.token_at(event.position().toPoint())
+        first, last = self.selection() or (-1, -1)
+        if event.button() == Qt.MouseButton.RightButton and token >= 0 and not first <= token <= last:
+            self._move_selection(token, token)
         if event.button() == Qt.MouseButton.LeftButton:
-            token = self.token_at(event.position().toPoint())
             extends = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier) and self._anchor >= 0 <= token
             self._move_selection(self._anchor if extends else token, token)
 
