@@ -268,6 +268,20 @@ def test_in_a_narrow_pane_the_number_gives_way_to_the_tabs(qtbot, session, pane,
     assert seen == {False, True}
 
 
+def test_pointing_at_a_token_leaves_the_answer_and_choosing_it_does_not(qtbot, session, pane, trained):
+    look_at_merge(qtbot, session, pane, 200)
+    before = pane.reason.text()
+    for token in (97, session.active.base_size + 8):
+        session.look_at(token, passing=True)
+        assert session.token == token
+        session.training_changed.emit()
+        assert (pane.number.text(), pane.reason.text()) == ("merge 200", before)
+    # What is pointed at already is chosen by a click all the same.
+    session.look_at(session.active.base_size + 8)
+    answered(qtbot, pane)
+    assert pane.number.text() == "merge 9"
+
+
 def test_a_run_that_still_trains_is_asked_as_well(qtbot, session, pane):
     session.add_text(sample_text("article"))
     session.set_settings(Settings(2000, None))

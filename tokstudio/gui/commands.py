@@ -255,9 +255,9 @@ class Commands(OpenCommands):
         self._views.focus_filter()
 
     def why_merge(self) -> None:
-        """Shows why the merge was made of the token that is looked at; of none, the one at the playhead."""
+        """Shows why the merge was made of the token that was chosen; of none, the one at the playhead."""
         session, run = self._session, self._session.active
-        if run is not None and session.token is None and session.playhead > 0:
+        if run is not None and session.chosen is None and session.playhead > 0:
             session.look_at(run.base_size + session.playhead - 1)
         self._views.show_why()
 

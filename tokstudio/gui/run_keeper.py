@@ -36,7 +36,7 @@ class RunKeeper(CorpusKeeper):
     Signals:
         runs_changed: The list of runs, a run's name, what is known of one, or which is active.
         playhead_changed: `playhead`, or the tokenizer there.
-        token_changed: `token`, the one that is looked at.
+        token_changed: `token`, the one that is looked at, or `chosen`.
         text_changed: `text`.
         found_changed: `found`, the token whose places in the text are marked.
         place_asked: Which of its places to go to: the next one (1) or the one before (-1).
@@ -59,6 +59,7 @@ class RunKeeper(CorpusKeeper):
         self.active: StudioRun | None = None
         self.playhead = 0
         self.token: int | None = None
+        self.chosen: int | None = None  # the last token that was not only pointed at
         self.passing = False  # whether the token is only pointed at, which moves nothing else
         self.text = ""
         self.found: int | None = None
@@ -89,7 +90,7 @@ class RunKeeper(CorpusKeeper):
         self.active = run
         self._following = True
         self.playhead = len(run) if run is not None else 0
-        self.token = None
+        self.token = self.chosen = None
         self.find(None)
         self.runs_changed.emit()
         self.playhead_changed.emit()
@@ -137,7 +138,7 @@ class RunKeeper(CorpusKeeper):
         made = StudioRun.opened(self._made_runs, run.name, tokenizer, origin)
         self.runs[self.runs.index(run)] = made
         if run is self.active:
-            playhead, token = self.playhead, self.token
+            playhead, token = self.playhead, self.chosen
             self.activate(made)
             self.set_playhead(playhead)
             self.look_at(token)
@@ -216,9 +217,13 @@ class RunKeeper(CorpusKeeper):
             self.playhead_changed.emit()
 
     def look_at(self, token: int | None, *, passing: bool = False) -> None:
-        """Shows a token in the Token pane; unless it is only pointed at in `passing`, tables go to it."""
-        if token != self.token:
-            self.token, self.passing = token, passing
+        """Shows a token in the Token pane; unless it is only pointed at in `passing`, the other panes go to it."""
+        before = self.token, self.chosen
+        self.token = token
+        if not passing:
+            self.chosen = token
+        if (self.token, self.chosen) != before:
+            self.passing = passing
             self.token_changed.emit()
             self.passing = False
 

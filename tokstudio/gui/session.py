@@ -267,11 +267,15 @@ class Session(RunKeeper):
 
     def _keep_token(self, run: StudioRun, made: int) -> None:
         """Stays with the token that is looked at: the ids of special tokens behind the merges move as a run grows."""
-        if made < len(run) and self.token is not None and self.token >= run.base_size + made:
-            self.token += len(run) - made
+        if made == len(run):
+            return
+        first, by = run.base_size + made, len(run) - made
+        before = self.token, self.chosen
+        self.token, self.chosen = (token + by if token is not None and token >= first else token for token in before)
+        if (self.token, self.chosen) != before:
             self.token_changed.emit()
-        if made < len(run) and self.found is not None and self.found >= run.base_size + made:
-            self.find(self.found + len(run) - made)
+        if self.found is not None and self.found >= first:
+            self.find(self.found + by)
 
     def _merges_added(self) -> None:
         assert self.active is not None

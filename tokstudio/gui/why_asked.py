@@ -45,8 +45,8 @@ class Asked:
 
 
 def asked(session: Session) -> Asked | str:
-    """The merge that made the token which is looked at, or in a sentence why there is none."""
-    run, token = session.active, session.token
+    """The merge that made the token which was chosen last, or in a sentence why there is none."""
+    run, token = session.active, session.chosen
     if run is None:
         return _NO_RUN
     if not run.has_counts:

@@ -199,7 +199,7 @@ class TablePane(Pane):
             self.table.reveal(row)
 
     def _show_token(self, scroll: bool) -> None:
-        self.table.show_row(self.model.row_of_token(self._session.token), scroll=scroll)
+        self.table.show_row(self.model.row_of_token(self._session.chosen), scroll=scroll)
 
     def _count_matches(self) -> None:
         self._notice.stop()
