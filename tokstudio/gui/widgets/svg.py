@@ -33,7 +33,7 @@ def svg_of(widget: QWidget, width: int, height: int, font: QFont, paint: Callabl
     drawing.setDescription(widget.accessibleDescription())
     with QPainter(drawing) as painter:
         paint(painter)
-    text = _FAMILIES.sub(r'font-family="\1,monospace"', buffer.data().data().decode())
+    text = _FAMILIES.sub(r'font-family="\1,monospace"', bytes(buffer.data().data()).decode())
     metrics = QFontMetricsF(font)
 
     def centred(found: re.Match[str]) -> str:
