@@ -20,9 +20,12 @@ from trained import (
     with_unknown,
 )
 
+from tokstudio.core.config import TrainingConfig
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import FormatError
 from tokstudio.core.formats import FORMATS, save
 from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.trainer import train
 
 
 def table(tokenizer, name):
@@ -144,9 +147,9 @@ def test_special_tokens_and_characters_are_told_as_what_they_are():
     rows = table(with_specials("gpt2"), "vocabulary-csv")
     kinds = Counter(row["kind"] for row in rows)
     assert kinds == {"byte": 256, "merge": len(rows) - 256 - len(SPECIALS), "special": len(SPECIALS)}
-    assert list(rows[-1].values()) == [str(len(rows) - 1), "special", "\\n\\n", "0a0a", "2", "", "", "", "0"]
+    assert list(rows[-1].values()) == [str(len(rows) - 1), "special", "\\n\\n", "0a0a", "2", "", "", "", ""]
     first = table(with_specials("gpt2", "first"), "vocabulary-csv")
-    assert list(first[0].values()) == ["0", "special", "<|end|>", b"<|end|>".hex(), "7", "", "", "", "0"]
+    assert list(first[0].values()) == ["0", "special", "<|end|>", b"<|end|>".hex(), "7", "", "", "", ""]
     assert first[len(SPECIALS)]["kind"] == "byte"
     characters = with_unknown()
     rows = {row["id"]: row for row in table(characters, "vocabulary-csv")}
@@ -166,7 +169,27 @@ def test_merges_name_the_ids_and_tokens_that_the_tokenizer_has(make):
         assert bytes.fromhex(row["hex"]) == tokenizer.tokens[left] + tokenizer.tokens[right]
     uses = tokenizer.run.uses()
     for row in table(tokenizer, "vocabulary-csv"):
-        assert int(row["uses"]) == (uses[int(row["id"])] if int(row["id"]) < len(uses) else 0)
+        assert row["uses"] == ("" if row["kind"] == "special" else str(uses[int(row["id"])]))
+
+
+@pytest.mark.parametrize("placement", ["last", "first"])
+def test_no_number_is_given_where_it_would_be_another_than_the_text_has(placement):
+    """An unknown token that is written out as well: the run knows only what became it."""
+    text = "ab<?>ab x<?>c aab\n" * 20
+    config = TrainingConfig(
+        vocabulary_size=12,
+        base="characters",
+        base_vocabulary=tuple("abc \n"),
+        unknown_token="<?>",
+        special_tokens=("<?>",),
+        special_placement=placement,
+    )
+    tokenizer = train(Corpus.from_text(text), config)
+    counts = Counter(tokenizer.encode(text, "all"))
+    assert counts[tokenizer.special_tokens["<?>"]] == 60
+    rows = {row["text"]: row for row in table(tokenizer, "vocabulary-csv")}
+    assert rows.pop("<?>")["uses"] == ""
+    assert all(int(row["uses"]) == counts[int(row["id"])] for row in rows.values())
 
 
 def test_at_the_playhead_only_earlier_merges_are_told():

@@ -2,7 +2,8 @@ r"""The merge log as CSV and JSON Lines, and the vocabulary as CSV: UTF-8, one r
 
 Texts stand between quotes, with U+FFFD for what is not UTF-8; the column `hex` has the exact bytes. In CSV a backslash
 is `\\`, and a control character or a line separator is `\n`, `\t`, `\r`, `\x00` or `\u2028`, so that a record stays a
-line; in JSON they are escaped as JSON has it.
+line; in JSON they are escaped as JSON has it. Special tokens have no `uses`: they are cut out of the corpus before it
+is counted, so a run does not know theirs.
 """
 
 # SPDX-License-Identifier: MIT
@@ -156,8 +157,7 @@ def _vocabulary_rows(tokenizer: Tokenizer) -> Iterator[bytes]:
     merge_of[tokenizer.merge_results] = np.arange(1, len(merges) + 1)
     specials = frozenset(tokenizer.special_tokens.values())
     base = tokenizer.alphabet.base.removesuffix("s").encode()
-    # Special tokens behind the merges were cut out of the corpus, and stand in it no more.
-    uses = None if run is None else np.resize(np.append(run.uses(len(merges)), np.zeros(size, np.int64)), size)
+    uses = None if run is None else run.uses(len(merges))
     waiting = bytearray()
     for token, made in enumerate(tokenizer.tokens):
         if made is None:
@@ -168,7 +168,8 @@ def _vocabulary_rows(tokenizer: Tokenizer) -> Iterator[bytes]:
         waiting += b'","'
         yield from _hex(made, waiting)
         how = b"%d,%d,%d" % (*merges[number - 1].tolist(), number) if number else b",,"
-        waiting += b'",%d,%s,%s\n' % (len(made), how, b"" if uses is None else b"%d" % uses[token])
+        used = b"" if uses is None or token in specials else b"%d" % uses[token]
+        waiting += b'",%d,%s,%s\n' % (len(made), how, used)
     yield bytes(waiting)
 
 
