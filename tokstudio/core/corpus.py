@@ -42,6 +42,15 @@ def to_utf8(text: Text) -> bytes:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 
 
+def is_utf8(raw: bytes) -> bool:
+    """Whether some bytes are text."""
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def check_documents(documents: str) -> None:
     """Raises ConfigError unless `documents` is one of `DOCUMENTS`."""
     if documents not in DOCUMENTS:
@@ -109,7 +118,7 @@ class Source:
         parts = [to_utf8(text) for text in ([texts] if isinstance(texts, (str, bytes)) else texts)]
         data = np.frombuffer(b"".join(parts), dtype=np.uint8)
         ends = np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)), dtype=np.int64)
-        return cls(name, None, "utf-8" if _is_utf8(parts) else "bytes", "", data, ends)
+        return cls(name, None, "utf-8" if all(map(is_utf8, parts)) else "bytes", "", data, ends)
 
     @cached_property
     def bytes(self) -> int:
@@ -265,15 +274,6 @@ class Corpus:
                 yield Progress("hashing", done, total)
         self.__dict__["sha256"] = digest.hexdigest()
         return self.sha256
-
-
-def _is_utf8(parts: Iterable[bytes]) -> bool:
-    try:
-        for part in parts:
-            part.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _pieces_with_lengths(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.uint8], int]]:

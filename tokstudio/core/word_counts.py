@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.corpus import Source, Text, to_utf8
+from tokstudio.core.corpus import Source, Text, is_utf8, to_utf8
 from tokstudio.core.errors import CorpusError
 from tokstudio.core.progress import Progress, Work, finish
 
@@ -114,11 +114,11 @@ class _Counts:
 
     def add_lines(self, lines: list[bytes]) -> tuple[int, str] | None:
         """Takes lines; returns the first that is wrong, counted from 0, and what is wrong with it."""
-        counts, is_utf8 = self._counts, _is_utf8(b"\n".join(lines))
+        counts, is_text = self._counts, is_utf8(b"\n".join(lines))
         for number, line in enumerate(lines):
             token, _, digits = line.removesuffix(b"\r").rpartition(b"\t")
             # What most lines are goes fast; all else is left to those who look closely.
-            if is_utf8 and token and b"\\" not in token and digits.isdigit() and len(digits) <= _SURE_TO_BE_SMALL:
+            if is_text and token and b"\\" not in token and digits.isdigit() and len(digits) <= _SURE_TO_BE_SMALL:
                 count = int(digits)
                 self._size += len(token) * count
                 if count and self._size <= _LARGEST:
@@ -141,7 +141,7 @@ class _Counts:
             return "it must be a pre-token, a tab and a count"
         if not is_count:
             return f"the count {count[:20].decode('utf-8', 'replace')!r} is not a whole number"
-        if not _is_utf8(token):
+        if not is_utf8(token):
             return "the pre-token is not UTF-8"
         wrong = next((found[0] for found in _ESCAPE.finditer(token) if found[1] not in _ESCAPED), None)
         if wrong is not None:
@@ -173,7 +173,7 @@ class _Counts:
             return f"the pre-token {_shown(token)} is not a text"
         raw = to_utf8(token)
         if isinstance(token, bytes):
-            if not _is_utf8(token):
+            if not is_utf8(token):
                 return f"the pre-token {_shown(token)} is not UTF-8"
         elif _REPLACEMENT in raw and raw.count(_REPLACEMENT) != token.count("\ufffd"):
             return f"the pre-token {_shown(token)} is not UTF-8: it holds half of a character"
@@ -219,14 +219,6 @@ class _Counts:
         yield Progress("reading", words, words)
         note = f"counts of {words:,} word{'' if words == 1 else 's'}"
         return Source(name, path, "utf-8", note, data, ends, modified, size_on_disk, counts)
-
-
-def _is_utf8(raw: bytes) -> bool:
-    try:
-        raw.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _shown(value: object) -> str:
