@@ -188,7 +188,7 @@ def test_its_tokens_are_found_in_lines_as_often_as_it_uses_them(opened, monkeypa
         cut += [whole[a:b].tobytes() for a, b in library_places.lines_of(whole, start, stop)]
     assert b"".join(cut) == b"".join([*(line for line in lines if line != latin), TEXT.encode()])
     assert max(map(len, cut)) <= 64
-    readable = Corpus.from_texts(cut)
+    readable = Corpus.from_texts([TEXT + "\n", b"".join(lines[2:]), TEXT])
     uses = finish(count_uses_work(opened, readable))
     for token in np.flatnonzero(uses).tolist():
         search = Concordance(corpus, opened, token)

@@ -13,12 +13,14 @@ from PySide6.QtTest import QAbstractItemModelTester
 from tests.gui.person import PATIENCE
 from tokstudio import load
 from tokstudio.core.corpus import Corpus
+from tokstudio.core.library_places import MOST
 from tokstudio.core.preparation import prepare_corpus_work
 from tokstudio.core.progress import Progress, finish
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.trainer import TrainingConfig, train
 from tokstudio.gui.line_search import LineSearch
 from tokstudio.gui.models.concordance import LEFT, PLACE, RIGHT, TOKEN, ConcordanceModel
+from tokstudio.gui.models.sources import size_text
 from tokstudio.gui.panes.token import TokenPane
 from tokstudio.gui.project_state import run_state
 from tokstudio.gui.session import Session
@@ -152,7 +154,9 @@ def test_a_tokenizer_that_a_library_encodes_for_has_lines_as_well(qtbot, session
     monkeypatch.setattr("tokstudio.core.library_places._PIECE", 5)
     session.look_at(1)
     settled(qtbot, pane)
-    assert pane.lines.note.text() == "1 place in the first 0 MB"
+    assert pane.lines.note.text() == "1 place in the first 11 B"
+    # What is said of a large corpus, here and in the list of changes.
+    assert size_text(MOST) == "33.0 MB"
     monkeypatch.setattr("tokstudio.core.concordance.MOST", 1)
     session.look_at(3)
     settled(qtbot, pane)
@@ -207,6 +211,19 @@ def test_of_word_counts_it_says_which_word_and_how_often():
     assert model.index(0, LEFT).data(Qt.ItemDataRole.ToolTipRole).endswith("word 2, which occurs 3 times")
     assert model.index(1, LEFT).data(Qt.ItemDataRole.ToolTipRole).endswith("word 4, which occurs once")
     assert [model.index(0, column).data() for column in (LEFT, TOKEN, RIGHT, PLACE)] == ["s", "h", "ells", "2"]
+
+
+def test_a_byte_at_the_end_of_a_word_is_that_word_s_and_shown_by_itself(tmp_path):
+    vocabulary = {"a": 0} | {f"<0x{byte:02X}>": number for number, byte in enumerate("é".encode(), 1)}
+    bpe = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, [], byte_fallback=True))
+    bpe.normalizer = tokenizers.normalizers.Lowercase()
+    bpe.save(str(tmp_path / "tokenizer.json"))
+    corpus = Corpus.from_counts({"aÉ": 5, "a": 3, "É": 2})
+    lines = finish(LineSearch(corpus, load(tmp_path), 2).more_work(10))
+    assert [(line.left, line.token, line.right, line.number, line.count) for line in lines] == [
+        ("aÉ", "A9", "", 1, 5),
+        ("É", "A9", "", 3, 2),
+    ]
 
 
 @pytest.mark.parametrize("placement", ["last", "first"])

@@ -3,7 +3,7 @@
 The token's bytes are searched for, and only the text around them is encoded. With a pattern that is exact. Without one
 a document is a single sequence: of one longer than 10 KiB a window is encoded, with 4 KiB and more on either side. So a
 merge may differ where it depends on what is farther away, as it can where text repeats itself for so long. What a
-library of its own encodes is given to that in stretches of lines, at whose borders a token may differ as well.
+library of its own encodes is given to that in stretches of lines: see `library_places`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus, Source, is_utf8
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.holdout import blocks_work
-from tokstudio.core.library_places import MOST, lines_of, places_work
+from tokstudio.core.library_places import MOST, places_work, stretches_of
+from tokstudio.core.library_tokenizer import LibraryTokenizer
 from tokstudio.core.patterns import NONE, OWN, cut, splitter
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.specials import Pieces, SpecialFinder
@@ -37,6 +38,7 @@ class Hit:
 
     Attributes:
         source: Which of the corpus's sources, from 0.
+        document: Which of its documents, from 0.
         position: The byte in its data where the token begins.
         left: What stands before it in its line, cut where it is long.
         text: The token, or the character that became the unknown token. A character of which the token has only a part
@@ -46,6 +48,7 @@ class Hit:
     """
 
     source: int
+    document: int
     position: int
     left: str
     text: str
@@ -118,8 +121,9 @@ class Concordance:
             blocks = yield from blocks_work(sources, self._held_out)
         for number, (source, (ends, is_held)) in enumerate(zip(sources, blocks, strict=True)):
             text = _Text(number, source, ends, is_held)
-            if self._asked[0].library is not None:
-                yield from self._library_work(text, ends)
+            tokenizer, token = self._asked
+            if isinstance(tokenizer, LibraryTokenizer):
+                yield from self._library_work(text, ends, tokenizer, token)
                 if self.limit is not None:
                     return
                 self._before, self._searched = self._before + len(source.data), 0
@@ -134,19 +138,17 @@ class Concordance:
                 yield from self._specials_work(text, pieces, 0, len(pieces.stops))
             self._before, self._searched = self._before + len(source.data), 0
 
-    def _library_work(self, text: _Text, ends: NDArray[np.int64]) -> Work[None]:
+    def _library_work(
+        self, text: _Text, ends: NDArray[np.int64], tokenizer: LibraryTokenizer, token: int
+    ) -> Work[None]:
         """Lets the library say where the token stands, as far as it is asked."""
-        start = 0
-        for end in ends.tolist():
-            for first, last in lines_of(text.data, start, end):
-                if self._before + last > MOST:
-                    self.limit = self._before + first
-                    return
-                raw = text.data[first:last].tobytes()
-                for begin, stop in (yield from places_work(*self._asked, raw)):
-                    self._take(text, first + begin, first + stop)
-                yield self._found_to(last)
-            start = end
+        for stretches in stretches_of(text.data, ends):
+            if self._before + stretches[-1].last > MOST:
+                self.limit = self._before + stretches[0].first
+                return
+            for document, begin, end in (yield from places_work(tokenizer, token, stretches)):
+                self._take(text, begin, end, document)
+            yield self._found_to(stretches[-1].last)
 
     def _specials_work(self, text: _Text, pieces: Pieces, first: int, last: int) -> Work[None]:
         """Where the special token was cut out behind some pieces, the last one not included."""
@@ -174,7 +176,7 @@ class Concordance:
                 # It stands in a special token, or reaches into one or into the next document.
                 at = max(at + 1, start)
                 yield self._found_to(at)
-            elif text.is_held(at):
+            elif text.is_held(text.document(at)):
                 at = stop
                 yield self._found_to(at)
             else:
@@ -226,9 +228,11 @@ class Concordance:
         self._searched = at
         return Progress("searching")
 
-    def _take(self, text: _Text, begin: int, end: int) -> None:
-        if not text.is_held(begin):
-            self.hits.append(text.hit(begin, end, self._width))
+    def _take(self, text: _Text, begin: int, end: int, document: int | None = None) -> None:
+        # A token without text may stand at its document's end, where the next one begins.
+        document = text.document(begin) if document is None else document
+        if not text.is_held(document):
+            self.hits.append(text.hit(document, begin, end, self._width))
 
 
 class _Places:
@@ -256,11 +260,11 @@ class _Places:
 
     def can_encode(self, raw: NDArray[np.uint8]) -> bool:
         """Whether some bytes are a text that the places in it can be told of."""
-        return not self._in_characters or _is_utf8(raw.tobytes())
+        return not self._in_characters or is_utf8(raw.tobytes())
 
     def in_text_work(self, raw: bytes, is_sequence: bool) -> Work[list[tuple[int, int]]]:
         """Where the token begins and ends in some bytes: in one sequence, or split by the pattern."""
-        if self._in_characters and not _is_utf8(raw):
+        if self._in_characters and not is_utf8(raw):
             return []
         tokenizer = self._without_pattern if is_sequence else self._tokenizer
         ids, ends = yield from tokenizer.encode_with_ends_work(raw)
@@ -303,13 +307,16 @@ class _Text:
         """Whether its documents are pre-tokens, and how often each occurs is given."""
         return self._counts is not None
 
-    def is_held(self, at: int) -> bool:
-        """Whether a place is held out."""
-        return bool(self._held[self._document(at)])
+    def is_held(self, document: int) -> bool:
+        """Whether a document is held out."""
+        return bool(self._held[document])
 
-    def hit(self, begin: int, end: int, width: int) -> Hit:
+    def document(self, at: int) -> int:
+        """The document that a byte is in."""
+        return int(np.searchsorted(self._ends, at, side="right"))
+
+    def hit(self, document: int, begin: int, end: int, width: int) -> Hit:
         """A place with its line, of which at most `width` characters are shown on either side."""
-        document = self._document(begin)
         start, stop = int(self._ends[document - 1]) if document else 0, int(self._ends[document])
         before = max(start, begin - 4 * width)
         left = self.data[before:begin].tobytes()
@@ -321,15 +328,13 @@ class _Text:
         shown = codecs.utf_8_decode(right[rest:], "replace", bool(feed) or behind == stop)[0]
         return Hit(
             source=self._number,
+            document=document,
             position=begin,
             left=left.decode("utf-8", "replace")[-width:],
             text=self.data[begin:end].tobytes().decode("utf-8", "replace"),
             right=("\ufffd" * (rest > 0) + shown.removesuffix("\r"))[:width],
             count=1 if self._counts is None else int(self._counts[document]),
         )
-
-    def _document(self, at: int) -> int:
-        return int(np.searchsorted(self._ends, at, side="right"))
 
 
 def _window(data: NDArray[np.uint8], start: int, stop: int, at: int, core: int, margin: int) -> tuple[int, int, int]:
@@ -364,11 +369,3 @@ def _continued(raw: bytes) -> int:
     while rest < min(3, len(raw)) and raw[rest] & 0xC0 == 0x80:
         rest += 1
     return rest
-
-
-def _is_utf8(raw: bytes) -> bool:
-    try:
-        raw.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -7,7 +7,7 @@ Its vocabulary is ours to show, and merges that are only derived; what the file 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -153,7 +153,7 @@ class LibraryTokenizer(Tokenizer):
         Raises:
             FormatError: It does not take it; the message names the file.
         """
-        yield from self._ask("encode text", b"", specials=True)
+        yield from self._ask("encode texts", b"", specials=True, sizes=[0])
 
     def encode_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[NDArray[np.uint32]]:
         """Does what `encode_array` does; closing it ends the library's process.
@@ -162,8 +162,14 @@ class LibraryTokenizer(Tokenizer):
             ConfigError: A special token is not known, or some are allowed and others are not.
             FormatError: The library refuses the text.
         """
-        specials = self._recognised(allowed_special)
-        [ids] = yield from self._ask("encode text", _utf8(text), specials=specials)
+        return (yield from self.encode_texts_work([text], allowed_special))
+
+    def encode_texts_work(
+        self, texts: Sequence[Text], allowed_special: AllowedSpecial = ()
+    ) -> Work[NDArray[np.uint32]]:
+        """The ids of some texts, one text after another; each is encoded by itself, and the library is asked once."""
+        specials, raw = self._recognised(allowed_special), list(map(_utf8, texts))
+        [ids] = yield from self._ask("encode texts", b"".join(raw), specials=specials, sizes=list(map(len, raw)))
         return np.frombuffer(ids, np.uint32).copy()
 
     def encode_with_ends_work(
@@ -174,12 +180,21 @@ class LibraryTokenizer(Tokenizer):
         Of several tokens within a character all but one are empty, and text that the library drops belongs to the token
         behind it.
         """
-        raw = _utf8(text)
-        specials = self._recognised(allowed_special)
-        ids, ends = yield from self._ask("encode with ends", raw, specials=specials)
-        # A library may let a token begin before another ends.
-        places = np.minimum(np.maximum.accumulate(np.frombuffer(ends, np.int64)), len(raw))
-        return np.frombuffer(ids, np.uint32).copy(), places
+        ids, ends, _ = yield from self.encode_texts_with_ends_work([text], allowed_special)
+        return ids, ends
+
+    def encode_texts_with_ends_work(
+        self, texts: Sequence[Text], allowed_special: AllowedSpecial = ()
+    ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]]:
+        """Like `encode_texts_work`, with the end of each token in its own text, and int64 [texts] how many each has."""
+        specials, raw = self._recognised(allowed_special), list(map(_utf8, texts))
+        parts = yield from self._ask("encode with ends", b"".join(raw), specials=specials, sizes=list(map(len, raw)))
+        ids, ends, counts = parts
+        return (
+            np.frombuffer(ids, np.uint32).copy(),
+            np.frombuffer(ends, np.int64).copy(),
+            np.frombuffer(counts, np.int64),
+        )
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The UTF-8 of the text that the library makes of ids; what is none to it is U+FFFD.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.encoder import Encoder, Merges
+from tokstudio.core.library_tokenizer import LibraryTokenizer
 from tokstudio.core.patterns import NONE, splitter
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.specials import SpecialFinder
@@ -22,6 +23,7 @@ from tokstudio.core.words import PADDING
 _GROUP = 1 << 22  # bytes of documents that are encoded together
 _LONGEST_SEQUENCE = 1 << 23
 _LAST_LINES = 1 << 16
+_ASKED = 1 << 16  # bytes of documents that a library is asked about together
 _IDS = 1 << 20
 _WORDS = 1 << 13
 _PHASE = "counting uses"
@@ -46,8 +48,10 @@ def count_uses_work(tokenizer: Tokenizer, corpus: Corpus) -> Work[NDArray[np.int
         FormatError: The library that encodes for the tokenizer refuses the text.
     """
     uses = np.zeros(len(tokenizer.tokens), np.int64)
-    documents = _library(tokenizer) if tokenizer.library is not None else _own(tokenizer, tokenizer.pattern)
-    words = documents if tokenizer.library is not None else _own(tokenizer, "none")
+    if isinstance(tokenizer, LibraryTokenizer):
+        documents = words = _library(tokenizer)
+    else:
+        documents, words = _own(tokenizer, tokenizer.pattern), _own(tokenizer, "none")
     total, done = sum(len(source.data) for source in corpus.sources), 0
     for source in corpus.sources:
         groups = _documents(source, tokenizer.pattern) if source.counts is None else _words(source, source.counts)
@@ -94,16 +98,19 @@ def _own(tokenizer: Tokenizer, pattern: str) -> _Encode:
     return encode
 
 
-def _library(tokenizer: Tokenizer) -> _Encode:
-    """What asks the tokenizer's library, one document after another."""
+def _library(tokenizer: LibraryTokenizer) -> _Encode:
+    """What asks the tokenizer's library about each document, about short ones together."""
 
     def encode(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Work[NDArray[np.int64]]:
-        found, start = np.zeros(len(tokenizer.tokens), np.int64), 0
-        for end in ends.tolist():
-            ids = yield from tokenizer.encode_work(data[start:end].tobytes(), "all")
+        found, first, start = np.zeros(len(tokenizer.tokens), np.int64), 0, 0
+        while first < len(ends):
+            last = max(first + 1, int(np.searchsorted(ends, start + _ASKED, side="right")))
+            stop = int(ends[last - 1])
+            texts = [part.tobytes() for part in np.split(data[start:stop], ends[first : last - 1] - start)]
+            ids = yield from tokenizer.encode_texts_work(texts, "all")
             found += np.bincount(ids, minlength=len(found))[: len(found)]
-            start = end
-            yield Progress(_PHASE, end, len(data))
+            first, start = last, stop
+            yield Progress(_PHASE, stop, len(data))
         return found
 
     return encode

@@ -95,7 +95,7 @@ class LineSearch:
         if hit.source != self._source:
             self._source, self._at, self._number = hit.source, 0, 1
         if source.counts is not None:
-            self._number = int(np.searchsorted(source.ends, hit.position, side="right")) + 1
+            self._number = hit.document + 1
             return
         while self._at < hit.position:
             end = min(self._at + _PIECE, hit.position)

@@ -170,9 +170,10 @@ class Answers:
         "encode" has `texts`, `specials` and `decoded` (a text or null for each), and gives uint32 ids; "decode" has
         `ids` and gives UTF-8; "split" has a `library`, `texts`, a `regex` and for each text the
         `pieces` that are expected, and gives uint32 ends in characters.
-        "open" has `settings` and the content of a file behind it, and gives nothing; then there are "encode text",
-        which has `specials` and a text behind it, and gives uint32 ids, "encode with ends", which gives int64 ends as
-        well, and "decode ids", which has uint32 ids behind it.
+        "open" has `settings` and the content of a file behind it, and gives nothing; then there are "encode texts",
+        which has `specials` and `sizes` in bytes of the texts behind it, and gives the uint32 ids of all of them,
+        "encode with ends", which gives also int64 ends, each in its own text and never descending, and int64 how many
+        ids each text has, and "decode ids", which has uint32 ids behind it.
 
         Raises:
             FormatError: The library refuses, or does not decode its ids to what `decoded` says.
@@ -186,8 +187,8 @@ class Answers:
                 yield from _split(request)
             case "open":
                 self._library, self._key = _opened(request, behind), ""
-            case "encode text" | "encode with ends":
-                yield from self._encode_text(request, behind.decode())
+            case "encode texts" | "encode with ends":
+                yield from self._encode_texts(request, behind)
             case "decode ids":
                 yield from self._decode(request, [np.frombuffer(behind, np.uint32).tolist()])
             case "decode":
@@ -195,15 +196,26 @@ class Answers:
             case _:
                 yield from self._encode(request)
 
-    def _encode_text(self, request: Mapping[str, Any], text: str) -> Iterable[bytes]:
-        library = self._read(request)
+    def _encode_texts(self, request: Mapping[str, Any], behind: bytes) -> Iterable[bytes]:
+        library, specials = self._read(request), request["specials"]
+        ids: list[NDArray[np.uint32]] = []
+        ends: list[NDArray[np.int64]] = []
+        stop = 0
         with _Refusals(f"{request['name']}: {TITLES[request['library']]} does not encode with it"):
-            if request["do"] == "encode text":
-                yield np.array(library.encode(text, request["specials"]), np.uint32).tobytes()
-                return
-            ids, ends = library.encode_with_ends(text, request["specials"])
-        yield np.array(ids, np.uint32).tobytes()
-        yield ends.tobytes()
+            for size in request["sizes"]:
+                start, stop = stop, stop + size
+                text = behind[start:stop].decode()
+                if request["do"] == "encode texts":
+                    ids.append(np.array(library.encode(text, specials), np.uint32))
+                    continue
+                numbers, places = library.encode_with_ends(text, specials)
+                ids.append(np.array(numbers, np.uint32))
+                # A library may let a token begin before another ends.
+                ends.append(np.minimum(np.maximum.accumulate(places), size))
+        yield np.concatenate(ids).tobytes()
+        if ends:
+            yield np.concatenate(ends).tobytes()
+            yield np.array([len(part) for part in ids], np.int64).tobytes()
 
     def _decode(self, request: Mapping[str, Any], several: Iterable[list[int]]) -> Iterable[bytes]:
         library = self._read(request)

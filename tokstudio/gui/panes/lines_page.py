@@ -15,6 +15,7 @@ from tokstudio.core.progress import Work
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.line_search import Line, LineSearch
 from tokstudio.gui.models.concordance import ConcordanceModel
+from tokstudio.gui.models.sources import size_text
 from tokstudio.gui.problems import problem_of
 from tokstudio.gui.session import Session
 from tokstudio.gui.studio_run import StudioRun
@@ -30,7 +31,7 @@ _LET_GO = "The corpus that this run was trained on is not there any more."
 _NOWHERE = "The token stands nowhere in the corpus at this place of the playhead."
 _ONLY_SPECIAL = "The token stands nowhere in the corpus as a special token."
 _NOT_SO_FAR = (
-    "The token does not stand in the first {:,.0f} MB of the corpus. Its tokenizer is encoded for by a library, "
+    "The token does not stand in the first {} of the corpus. Its tokenizer is encoded for by a library, "
     "which is asked about no more than that."
 )
 _WAITING = "The lines are looked for when the token has rested for a moment."
@@ -175,7 +176,7 @@ class LinesPage(QWidget):
         self.model.append(lines)
         rows, search = self.model.rowCount(), self._search
         if not rows and search is not None and search.limit is not None:
-            self._say(_NOT_SO_FAR.format(search.limit / 1e6))
+            self._say(_NOT_SO_FAR.format(size_text(search.limit)))
             return
         if not rows:
             tokenizer, token = self._session.tokenizer, self._session.token
@@ -190,7 +191,7 @@ class LinesPage(QWidget):
     def _count(self, rows: int, done: bool) -> str:
         places = f"{rows:,} place{'' if rows == 1 else 's'}"
         if self._search is not None and self._search.limit is not None:
-            return f"{places} in the first {self._search.limit / 1e6:,.0f} MB"
+            return f"{places} in the first {size_text(self._search.limit)}"
         if done or rows == self._uses:
             return places
         if rows >= _MOST:
