@@ -36,6 +36,7 @@ _SMALL: _Columns = (
     (0.62, 1, (("compression", "distribution", "merges", "vocabulary", "runs", "text", "token", "why"),)),
 )
 _RIGHT = ("text", "token", "why")
+_HEIGHTS = {"text": 0.60, "token": 0.40, "why": 0.40}  # shares of the window's height where they are two places
 _LARGE_NEEDS = QSize(960, 580)  # pixels of the window's content
 _LOW_WINDOW = 700  # pixels of height below which the right column of the large arrangement is one place
 
@@ -68,9 +69,8 @@ class Arrangement(QObject):
         # Building it leaves bars of tabs behind as well.
         self._put(self._first)
         self._raise_first()
-        self._low = False  # whether the right column was last arranged for a low window
-        # How all panes stood before that, how those of the other columns did, and the sizes that were wanted.
-        self._high, self._around, self._wanted = self._first, self._others(), self._sizes.chosen
+        self._low = False  # whether the window was low when its right column was last looked at
+        self._heights, self._front = dict(_HEIGHTS), "token"
         window.installEventFilter(self)
 
     def state(self) -> QByteArray:
@@ -89,7 +89,7 @@ class Arrangement(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Follows the height of the window."""
-        if event.type() == QEvent.Type.Resize:
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.Show):
             QTimer.singleShot(0, self, self._follow_height)
         return False
 
@@ -98,48 +98,70 @@ class Arrangement(QObject):
         self._put(self._first)
         self._raise_first()
         self._low = False
+        self._heights, self._front = dict(_HEIGHTS), "token"
+        self._sizes.forget()
         self.share_room()
         self._follow_height()
         self._titles.start()
 
     def _follow_height(self) -> None:
-        """Makes the right column one place in a low window, and two in a high one, unless a person has changed it."""
+        """Makes the right column one place in a low window and two in a high one, unless a person has changed it.
+
+        No other pane is moved: those stand as the person has left them.
+        """
         low = self._window.height() < _LOW_WINDOW
-        if low == self._low or self._columns is not _LARGE:
+        if low == self._low or self._columns is not _LARGE or not self._window.isVisible():
             return
         self._low = low
-        text, token, why = (self._panes[key] for key in _RIGHT)
-        if any(pane.isHidden() or pane.isFloating() for pane in (text, token, why)):
+        text, token, why = right = [self._panes[key] for key in _RIGHT]
+        # One that is closed goes along, and stays closed.
+        lower = {key for key in ("token", "why") if not self._panes[key].isHidden()}
+        if text.isHidden() or not lower or any(pane.isFloating() for pane in right):
             return
-        beside_text, beside_token = (self._beside(pane) for pane in (text, token))
-        if low and not beside_text and beside_token == {"why"} and text.x() == token.x():
-            self._high, self._around, self._wanted = self.state(), self._others(), self._sizes.chosen
-            self._window.tabifyDockWidget(text, token)
-            self._window.tabifyDockWidget(token, why)
-            self._put(self.state())
-            text.raise_()
-            self._sizes.choose(*self._wanted)
-        elif not low and beside_text == {"token", "why"} and self._around == self._others():
-            # Qt splits no place that is shared: all go back to where they were.
-            fronts = [pane for pane in self._panes.values() if not pane.visibleRegion().isEmpty()]
-            closed = [pane for pane in self._panes.values() if pane.isHidden()]
-            self._put(self._high)
-            self.share_room()
-            for pane in closed:
-                pane.hide()
-            for pane in fronts:
-                pane.raise_()
-            self._sizes.choose(*self._wanted)
-        self._show_titles()
+        if not low and self._beside(text) == lower:
+            self._part(*right)
+        elif low and not self._beside(text):
+            # One that stands behind a tab has whatever place.
+            front = next((pane for pane in (token, why) if not pane.visibleRegion().isEmpty()), None)
+            if (
+                front
+                and self._beside(front) == lower - {front.objectName()}
+                and front.x() == text.x()
+                and front.y() > text.y()
+            ):
+                self._join(*right)
+
+    def _join(self, text: Pane, token: Pane, why: Pane) -> None:
+        at, sizes = self._sizes.chosen
+        self._heights |= {
+            pane.objectName(): sizes[pane].height() / at.height() for pane in sizes if pane in (text, token, why)
+        }
+        self._front = "token" if why.visibleRegion().isEmpty() else "why"
+        self._window.tabifyDockWidget(text, token)
+        self._window.tabifyDockWidget(token, why)
+        self._put(self.state())
+        text.raise_()
+        self._sizes.choose(at, sizes)
+        self._titles.start()
+
+    def _part(self, text: Pane, token: Pane, why: Pane) -> None:
+        at, sizes = self._sizes.chosen
+        shown = next((pane for pane in (token, why) if not pane.visibleRegion().isEmpty()), self._panes[self._front])
+        # Qt splits no place that is shared, and keeps one for whoever has left it: until it is somewhere else.
+        self._window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, token)
+        self._window.tabifyDockWidget(token, why)
+        self._window.splitDockWidget(text, token, Qt.Orientation.Vertical)
+        self._window.tabifyDockWidget(token, why)
+        shown.raise_()
+        for pane in (text, token, why):
+            if pane in sizes:
+                sizes[pane] = QSize(sizes[pane].width(), round(self._heights[pane.objectName()] * at.height()))
+        self._sizes.choose(at, sizes)
+        self._titles.start()
 
     def _beside(self, pane: Pane) -> set[str]:
         """Which panes share a place with one."""
         return {other.objectName() for other in self._window.tabifiedDockWidgets(pane)}
-
-    def _others(self) -> list[tuple[bool, set[str]]]:
-        """How the panes of the other columns stand."""
-        others = [pane for key, pane in self._panes.items() if key not in _RIGHT]
-        return [(pane.isFloating(), self._beside(pane)) for pane in others]
 
     def _lay_out(self) -> None:
         add, panes = self._window.splitDockWidget, self._panes

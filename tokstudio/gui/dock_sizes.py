@@ -1,5 +1,7 @@
 """The widths and heights of the panes that a person has chosen: they come back when a window that was small has room.
 
+They are known as long as the window is: the next start has those that the panes stood with at the end.
+
 Qt shares out the room that is lost as the panes' smallest sizes allow, and then shares out what comes by what it has
 made of them: after a small window every column would stand elsewhere than before.
 """
@@ -58,6 +60,10 @@ class DockSizes(QObject):
             QTimer.singleShot(0, self, self._share_out)
         else:
             self.remember()
+
+    def forget(self) -> None:
+        """Wants no sizes any more, until others are remembered."""
+        self._chosen = {}
 
     def remember(self) -> None:
         """Takes the sizes that the panes have, once they are laid out, for those that are wanted."""
