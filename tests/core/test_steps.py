@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +15,7 @@ from texts import document, documents, patient, settings_of_runs
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError
+from tokstudio.core.messages import shown
 from tokstudio.core.progress import finish
 from tokstudio.core.steps import steps_work
 from tokstudio.core.tokenizer import Tokenizer
@@ -179,8 +182,7 @@ def assert_true(steps, start, stop):
         assert any(start < edge < stop for edge in steps.pre_tokens.starts)
     elif why.kind == "missing":
         assert text not in list(tokenizer.tokens)
-        if why.left is not None:
-            assert [why.left, why.right] not in tokenizer.merges.tolist()
+        assert_missing(steps, why, start, stop)
     elif why.kind == "after":
         assert why.merge > steps.merges
         assert tokenizer.merges[why.merge - 1].tolist() == [why.left, why.right]
@@ -207,6 +209,39 @@ def assert_true(steps, start, stop):
     return why
 
 
+def assert_missing(steps, why, start, stop):
+    """Every pair of neighbours is looked up among all merges."""
+    here, tokenizer, merges = steps.tokens, steps.tokenizer, steps.tokenizer.merges.tolist()
+    places = [*zip(here.starts.tolist(), here.stops.tolist(), here.ids.tolist(), strict=True)]
+    within = [token for first, last, token in places if first < stop and start < last]
+    edges = [first for first, _, _ in places] + [places[-1][1]]
+    text = named(steps.data[start:stop])
+    if start not in edges or stop not in edges:
+        assert why.sentence == f"No merge makes {text}: it is not in the vocabulary."
+        assert why.left is why.right is why.merge is None
+        return
+    pairs = [[*pair] for pair in pairwise(within)]
+    apart = [pair for pair in pairs if pair not in merges]
+    assert [why.left, why.right] == (apart or pairs)[0]
+    told = [" and ".join(named(tokenizer.tokens[part]) for part in pair) for pair in apart]
+    if not apart:
+        assert all(merges.index(pair) + 1 > steps.merges for pair in pairs)
+        assert why.merge == merges.index(pairs[0]) + 1
+        assert why.sentence.endswith(f"of the merges are applied here, and no merge makes {text}.")
+    elif len(pairs) == 1:
+        assert why.sentence == f"No merge joins {told[0]}."
+    else:
+        more = ", …" if len(told) > 2 else ""
+        assert why.sentence == f"No merge joins {', or '.join(told[:2])}{more}: {text} is not in the vocabulary."
+
+
+def named(raw):
+    try:
+        return shown(raw.decode())
+    except UnicodeDecodeError:
+        return raw.hex(" ").upper()
+
+
 def parts_by_place(tokenizer, at, token):
     """A token and all that it is made of, each with the byte where it begins."""
     yield at, token
@@ -231,6 +266,19 @@ def test_every_answer_is_true(texts, chosen, text, pattern, data):
     if text:
         start = data.draw(st.integers(0, len(text) - 1))
         assert_true(steps, start, data.draw(st.integers(start + 1, min(len(text), start + 9))))
+
+
+@settings(patient, max_examples=80)
+@given(tokenizers(), runs_of_ab, st.data())
+def test_every_answer_about_whole_tokens_is_true(tokenizer, text, data):
+    steps = stepped(tokenizer, text, data.draw(st.integers(0, len(tokenizer.merges))))
+    if len(steps.tokens):
+        first = data.draw(st.integers(0, len(steps.tokens) - 1))
+        last = data.draw(st.integers(first, min(len(steps.tokens) - 1, first + 4)))
+        start, stop = int(steps.tokens.starts[first]), int(steps.tokens.stops[last])
+        why = why_not_one(steps, start, stop)
+        if why.kind == "missing":
+            assert_missing(steps, why, start, stop)
 
 
 @settings(patient, max_examples=40)
@@ -267,8 +315,27 @@ class TestAnswers:
         assert why.sentence == 'No merge joins "low" and "er".'
 
     def test_no_merge_makes_it(self):
-        assert self.answer("slower", 0, 6).sentence == 'No merge makes "slower": it is not in the vocabulary.'
-        assert self.answer("slower", 0, 3).kind == "missing"
+        # A token that stands there goes beyond it.
+        why = self.answer("slower", 0, 3)
+        assert (why.kind, why.left) == ("missing", None)
+        assert why.sentence == 'No merge makes "slo": it is not in the vocabulary.'
+
+    def test_no_merge_joins_some_of_several(self):
+        why = self.answer("slower", 0, 6)
+        assert (why.kind, why.left, why.right) == ("missing", ord("s"), 258)
+        assert why.sentence == 'No merge joins "s" and "low", or "low" and "er": "slower" is not in the vocabulary.'
+        more = self.answer("slowest", 0, 7).sentence
+        assert more == 'No merge joins "s" and "low", or "low" and "e", …: "slowest" is not in the vocabulary.'
+        # A pair that a merge joins which is not applied is not among them.
+        early = self.answer("slower", 0, 6, merges=2).sentence
+        assert early == 'No merge joins "s" and "l": "slower" is not in the vocabulary.'
+
+    def test_the_merges_between_several_are_not_applied(self):
+        why = self.answer("lower", 0, 5, merges=2)
+        assert (why.kind, why.merge, why.left, why.right) == ("missing", 3, ord("l"), 257)
+        assert why.sentence == (
+            '"l" + "ow" is merge 3, but only the first 2 of the merges are applied here, and no merge makes "lower".'
+        )
 
     def test_a_merge_came_too_late(self):
         why = self.answer("lower", 1, 5)

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.messages import several, shown
@@ -28,6 +29,8 @@ WhyNotKind = Literal[
     "one", "was one", "special", "border", "whole word", "unknown", "missing", "unreachable", "after", "late"
 ]
 
+_NAMED_PAIRS = 2  # of tokens that no merge joins
+
 
 @dataclass(frozen=True)
 class WhyNot:
@@ -37,9 +40,9 @@ class WhyNot:
         kind: See `WhyNotKind`.
         sentence: The answer as a person reads it.
         token: The id of the token that the text is, was or would be; None where there is none.
-        merge: The number of the merge that makes it or, if that came too late, of the one that could not be made;
-            merges are numbered from 1. None where there is none.
-        left: The id of the token on the left of that merge; of a missing one between two tokens as well.
+        merge: The number of the merge that makes it or, if that came too late, of the one that could not be made; of a
+            missing one, of the first on the way that is not applied. Merges are numbered from 1. None: there is none.
+        left: The id of the token on the left of that merge; of two tokens that no merge joins as well.
         right: The id of the token on the right.
         taken_by: The number of the merge that came before it, or that made a longer token of it.
     """
@@ -148,9 +151,7 @@ class _Asked:
         for merge, token in made:
             if merge > applied and self._broken(token) is None:
                 left, right = tokenizer.merges[merge - 1].tolist()
-                those = f"only the first {applied:,}" if applied else "none"
-                sentence = f"{self._pair(left, right)} is merge {merge:,}, but {those} of the merges are applied here."
-                return WhyNot("after", sentence, token, merge, left, right)
+                return WhyNot("after", f"{self._not_applied(left, right, merge)}.", token, merge, left, right)
         return self._late(made[0][1])
 
     def _missing(self) -> WhyNot:
@@ -160,7 +161,33 @@ class _Asked:
             left, right = int(here.ids[first]), int(here.ids[last])
             sentence = f"No merge joins {self._token(left)} and {self._token(right)}."
             return WhyNot("missing", sentence, left=left, right=right)
-        return WhyNot("missing", f"No merge makes {_named(self._text)}: it is not in the vocabulary.")
+        text = _named(self._text)
+        if last <= first or here.starts[first] != self._start or here.stops[last] != self._stop:
+            return WhyNot("missing", f"No merge makes {text}: it is not in the vocabulary.")
+        return self._missing_between(here.ids[first : last + 1].astype(np.int64))
+
+    def _missing_between(self, ids: NDArray[np.int64]) -> WhyNot:
+        """Which of several tokens that stand side by side no merge joins."""
+        lefts, rights, text = ids[:-1], ids[1:], _named(self._text)
+        merges = self._steps.tokenizer.merges
+        # Few merges have such parts on both sides: all pairs need not be put in order.
+        near = merges[np.isin(merges[:, 0], lefts) & np.isin(merges[:, 1], rights)].astype(np.int64)
+        apart = np.flatnonzero(~np.isin((lefts << 32) | rights, (near[:, 0] << 32) | near[:, 1])).tolist()
+        if not apart:
+            # What is applied has joined all that it could.
+            left, right = int(lefts[0]), int(rights[0])
+            merge = int(np.flatnonzero((merges[:, 0] == left) & (merges[:, 1] == right))[0]) + 1
+            sentence = f"{self._not_applied(left, right, merge)}, and no merge makes {text}."
+            return WhyNot("missing", sentence, None, merge, left, right)
+        named = [f"{self._token(int(lefts[i]))} and {self._token(int(rights[i]))}" for i in apart[:_NAMED_PAIRS]]
+        more = ", …" if len(apart) > _NAMED_PAIRS else ""
+        sentence = f"No merge joins {', or '.join(named)}{more}: {text} is not in the vocabulary."
+        return WhyNot("missing", sentence, left=int(lefts[apart[0]]), right=int(rights[apart[0]]))
+
+    def _not_applied(self, left: int, right: int, merge: int) -> str:
+        applied = self._steps.merges
+        those = f"only the first {applied:,}" if applied else "none"
+        return f"{self._pair(left, right)} is merge {merge:,}, but {those} of the merges are applied here"
 
     def _unreachable(self, token: int) -> WhyNot:
         kind, text = self._steps.tokenizer.kind(token), self._token(token)
