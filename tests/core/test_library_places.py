@@ -11,7 +11,7 @@ import pytest
 import sentencepiece
 
 from tokstudio import load
-from tokstudio.core import library_places
+from tokstudio.core import library_places, usage
 from tokstudio.core.concordance import Concordance
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.formats.owners import OwnerProcess
@@ -87,6 +87,14 @@ def test_where_text_is_cut_there_are_as_many_as_in_the_whole(tokenizer, monkeypa
         hits = found(corpus, tokenizer, token)
         assert len(hits) == uses[token]
         assert [hit.position for hit in hits] == sorted(hit.position for hit in hits)
+
+
+def test_what_is_put_before_a_text_is_counted_once_in_a_long_one(tokenizer, monkeypatch):
+    monkeypatch.setattr(usage, "_LONGEST_SEQUENCE", 1000)
+    monkeypatch.setattr(usage, "_LAST_LINES", 200)
+    text = POEM * 50
+    uses = finish(count_uses_work(tokenizer, Corpus.from_text(text)))
+    assert {token: n for token, n in enumerate(uses.tolist()) if n} == Counter(tokenizer.encode(text))
 
 
 def test_a_library_is_asked_about_many_short_documents_at_once(tokenizer, monkeypatch):

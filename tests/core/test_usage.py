@@ -84,6 +84,22 @@ def test_a_long_sequence_is_cut_at_a_line_end(monkeypatch):
     assert uses.tolist() == tokenizer.run.uses().tolist()
 
 
+def test_what_a_cut_changes_is_put_right(monkeypatch):
+    monkeypatch.setattr(module, "_LONGEST_SEQUENCE", 110)
+    monkeypatch.setattr(module, "_LAST_LINES", 60)
+    monkeypatch.setattr(module, "_BESIDE", 50)
+    text = "naïve 日本\n  the sea\n" * 60
+    corpus = Corpus.from_text(text)
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=290, pattern="none"))
+    tokenizer = tokenizer.at(20)
+    assert any(b"\n " in (token or b"") for token in tokenizer.tokens)
+    uses = finish(count_uses_work(tokenizer, corpus))
+    seen = [progress.done for progress in count_uses_work(tokenizer, corpus)]
+    assert uses.tolist() == np.bincount(tokenizer.encode(text), minlength=len(uses)).tolist()
+    assert seen == sorted(seen)
+    assert seen[-1] == corpus.bytes
+
+
 def test_progress_ends_at_the_size_of_the_corpus():
     corpus = Corpus.from_texts(TEXTS)
     tokenizer = train(corpus, TrainingConfig(vocabulary_size=290))

@@ -23,12 +23,13 @@ from tokstudio.core.words import PADDING
 _GROUP = 1 << 22  # bytes of documents that are encoded together
 _LONGEST_SEQUENCE = 1 << 23
 _LAST_LINES = 1 << 16
+_BESIDE = 1 << 10  # bytes on either side of a cut
 _ASKED = 1 << 16  # bytes of documents that a library is asked about together
 _IDS = 1 << 20
 _WORDS = 1 << 13
 _PHASE = "counting uses"
 
-#: Documents one after another, where each ends, and how often all of them occur.
+#: Documents one after another, where each ends, and how often all of them occur; -1 for what is to be taken off.
 _Group = tuple[NDArray[np.uint8], NDArray[np.int64], int]
 _Encode = Callable[[NDArray[np.uint8], NDArray[np.int64]], Work[NDArray[np.int64]]]
 
@@ -36,8 +37,8 @@ _Encode = Callable[[NDArray[np.uint8], NDArray[np.int64]], Work[NDArray[np.int64
 def count_uses_work(tokenizer: Tokenizer, corpus: Corpus) -> Work[NDArray[np.int64]]:
     """Encodes a corpus, document by document, and counts the tokens; special tokens in the text count as such.
 
-    A single sequence of more than 8 MiB, which only text without a pattern can be, is cut at a line end: beside the cut
-    a few tokens may differ.
+    A single sequence of more than 8 MiB, which only text without a pattern can be, is cut at a line end. What that
+    changes of the tokens within 1 KiB of the cut is put right.
 
     Returns:
         int64 [highest id + 1], how often each token stands in the corpus. Of given word counts each word counts as
@@ -64,9 +65,10 @@ def count_uses_work(tokenizer: Tokenizer, corpus: Corpus) -> Work[NDArray[np.int
                     found: NDArray[np.int64] = end.value
                     break
                 part = len(data) * progress.done // progress.total if progress.total else 0
-                yield Progress(_PHASE, done + min(part, len(data)), total)
+                yield Progress(_PHASE, min(done + min(part, len(data)), total), total)
             uses[: len(found)] += weight * found[: len(uses)]
-            done += len(data)
+            # Text beside a cut is encoded again.
+            done = min(done + len(data), total)
             yield Progress(_PHASE, done, total)
     return uses
 
@@ -139,9 +141,23 @@ def _cut(data: NDArray[np.uint8]) -> Iterator[_Group]:
         if stop < len(data):
             feeds = np.flatnonzero(data[stop - _LAST_LINES : stop] == ord("\n"))
             stop = stop - _LAST_LINES + int(feeds[-1]) + 1 if len(feeds) else stop
-        part = data[start:stop]
-        yield part, np.array([len(part)], np.int64), 1
+        yield _whole(data[start:stop], 1)
+        if stop < len(data):
+            # What both sides become together, less what each becomes by itself, is what the cut has changed.
+            first, last = max(start, stop - _BESIDE), min(stop + _BESIDE, len(data))
+            while first < stop and data[first] & 0xC0 == 0x80:
+                first += 1
+            while stop < last < len(data) and data[last] & 0xC0 == 0x80:
+                last -= 1
+            yield _whole(data[first:last], 1)
+            yield _whole(data[first:stop], -1)
+            yield _whole(data[stop:last], -1)
         start = stop
+
+
+def _whole(data: NDArray[np.uint8], weight: int) -> _Group:
+    """One document."""
+    return data, np.array([len(data)], np.int64), weight
 
 
 def _words(source: Source, counts: NDArray[np.int64]) -> Iterator[_Group]:
