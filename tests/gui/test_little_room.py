@@ -386,7 +386,6 @@ def test_what_is_closed_or_floats_in_a_low_window_does_not_hold_the_right_column
         assert pane.isFloating() is (changed == "corpus")
         assert pane.isHidden() is (changed != "corpus")
         if changed == "why":
-            window.actions_by_id["why_merge"].setEnabled(True)
             window.show_why()
             qtbot.waitUntil(lambda: tabs(window) == HIGH)
 
@@ -398,10 +397,8 @@ def test_a_window_that_was_closed_low_keeps_what_a_person_has_arranged_when_it_i
         set_height(qtbot, window, 900)
         window.reset_layout()
         qtbot.wait(50)
-        widen_left(qtbot, window, 120)
         window.splitDockWidget(window.configure, window.corpus, Qt.Orientation.Vertical)
         qtbot.wait(20)
-        share["left"] = window.corpus.width() / window.width()
         set_height(qtbot, window, 660)
 
     def look(window, answers):
@@ -413,7 +410,6 @@ def test_a_window_that_was_closed_low_keeps_what_a_person_has_arranged_when_it_i
         assert window.text.y() < window.token.y()
         assert window.text.height() > window.token.height()
 
-    share: dict[str, float] = {}
     assert at_the_window(monkeypatch, arrange) == 0
     assert at_the_window(monkeypatch, look) == 0
 

@@ -70,6 +70,7 @@ class Arrangement(QObject):
         self._put(self._first)
         self._raise_first()
         self._low = False  # whether the window was low when its right column was last looked at
+        # For when there are two places again: their heights, and which pane was in front in the lower one.
         self._heights, self._front = dict(_HEIGHTS), "token"
         window.installEventFilter(self)
 
