@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.corpus import is_utf8
 from tokstudio.core.counting import word_ends
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.formats.ranks import merged_work
@@ -71,7 +72,7 @@ def _cut_work(pattern: str, tokens: Sequence[bytes], *, whole: bool) -> Work[NDA
     """Which tokens the pattern cuts, or gives no piece of their own if `whole`, wherever they stand; bool [tokens]."""
     cut = yield from _cut_among_work(pattern, tokens, [(b"", b"")], whole)
     found: list[int] = np.flatnonzero(cut).tolist()
-    doubtful = [token for token in found if len(tokens[token]) <= _LONGEST and _is_text(tokens[token])]
+    doubtful = [token for token in found if len(tokens[token]) <= _LONGEST and is_utf8(tokens[token])]
     cut[:] = False
     for first in range(0, len(doubtful), _FEW):
         some = doubtful[first : first + _FEW]
@@ -124,11 +125,3 @@ def _shortest(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> NDArray[np.int32]
 def _bytes_of(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> list[bytes]:
     numbers: list[int] = ids.tolist()
     return [tokenizer.tokens[token] or b"" for token in numbers]
-
-
-def _is_text(token: bytes) -> bool:
-    try:
-        token.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
