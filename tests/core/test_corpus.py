@@ -161,9 +161,13 @@ def test_a_file_that_changed_since_it_was_read_is_noticed(tmp_path):
     assert not source.changed_on_disk()
     file.write_bytes(b"ab")
     assert source.changed_on_disk()
+    assert not source.gone_from_disk()
     file.unlink()
     assert source.changed_on_disk()
-    assert not Source.from_texts(["a"]).changed_on_disk()
+    assert source.gone_from_disk()
+    pasted = Source.from_texts(["a"])
+    assert not pasted.changed_on_disk()
+    assert not pasted.gone_from_disk()
 
 
 def test_importing_loads_neither_the_detector_nor_the_regular_expressions():

@@ -17,6 +17,7 @@ from tokstudio.core.progress import finish
 from tokstudio.core.readers import read_source
 from tokstudio.core.statistics import statistics_work
 from tokstudio.gui.models.sources import NAME, RELOAD, SIZE, SourcesModel, encoding_text, size_text
+from tokstudio.gui.panes.configure import ConfigurePane
 from tokstudio.gui.panes.corpus import CorpusPane
 from tokstudio.gui.problems import Problem
 from tokstudio.gui.session import Session
@@ -227,6 +228,40 @@ def test_a_file_that_changed_is_told_and_read_again_by_a_click(qtbot, pane, sess
     assert pane.source_list.isColumnHidden(RELOAD)
 
 
+def test_a_file_that_is_gone_is_told_and_what_training_takes_then(qtbot, pane, session, theme, actions, dock, tmp_path):
+    configure = ConfigurePane(session, theme, actions)
+    dock(configure, 320, 900)
+    paths = [tmp_path / "mine.txt", tmp_path / "yours.txt"]
+    for path in paths:
+        path.write_text("before")
+    session.open_paths(paths)
+    settled(qtbot, session)
+    assert not configure.outdated.isVisible()
+    model = pane.source_list.sources_model
+
+    def looked_at(said):
+        QApplication.sendEvent(pane, QEvent(QEvent.Type.WindowActivate))
+        qtbot.waitUntil(lambda: configure.outdated.text() == said, timeout=5000)
+        settled(qtbot, session)
+
+    changed_file(paths[1], b"after that")
+    looked_at("yours.txt has changed on disk: this trains on the text as it was read.")
+    assert configure.outdated.isVisible()
+    paths[0].unlink()
+    looked_at("2 files have changed on disk or are gone from it: this trains on the text as it was read.")
+    assert [model.index(row, SIZE).data() for row in range(2)] == ["gone", "changed"]
+    assert "gone from disk since it was read" in pane.caption.text()
+    assert model.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole).endswith("Gone from disk since it was read.")
+    session.reread(1, None)
+    said = "mine.txt is gone from disk: this trains on the text as it was read."
+    qtbot.waitUntil(lambda: configure.outdated.text() == said, timeout=5000)
+    settled(qtbot, session)
+    paths[0].write_text("there again")
+    session.reread(0, None)
+    qtbot.waitUntil(lambda: not configure.outdated.isVisible(), timeout=5000)
+    settled(qtbot, session)
+
+
 def test_a_changed_file_is_read_again_in_the_encoding_that_was_chosen(qtbot, pane, session, tmp_path):
     path = tmp_path / "book.txt"
     path.write_text("before")
@@ -405,7 +440,7 @@ def test_encodings_and_scripts_are_written_as_people_write_them():
 def test_every_cell_answers_every_role(qtbot):
     model = SourcesModel(Theme("dark"))
     model.set_sources((Source.from_texts(["a", "b"], "<b>x</b>"),))
-    model.set_changed(set(model.sources))
+    model.set_changed(dict.fromkeys(model.sources, "gone"))
     for column in range(3):
         for role in Qt.ItemDataRole:
             model.data(model.index(0, column), role)

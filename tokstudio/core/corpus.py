@@ -152,6 +152,13 @@ class Source:
             return True
         return (status.st_mtime, status.st_size) != (self.modified, self.size_on_disk)
 
+    def gone_from_disk(self) -> bool:
+        """Says whether the file is not there any more; of one that may not be looked at, that is not known."""
+        try:
+            return self.path is not None and not self.path.exists()
+        except OSError:
+            return False
+
 
 @dataclass(frozen=True, eq=False)
 class Corpus:

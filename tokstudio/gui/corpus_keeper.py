@@ -31,15 +31,18 @@ class CorpusKeeper(JobKeeper):
         statistics_changed: `statistics`: counted anew, or None while that goes on.
         corpus_failed: A source could not be read (Problem).
         refused: What was asked for cannot be done now, or not as it may be meant: a sentence for the status line.
+        outdated_changed: `outdated`.
         source_found: A source that was missing is there again, as it was: what stood for it, and the source.
 
     Attributes:
         kept: What projects keep of the sources.
+        outdated: Sources whose files are not what was read any more, each with the word for what became of its file.
     """
 
     sources_changed = Signal()
     statistics_changed = Signal()
     corpus_failed = Signal(object)
+    outdated_changed = Signal()
     refused = Signal(str)
     source_found = Signal(object, object)
 
@@ -47,6 +50,7 @@ class CorpusKeeper(JobKeeper):
         super().__init__(parent)
         self.sources: tuple[Source, ...] = ()
         self.kept = KeptSources()
+        self.outdated: dict[Source, str] = {}
         self.statistics: Statistics | None = None
         self._documents: Documents = "file"
         self._before: dict[Source, Source] = {}  # the same text as it was divided before
@@ -86,6 +90,8 @@ class CorpusKeeper(JobKeeper):
         """Replaces the sources, and counts anew what they hold."""
         self.sources = sources
         self._before = {source: self._before[source] for source in sources if source in self._before}
+        known = set(sources)
+        self.outdated = {source: word for source, word in self.outdated.items() if source in known}
         self.statistics = None
         if self._counting is not None:
             self._counting.cancel()
@@ -95,6 +101,14 @@ class CorpusKeeper(JobKeeper):
             self._counting = self.start_job(lambda: statistics_work(corpus), self._set_statistics, quiet=True)
         self.sources_changed.emit()
         self.statistics_changed.emit()
+
+    def set_outdated(self, outdated: dict[Source, str]) -> None:
+        """Takes over which sources' files are not what was read any more; not of others."""
+        known = set(self.sources)
+        outdated = {source: word for source, word in outdated.items() if source in known}
+        if outdated != self.outdated:
+            self.outdated = outdated
+            self.outdated_changed.emit()
 
     def remove_sources(self, indexes: list[int]) -> None:
         """Takes sources out of the corpus."""

@@ -3,7 +3,11 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from tokstudio.core.corpus import Source
 from tokstudio.gui.choices import Settings
+from tokstudio.gui.models.sources import CHANGED, GONE
 
 _TIES = {"lowest-id": "ties by lowest id", "huggingface": "ties as Hugging Face", "bytes": "ties by bytes"}
 
@@ -55,6 +59,23 @@ def unusual_words(settings: Settings) -> str:
     if settings.held_out:
         told.append(f"{100 * settings.held_out:.10g}\u00a0% held out")
     return f"Also set: {', '.join(told)}." if told else ""
+
+
+def outdated_words(outdated: Mapping[Source, str]) -> str:
+    """Says that files are not what was read any more, and what a training takes; "" where all are.
+
+    Args:
+        outdated: The sources, each with `CHANGED` or `GONE`.
+    """
+    if not outdated:
+        return ""
+    one, words = len(outdated) == 1, set(outdated.values())
+    what = next(iter(outdated)).name if one else f"{len(outdated):,} files"
+    told = {
+        frozenset({CHANGED}): f"{'has' if one else 'have'} changed on disk",
+        frozenset({GONE}): f"{'is' if one else 'are'} gone from disk",
+    }.get(frozenset(words), "have changed on disk or are gone from it")
+    return f"{what} {told}: this trains on the text as it was read."
 
 
 def _special_tokens(number: int) -> str:

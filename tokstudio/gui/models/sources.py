@@ -1,13 +1,13 @@
 """The sources of a corpus as a table: name, size, and a mark on those that have changed on disk.
 
-It looks at no file itself: who shows it says which have changed.
+It looks at no file itself: who shows it says which have changed or are gone.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import html
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QIcon
@@ -23,6 +23,7 @@ _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 NAME, SIZE, RELOAD = range(3)
 CHANGED = "changed"
+GONE = "gone"
 MISSING = "missing"
 
 
@@ -39,7 +40,7 @@ class SourcesModel(QAbstractTableModel):
         self._theme = theme
         self._reload: QIcon = icon("reload", theme, "accent")
         self._sources: tuple[Source, ...] = ()
-        self._changed: frozenset[Source] = frozenset()
+        self._changed: dict[Source, str] = {}
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -54,17 +55,17 @@ class SourcesModel(QAbstractTableModel):
 
     @property
     def any_changed(self) -> bool:
-        """Whether some file has changed since it was read."""
+        """Whether some file has changed, or is gone, since it was read."""
         return bool(self._changed)
 
     def is_changed(self, row: int) -> bool:
-        """Whether the file of a row has changed since it was read."""
+        """Whether the file of a row has changed, or is gone, since it was read."""
         return 0 <= row < len(self._sources) and self._sources[row] in self._changed
 
     def set_sources(self, sources: tuple[Source, ...]) -> None:
         """Shows other sources; rows that only come to the end keep selections and places."""
         known = len(self._sources)
-        self._changed = self._changed.intersection(sources)
+        self._changed = _of(sources, self._changed)
         if sources[:known] == self._sources:
             if len(sources) > known:
                 self.beginInsertRows(QModelIndex(), known, len(sources) - 1)
@@ -75,9 +76,9 @@ class SourcesModel(QAbstractTableModel):
         self._sources = sources
         self.endResetModel()
 
-    def set_changed(self, changed: AbstractSet[Source]) -> None:
-        """Marks the sources whose files are not what was read any more."""
-        marked = frozenset(changed).intersection(self._sources)
+    def set_changed(self, changed: Mapping[Source, str]) -> None:
+        """Marks the sources whose files are not what was read any more, each with `CHANGED` or `GONE`."""
+        marked = _of(self._sources, changed)
         if marked != self._changed:
             self._changed = marked
             self.dataChanged.emit(self.index(0, 0), self.index(len(self._sources) - 1, RELOAD))
@@ -101,15 +102,15 @@ class SourcesModel(QAbstractTableModel):
         if not index.isValid() or not index.row() < len(self._sources):
             return None
         source, column = self._sources[index.row()], index.column()
-        changed = source in self._changed
+        changed = self._changed.get(source, "")
         if role == Qt.ItemDataRole.DisplayRole:
             return _text(source, column, changed)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return plain(_reload_tip(changed) if column == RELOAD else _tip(source, changed))
+            return plain(_reload_tip(bool(changed)) if column == RELOAD else _tip(source, changed))
         if role == Qt.ItemDataRole.TextAlignmentRole and column == SIZE:
             return _RIGHT
         if role == Qt.ItemDataRole.ForegroundRole and column == SIZE:
-            wrong = changed or is_missing(source)
+            wrong = bool(changed) or is_missing(source)
             return QColor(self._theme.palette.warning if wrong else self._theme.palette.muted)
         if role == Qt.ItemDataRole.FontRole and column == SIZE:
             return self._theme.tabular_font(12)
@@ -147,20 +148,30 @@ def plain(text: str) -> str:
     return html.escape(text).replace("\n", "<br>") if "<" in text else text
 
 
-def _text(source: Source, column: int, changed: bool) -> str | None:
+def _text(source: Source, column: int, changed: str) -> str | None:
     if column == NAME:
         return source.name
     if column == SIZE:
         size = size_text(source.bytes) if source.counts is None else _words(source)
-        return MISSING if is_missing(source) else CHANGED if changed else size
+        return MISSING if is_missing(source) else changed or size
     return None
+
+
+def _of(sources: tuple[Source, ...], changed: Mapping[Source, str]) -> dict[Source, str]:
+    known = set(sources)
+    return {source: word for source, word in changed.items() if source in known}
 
 
 def _words(source: Source) -> str:
     return f"{source.documents:,} word{'' if source.documents == 1 else 's'}"
 
 
-def _tip(source: Source, changed: bool) -> str:
+def outdated_text(changed: str) -> str:
+    """Says of a file that has `CHANGED`, or is `GONE`, since when: "changed on disk since it was read"."""
+    return f"{changed} {'from' if changed == GONE else 'on'} disk since it was read"
+
+
+def _tip(source: Source, changed: str) -> str:
     if is_missing(source):
         return f"{source.path}\nNot found when the project was opened."
     read_as = encoding_text(source.encoding) if source.counts is None else counted_text(source)
@@ -170,7 +181,7 @@ def _tip(source: Source, changed: bool) -> str:
     if source.note and source.counts is None:
         lines.append(source.note)
     if changed:
-        lines.append("Changed on disk since it was read.")
+        lines.append(f"{outdated_text(changed).capitalize()}.")
     return "\n".join(lines)
 
 

@@ -19,11 +19,12 @@ from tokstudio.core.errors import MissingCharacterError
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.forecasting import Forecaster, forecast_text
 from tokstudio.gui.icons import icon
+from tokstudio.gui.kept_sources import is_missing
 from tokstudio.gui.models.sources import size_text
 from tokstudio.gui.panes.more_settings import MoreSettings
 from tokstudio.gui.panes.pattern_field import PatternField
 from tokstudio.gui.session import Session
-from tokstudio.gui.settings_words import limit_words, unusual_words
+from tokstudio.gui.settings_words import limit_words, outdated_words, unusual_words
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.fields import Field, LimitField, line, set_role
 from tokstudio.gui.widgets.pane import Pane
@@ -60,6 +61,7 @@ class ConfigurePane(Pane):
         self.more = MoreSettings(theme, actions)
         self.summary = line("muted")
         self.unusual = line("muted")
+        self.outdated = line("muted")
         self.forecast = line("muted")
         self.reason = line("muted")
         self.reason.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -111,7 +113,7 @@ class ConfigurePane(Pane):
         # What matters for Train is always in sight, however little room there is for the fields.
         said = QVBoxLayout()
         said.setSpacing(2)
-        for label in (self.summary, self.unusual, self.forecast, self.reason):
+        for label in (self.summary, self.unusual, self.outdated, self.forecast, self.reason):
             said.addWidget(label)
         self.body.addLayout(said)
         for button in self._links:
@@ -153,6 +155,7 @@ class ConfigurePane(Pane):
         session.settings_changed.connect(self._show_settings)
         session.sources_changed.connect(self._show_sources)
         session.statistics_changed.connect(self._explain)
+        session.outdated_changed.connect(self._explain)
         session.forecast_changed.connect(self._explain)
         self.pattern.problem_changed.connect(self._tell_field_problem)
         session.training_changed.connect(self._refresh)
@@ -235,6 +238,8 @@ class ConfigurePane(Pane):
             distinct = session.statistics.distinct_characters if session.statistics is not None else None
             _tell(self.summary, limit_words(settings, distinct), "muted")
         _tell(self.unusual, "" if problem or self.more_button.isChecked() else unusual_words(settings), "muted")
+        unread = {} if problem else {one: word for one, word in session.outdated.items() if not is_missing(one)}
+        _tell(self.outdated, outdated_words(unread), "muted")
         fits = forecast is not None and forecast.fits and not problem
         _tell(self.forecast, forecast_text(forecast) if forecast is not None and fits else "", "muted")
         size = session.sample_size if settings.problem is None and session.training is None else None

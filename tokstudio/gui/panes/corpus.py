@@ -19,7 +19,7 @@ from tokstudio.core.readers import ENCODINGS
 from tokstudio.gui.icons import icon
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.kept_sources import is_missing
-from tokstudio.gui.models.sources import RELOAD, counted_text, encoding_text
+from tokstudio.gui.models.sources import CHANGED, GONE, RELOAD, counted_text, encoding_text, outdated_text
 from tokstudio.gui.problems import Problem
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
@@ -187,7 +187,7 @@ class CorpusPane(Pane):
         self.preview.show_source(source)
 
     def _show_caption(self) -> None:
-        source, row = self._current(), self.source_list.currentIndex().row()
+        source = self._current()
         remarks: list[str] = []
         if source is not None and source.counts is not None:
             remarks = [counted_text(source)]
@@ -195,8 +195,8 @@ class CorpusPane(Pane):
             remarks = [encoding_text(source.encoding), source.note]
         if source is not None and is_missing(source):
             remarks = ["not found when the project was opened"]
-        elif self.source_list.sources_model.is_changed(row):
-            remarks.append("changed on disk since it was read")
+        elif source is not None and source in self._session.outdated:
+            remarks.append(outdated_text(self._session.outdated[source]))
         self.caption.say(source.name if source is not None else "", remarks)
 
     def _show_problem(self, problem: Problem) -> None:
@@ -291,13 +291,14 @@ class CorpusPane(Pane):
 
     def _check_files(self) -> None:
         sources = [source for source in self._session.sources if source.path is not None]
-        if self._checking is None and self.isVisible() and sources:
+        if self._checking is None and sources:
             # A disk in a network may take its time to answer, so it is asked in the background.
-            self._checking = self._session.start_job(lambda: _changed_work(sources), self._files_checked, quiet=True)
+            self._checking = self._session.start_job(lambda: _outdated_work(sources), self._files_checked, quiet=True)
             self._checking.ended.connect(self._check_ended)
 
-    def _files_checked(self, changed: frozenset[Source]) -> None:
-        self.source_list.sources_model.set_changed(changed)
+    def _files_checked(self, outdated: dict[Source, str]) -> None:
+        self._session.set_outdated(outdated)
+        self.source_list.sources_model.set_changed(self._session.outdated)
         self.source_list.fit()
         self._show_caption()
 
@@ -314,10 +315,10 @@ def _origin(source: Source) -> Path | str:
     return source.path or source.name
 
 
-def _changed_work(sources: list[Source]) -> Work[frozenset[Source]]:
-    changed: set[Source] = set()
+def _outdated_work(sources: list[Source]) -> Work[dict[Source, str]]:
+    outdated: dict[Source, str] = {}
     for number, source in enumerate(sources):
         if source.changed_on_disk():
-            changed.add(source)
+            outdated[source] = GONE if source.gone_from_disk() else CHANGED
         yield Progress("looking at files", number, len(sources))
-    return frozenset(changed)
+    return outdated
