@@ -148,7 +148,8 @@ def test_the_parts_of_the_merge_can_be_looked_at(qtbot, session, pane, trained):
 def test_rows_are_copied_with_plain_numbers(qtbot, session, pane, trained):
     look_at_merge(qtbot, session, pane, 1)
     pane.table.setFocus()
-    pane.table.selectRow(0)
+    row = pane.table.visualRect(pane.model.index(0, 1)).center()
+    qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.LeftButton, pos=row)
     qtbot.keyClick(pane.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     chosen = known(session, 1).chosen
     expected = f"1\t{chr(chosen.left)}\t{chr(chosen.right)}\t{chosen.count}\t0\t1"
