@@ -57,17 +57,17 @@ class Dressing(QObject):
         self._turn.start()
 
     def _dress_some(self) -> None:
+        if not self._waiting:
+            self._turn.stop()
+            self._window.setUpdatesEnabled(True)
+            # At once: an update that was asked for meanwhile was passed over, and Qt waits for that one for ever.
+            self._window.repaint()
         began = time.perf_counter()
         while self._waiting and time.perf_counter() - began < _TURN:
             part = self._waiting.pop()
             # Qt may have deleted a bar of tabs since.
             if isValid(part) and part.parent() is self._window:
                 part.setStyleSheet(self._theme.style_sheet)
-        if not self._waiting:
-            self._turn.stop()
-            self._window.setUpdatesEnabled(True)
-            # At once: an update that was asked for meanwhile was passed over, and Qt waits for that one for ever.
-            self._window.repaint()
 
 
 def _parts(window: QMainWindow) -> list[QWidget]:

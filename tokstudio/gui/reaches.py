@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.progress import Work
@@ -19,6 +19,8 @@ from tokstudio.gui.studio_run import StudioRun
 
 if TYPE_CHECKING:
     from tokstudio.gui.session import Session
+
+_PAINTED = 200  # milliseconds after which what has made somebody ask is on the screen
 
 
 class Reaches(QObject):
@@ -35,6 +37,8 @@ class Reaches(QObject):
         super().__init__(session)
         self._session = session
         self._run: StudioRun | None = None
+        self._soon = QTimer(self, singleShot=True, interval=_PAINTED)
+        self._soon.timeout.connect(self._begin)
         self._latest = Latest(session, self, asked=False)
         self._latest.done.connect(self._take)
         self._latest.failed.connect(self._fail)
@@ -49,9 +53,14 @@ class Reaches(QObject):
         """Begins with a run that is complete, unless that is known or under way."""
         if run is self._run or run.ended is None or not run.ready or tokens_of(run).reach is not None:
             return
+        self._latest.cancel()
         self._run = run
-        tokenizer, ids = run.tokenizer, tokens_of(run).ids
-        self._latest.run(lambda: _by_slot_work(tokenizer, ids))
+        self._soon.start()
+
+    def _begin(self) -> None:
+        if self._run is not None:
+            tokenizer, ids = self._run.tokenizer, tokens_of(self._run).ids
+            self._latest.run(lambda: _by_slot_work(tokenizer, ids))
 
     def _take(self, reach: NDArray[np.uint8]) -> None:
         run, self._run = self._run, None
