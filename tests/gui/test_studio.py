@@ -494,3 +494,24 @@ def test_other_threads_do_not_hold_the_window_up_nor_does_the_search_for_garbage
     frozen = gc.get_freeze_count()
     sys.setswitchinterval(0.005)
     assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Tab, Qt.Key.Key_Backtab])
+def test_tab_goes_through_what_can_be_seen_and_through_all_of_it(qtbot, monkeypatch, key):
+    def act(window, answers):
+        window._session.add_text("the cat sat on the mat " * 40)
+        window._session.train()
+        qtbot.waitUntil(lambda: window._session.training is None and not window._session.jobs, timeout=PATIENCE)
+        QApplication.processEvents()
+        hidden = [pane for pane in window.panes if pane.visibleRegion().isEmpty()]
+        assert hidden
+        window.corpus.source_list.setFocus()
+        seen = []
+        while (now := window.focusWidget()) not in seen and len(seen) < 300:
+            assert not any(pane.isAncestorOf(now) for pane in hidden), now
+            seen.append(now)
+            qtbot.keyClick(now, key)
+        in_front = [pane for pane in window.panes if pane not in hidden]
+        assert all(any(pane.isAncestorOf(widget) for widget in seen) for pane in in_front)
+
+    assert at_the_window(monkeypatch, act) == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt
 from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QMainWindow, QTabWidget
+from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
 
 from tokstudio.gui.actions import build_actions, refresh_actions
 from tokstudio.gui.arrangement import Arrangement
@@ -42,6 +42,7 @@ from tokstudio.gui.status_line import StatusLine
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.message_bar import MessageBar
+from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.widgets.recovery_card import RecoveryCard
 from tokstudio.gui.widgets.tool_bar import ToolBar
 
@@ -341,6 +342,15 @@ class MainWindow(QMainWindow):
         self._session.close()
         event.accept()
 
+    def focusNextPrevChild(self, next: bool) -> bool:
+        """Passes over panes that stand behind a tab: to Qt they are visible, and nobody sees what has the keyboard."""
+        first = self.focusWidget()
+        while super().focusNextPrevChild(next):
+            now = self.focusWidget()
+            if now is None or now is first or not any(_is_behind(pane, now) for pane in self.panes):
+                return True
+        return False
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Closes the message by Escape, where nothing nearer to the keyboard has a use for it."""
         if event.key() == Qt.Key.Key_Escape and self.messages.isVisible():
@@ -370,3 +380,7 @@ def _has_text(data: QMimeData) -> bool:
 def _room(window: QMainWindow) -> QSize:
     """What the screen has for a window; a picture that nobody looks at while it is drawn has all that it may want."""
     return _SIZE if QGuiApplication.platformName() == "offscreen" else window.screen().availableSize() - _AROUND
+
+
+def _is_behind(pane: Pane, inner: QWidget) -> bool:
+    return pane.isAncestorOf(inner) and pane.visibleRegion().isEmpty()
