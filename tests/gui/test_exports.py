@@ -77,6 +77,7 @@ def test_the_window_draws_the_picture_and_a_job_compresses_and_writes_it(
     assert compressed_in[0] is not window
     written = QImage(str(answers.target))
     assert written.convertToFormat(plot.picture.format()) == plot.picture
+    assert answers.asked == ["Save Plot as PNG"]
     assert told == [f"Wrote plot.png to {answers.target.parent}."]
 
 

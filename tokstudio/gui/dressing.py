@@ -13,9 +13,11 @@ from tokstudio.gui.theme import Theme
 
 _TURN = 0.008  # seconds that may go by before the window hears its events again
 # What the window draws itself; it stands on both themes, as a sheet of the window's own would restyle all within it.
+# And what a dialog of the window must know while it is made: it is dressed only when it is shown.
 _OWN = """
 QMainWindow::separator { background: transparent; width: 8px; height: 8px; }
 QMainWindow::separator:hover { background: rgba(128, 138, 148, 80); }
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 """
 
 

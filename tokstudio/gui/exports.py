@@ -93,41 +93,41 @@ class ExportCommands(QObject):
 
     def export_merges_csv(self) -> None:
         """Writes the merge log."""
-        self._export("merges-csv", self._ask_target("merges.csv", "Merge log (*.csv)"))
+        self._export("merges-csv", self._ask_target("Merge Log as CSV", "merges.csv", "Merge log (*.csv)"))
 
     def export_merges_jsonl(self) -> None:
         """Writes the merge log for programs."""
-        self._export("merges-jsonl", self._ask_target("merges.jsonl", "Merge log (*.jsonl)"))
+        self._export("merges-jsonl", self._ask_target("Merge Log as JSON Lines", "merges.jsonl", "Merge log (*.jsonl)"))
 
     def export_vocabulary_csv(self) -> None:
         """Writes the vocabulary."""
-        self._export("vocabulary-csv", self._ask_target("vocabulary.csv", "Vocabulary (*.csv)"))
+        self._export("vocabulary-csv", self._ask_target("Vocabulary as CSV", "vocabulary.csv", "Vocabulary (*.csv)"))
 
     def export_ids(self) -> None:
         """Writes the ids of the text that is shown in tokens, as they are shown."""
         tokenizer, text = self._session.tokenizer, self._session.text
-        path = self._ask_target("ids.json", "Token ids (*.json *.npy)")
+        path = self._ask_target("Token Ids of the Text", "ids.json", "Token ids (*.json *.npy)")
         if path is not None and tokenizer is not None:
             allowed = "all" if self._preferences.get("recognise_specials", False) else ()
             self._session.start_job(partial(_write_ids, path, tokenizer, text, allowed), self._written, writes=True)
 
     def export_plot_png(self) -> None:
         """Saves the plot as a picture."""
-        path = self._ask_target("compression.png", "Picture (*.png)")
+        path = self._ask_target("Plot as PNG", "compression.png", "Picture (*.png)")
         if path is not None:
             picture = self._exports.plot().to_image(*_PLOT_SIZE, 1.0)
             self._session.start_job(partial(_write_picture, path, picture), self._written, writes=True)
 
     def export_plot_svg(self) -> None:
         """Saves the plot as a drawing."""
-        path = self._ask_target("compression.svg", "Drawing (*.svg)")
+        path = self._ask_target("Plot as SVG", "compression.svg", "Drawing (*.svg)")
         if path is not None:
             drawing = self._exports.plot().to_svg(*_PLOT_SIZE)
             self._session.start_job(partial(_write_one, path, drawing), self._written, writes=True)
 
     def export_tree_svg(self) -> None:
         """Saves the tree of the token that is looked at as a drawing."""
-        path = self._ask_target(f"token-{self._session.token}.svg", "Drawing (*.svg)")
+        path = self._ask_target("Merge Tree as SVG", f"token-{self._session.token}.svg", "Drawing (*.svg)")
         if path is not None:
             drawing = self._exports.merge_tree().tree_svg()
             self._session.start_job(partial(_write_one, path, drawing), self._written, writes=True)
@@ -135,18 +135,15 @@ class ExportCommands(QObject):
     def _folder(self) -> Path:
         return self._preferences.folder
 
-    def _name(self) -> str:
-        return self._session.active.name if self._session.active is not None else ""
-
-    def _ask_target(self, name: str, filters: str) -> Path | None:
-        path = self._choosers.save_file(f"Export {self._name()}", self._folder() / name, filters)
+    def _ask_target(self, what: str, name: str, filters: str) -> Path | None:
+        path = self._choosers.save_file(f"Save {what}", self._folder() / name, filters)
         if path is not None:
             self._preferences.folder = path.parent
             if not path.suffix:
                 path = path.with_suffix(Path(name).suffix)
                 # The dialog asked about the name without its ending.
                 question = f"{path.name} is there already."
-                if path.exists() and not self._choosers.confirm("Export", question, "Replace"):
+                if path.exists() and not self._choosers.confirm(f"Save {what}", question, "Replace"):
                     return None
         return path
 

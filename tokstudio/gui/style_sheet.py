@@ -284,7 +284,6 @@ QMenu::indicator:exclusive:checked { $image_dot_text }
 QMenu::right-arrow { $image_right width: 12px; height: 12px; right: 6px; }
 QMenu::left-arrow { $image_left width: 12px; height: 12px; left: 6px; }
 QToolTip { background: $surface; color: $text; border: 1px solid $control; padding: 5px 7px; }
-QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QStatusBar { background: $window; color: $text; }
 QStatusBar::item { border: 0; }
 """

@@ -9,10 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import SignalInstance
+from PySide6.QtCore import QSize, SignalInstance
 from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QMessageBox, QWidget
 
 from tokstudio.gui.file_manager import show_in_file_manager
+
+_SIZE = QSize(720, 480)  # of a dialog about files where Qt draws it
+_AROUND = QSize(16, 48)  # what the system's title bar and borders take of the screen
 
 
 class Choosers:
@@ -31,18 +34,15 @@ class Choosers:
 
     def open_files(self, title: str, folder: Path, filters: str = "") -> list[Path]:
         """Asks for existing files."""
-        names, _ = QFileDialog.getOpenFileNames(self._parent, title, str(folder), filters)
-        return [Path(name) for name in names]
+        return self._ask(title, folder, QFileDialog.FileMode.ExistingFiles, filters)
 
     def open_folder(self, title: str, folder: Path) -> Path | None:
         """Asks for a folder."""
-        name = QFileDialog.getExistingDirectory(self._parent, title, str(folder))
-        return Path(name) if name else None
+        return next(iter(self._ask(title, folder, QFileDialog.FileMode.Directory)), None)
 
     def save_file(self, title: str, suggestion: Path, filters: str) -> Path | None:
         """Asks where to write a file; replacing an existing one is asked about by the dialog itself."""
-        name, _ = QFileDialog.getSaveFileName(self._parent, title, str(suggestion), filters)
-        return Path(name) if name else None
+        return next(iter(self._ask(title, suggestion, QFileDialog.FileMode.AnyFile, filters)), None)
 
     def text(self, title: str, label: str, value: str) -> str | None:
         """Asks for one line of text."""
@@ -80,3 +80,17 @@ class Choosers:
         if over is not None:
             over.disconnect(box.reject)
         return box.clickedButton() is yes
+
+    def _ask(self, title: str, start: Path, mode: QFileDialog.FileMode, filters: str = "") -> list[Path]:
+        """Asks for files or a folder, beginning in a folder or with the name of a file that is to be written."""
+        dialog = QFileDialog(self._parent, title, str(start), filters)
+        dialog.setFileMode(mode)
+        if mode == QFileDialog.FileMode.AnyFile:
+            dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        elif mode == QFileDialog.FileMode.Directory:
+            dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        # Until it has been used once, Qt would make it higher than most screens.
+        dialog.resize(_SIZE.boundedTo(dialog.screen().availableSize() - _AROUND))
+        names = dialog.selectedFiles() if dialog.exec() else []
+        dialog.deleteLater()
+        return [Path(name) for name in names]
