@@ -99,6 +99,7 @@ class Finder(QObject):
 
     def _ask(self, text: str) -> None:
         self._wanted = bool(text)
+        self._show_place()
         if not text:
             self.box.close_list()
             return
@@ -154,7 +155,8 @@ class Finder(QObject):
 
     def _show_place(self) -> None:
         place, places = self._session.places
-        if self._session.found is None or not self._session.text:
+        # While something else is typed nothing is said of what was found before.
+        if self._wanted or self._session.found is None or not self._session.text:
             self.box.show_place("")
         elif place:
             self.box.show_place(f"{place:,} of {places:,}")

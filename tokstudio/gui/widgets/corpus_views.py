@@ -212,6 +212,7 @@ class StatisticsTable(QWidget):
         if value.wordWrap():
             # A list may have the room that the longest name leaves beside a short one.
             whole = QHBoxLayout()
+            whole.setSpacing(self._grid.horizontalSpacing())
             whole.addWidget(name)
             whole.addWidget(value, 1)
             self._grid.addLayout(whole, row, 0, 1, 2)
