@@ -410,9 +410,10 @@ def _is_text(raw):
 def test_what_is_unreachable_is_searched_for_until_it_is_known_and_again_after_it_was_cancelled(
     qtbot, pane, session, monkeypatch
 ):
-    waiting = [True]
+    waiting, begun = [True], []
 
     def held(tokenizer):
+        begun.append(tokenizer)
         while waiting:
             yield Progress("trying tokens")
         return (yield from reach_work(tokenizer))
@@ -420,7 +421,7 @@ def test_what_is_unreachable_is_searched_for_until_it_is_known_and_again_after_i
     monkeypatch.setattr("tokstudio.gui.reaches.reach_work", held)
     session.add_tokenizer(Tokenizer(np.array([[98, 99], [97, 98], [257, 99]], np.int32)), "one")
     pane.panel.boxes["Unreachable"].click()
-    qtbot.waitUntil(lambda: bool(session.jobs), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(begun), timeout=PATIENCE)
     assert pane.busy()
     for job in list(session.jobs):
         job.cancel()

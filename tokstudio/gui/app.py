@@ -194,6 +194,8 @@ class Demo(QObject):
         self._studio = studio
         self._screenshot = screenshot
         self.code = 0
+        self._patience = QTimer(self, singleShot=True, interval=_DEMO_PATIENCE)
+        self._patience.timeout.connect(self._give_up)
         commands: Commands = studio.window.commands
         studio.session.set_text(_DEMO_TEXT)
         commands.train_sample(sample)
@@ -202,7 +204,7 @@ class Demo(QObject):
             studio.window.resize(1440, 900)
             studio.window.reset_layout()
             studio.session.training_changed.connect(self._maybe_picture)
-            QTimer.singleShot(_DEMO_PATIENCE, self, self._give_up)
+            self._patience.start()
 
     def _maybe_picture(self) -> None:
         session = self._studio.session
@@ -230,6 +232,7 @@ class Demo(QObject):
         self._quit(1)
 
     def _quit(self, code: int) -> None:
+        self._patience.stop()
         self.code = code
         for run in self._studio.session.runs:
             run.exported = True  # nobody is there to be asked
