@@ -191,6 +191,14 @@ def test_loops_of_other_builds_go_once_new_ones_are_there(bundle, monkeypatch, t
     assert [entry.name for entry in tmp_path.iterdir()] == [f"compiled-{cache.identity()}"]
 
 
+def test_what_stands_beside_a_folder_that_the_person_has_named_stays(bundle, monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
+    for name in ("numba", "compiled-0123456789abcdef", "compiled-by-hand", "numba/loops-of-mine"):
+        (tmp_path / name).mkdir()
+    cache.forget_older()
+    assert len(list(tmp_path.rglob("*"))) == 4
+
+
 def test_the_program_runs_its_own_modules_in_place_of_a_python():
     """As a bundle does, whose program is no Python."""
     assert own_process.own_command(own_process.MODULES[0])[1:] == ["-m", own_process.MODULES[0]]

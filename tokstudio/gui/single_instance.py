@@ -93,7 +93,8 @@ class Claim:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        path = name if os.path.isabs(name) else os.path.join(tempfile.gettempdir(), name)
+        # Without a name nothing is asked for: there may be no folder for temporary files at all.
+        path = name if os.path.isabs(name) or not name else os.path.join(tempfile.gettempdir(), name)
         self._lock = QLockFile(f"{path}.lock")
         # Without it, as on a full disk, two starts at once may both be first.
         if name:

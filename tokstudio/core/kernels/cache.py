@@ -109,12 +109,14 @@ def choose_folder() -> None:
 
 def forget_older() -> None:
     """Removes what other builds and versions have kept, once this one has kept its own."""
-    note = marker()
-    for old in note.parent.glob("loops-*"):
+    note, own = marker(), "[0-9a-f]" * 16
+    for old in note.parent.glob(f"loops-{own}"):
         if old != note:
-            old.unlink(missing_ok=True)
-    if is_bundle():
-        for folder in note.parent.parent.glob("compiled-*"):
+            with suppress(OSError):
+                old.unlink(missing_ok=True)
+    # A folder that the person has named may have others of any name beside it.
+    if is_bundle() and note.parent.name == f"compiled-{identity()}":
+        for folder in note.parent.parent.glob(f"compiled-{own}"):
             if folder != note.parent:
                 shutil.rmtree(folder, ignore_errors=True)
 
