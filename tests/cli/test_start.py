@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 
 from tokstudio import cli
+from tokstudio.cli.failed_start import last_failure_file
 from tokstudio.core.config import TIE_BREAKS
 from tokstudio.core.formats import FORMATS
 
@@ -60,6 +61,55 @@ def test_a_window_without_its_libraries_is_explained():
     assert done.returncode == 1
     assert done.stderr.startswith(b"tokstudio: The window cannot open: ")
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("module", ["pyqtgraph", "PySide6.QtOpenGL"])
+def test_what_the_window_lacks_as_it_opens_is_explained_as_well(module):
+    script = f"import sys; sys.modules['{module}'] = None; from tokstudio.cli import main; sys.exit(main([]))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"tokstudio: The window cannot open: ")
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.fixture
+def loader_fails(monkeypatch):
+    """A system without a library of Qt's: what its loader then says."""
+
+    def fail(files, **options):
+        raise ImportError("libEGL.so.1: cannot open shared object file: No such file or directory", name="QtOpenGL")
+
+    module = ModuleType("tokstudio.gui.app")
+    module.run = fail
+    monkeypatch.setitem(sys.modules, "tokstudio.gui.app", module)
+
+
+def test_a_missing_library_is_named_with_what_to_install(loader_fails, capsys):
+    assert cli.main(["--new-window"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("tokstudio: The window cannot open: the library libEGL.so.1 is missing. ")
+    assert "sudo apt-get install libegl1 " in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there a box says it")
+def test_a_double_click_that_fails_leaves_its_sentence_in_the_log_folder(loader_fails, monkeypatch, capsys):
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert cli.main(["--new-window"]) == 1
+    said = capsys.readouterr().err
+    assert f"tokstudio: {last_failure_file().read_text(encoding='utf-8')}" == said
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is always a display")
+def test_nothing_is_left_for_who_reads_standard_error(loader_fails, monkeypatch, capsys):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    assert cli.main(["--new-window"]) == 1  # no display, so no double click
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert cli.main(["--new-window"]) == 1
+    assert "libEGL" in capsys.readouterr().err
+    assert not last_failure_file().exists()
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["train", "--help"], ["encode"], ["train", "-x"]])

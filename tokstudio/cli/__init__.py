@@ -79,10 +79,18 @@ def _run(words: Sequence[str], signals: Signals) -> int:
 
 
 def _open_window(arguments: argparse.Namespace) -> int:
+    from tokstudio.cli.failed_start import leave_word, missing_words
+
     try:
+        # The window loads more libraries as it opens.
         from tokstudio.cli.window import open_window
+
+        return open_window(arguments)
     except ImportError as error:
         if (error.name or "").startswith("tokstudio"):
             raise  # a fault of ours, not of this computer
-        raise TokStudioError(f"The window cannot open: {error}. Install what is missing.") from error
-    return open_window(arguments)
+        failure: Exception = TokStudioError(missing_words(error))
+    except (TokStudioError, OSError) as error:
+        failure = error
+    leave_word(str(failure))
+    raise failure

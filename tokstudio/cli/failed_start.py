@@ -1,0 +1,48 @@
+"""What is said where the window cannot open: which library is missing, and, after a double click, where to read it."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import re
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import platformdirs
+
+# What Qt's wheels expect of a desktop; named together, or one start after another would name the next.
+_DEBIAN = "libegl1 libgl1 libxkbcommon0 libfontconfig1 libfreetype6 libdbus-1-3 libglib2.0-0 libx11-6 libzstd1"
+_ERROR_ICON = 0x10
+
+
+def missing_words(error: ImportError) -> str:
+    """What is missing, and what to do."""
+    library = re.match(r"(\S+\.so[\w.]*): cannot open shared object file", str(error))
+    if library is None:
+        return f"The window cannot open: {error}. Install what is missing."
+    return (
+        f"The window cannot open: the library {library[1]} is missing. Install the package of your system that has it "
+        f"(on Debian and Ubuntu: sudo apt-get install {_DEBIAN})."
+    )
+
+
+def last_failure_file() -> Path:
+    """Where the last failure of a start without a terminal stands."""
+    return Path(platformdirs.user_log_dir("tokstudio", appauthor=False)) / "failed-start.txt"
+
+
+def leave_word(sentence: str) -> None:
+    """Says it besides where a person finds it who has started by a double click and sees no standard error."""
+    with suppress(OSError, ValueError):
+        if sys.stderr is not None and sys.stderr.isatty():
+            return
+        if sys.platform == "win32":
+            if sys.stderr is None:
+                import ctypes
+
+                ctypes.windll.user32.MessageBoxW(None, sentence, "TokStudio", _ERROR_ICON)
+        elif sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+            file = last_failure_file()
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(f"{sentence}\n", encoding="utf-8", errors="backslashreplace")
