@@ -27,8 +27,12 @@ from tokstudio.core.words import WordTable
 NO_SPECIALS = SpecialFinder([])
 
 
+def cut(sources, specials=NO_SPECIALS):
+    return [(source, finish(specials.cut_work(source.data, source.ends))) for source in sources]
+
+
 def counted(sources, pattern="gpt2", threads=1, specials=NO_SPECIALS) -> dict[bytes, int]:
-    made = finish(count_work(sources, splitter(pattern), specials, threads))
+    made = finish(count_work(cut(sources, specials), splitter(pattern), threads))
     words = [made.data[start:stop].tobytes() for start, stop in zip(made.starts, made.stops, strict=True)]
     assert len(set(words)) == len(words)
     return dict(zip(words, made.counts.tolist(), strict=True))
@@ -262,7 +266,7 @@ def test_an_expression_of_ones_own_counts_alike(small_chunks):
 
 
 def test_closing_the_work_ends_the_threads(small_chunks):
-    work = count_work([Source.from_texts([b"some words " * 2_000])], splitter("gpt2"), NO_SPECIALS, 2)
+    work = count_work(cut([Source.from_texts([b"some words " * 2_000])]), splitter("gpt2"), 2)
     next(work)
     work.close()
 
@@ -297,4 +301,4 @@ def test_an_expression_of_ones_own_counts_alike_in_any_pieces(texts, chunk, word
 def test_a_long_document_is_reported_while_it_is_split_by_an_expression_of_ones_own(monkeypatch):
     monkeypatch.setattr(counting, "_SECONDS_OF_A_PIECE", 0)
     source = Source.from_texts([b"some words " * 100_000])
-    assert len(list(count_work([source], splitter(r"\w+|\W"), NO_SPECIALS, 1))) > 20
+    assert len(list(count_work(cut([source]), splitter(r"\w+|\W"), 1))) > 20

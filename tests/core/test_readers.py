@@ -373,7 +373,9 @@ def test_an_expression_of_ones_own_reads_a_file_on_disk_in_pieces(on_disk, monke
     corpus = on_disk(content, "line")
     monkeypatch.setattr("tokstudio.core.counting._CHUNK", 1 << 16)
     monkeypatch.setattr(_OpenFile, "read", reading)
-    counted = finish(count_work(corpus.sources, splitter(r"\w+|\W"), SpecialFinder([])))
+    [source] = corpus.sources
+    pieces = finish(SpecialFinder([]).cut_work(source.data, source.ends))
+    counted = finish(count_work([(source, pieces)], splitter(r"\w+|\W")))
     assert counted.counts.tolist() == [20_000] + [60_000] + [20_000] * 6
     assert max(read) <= 1 << 16
 

@@ -261,4 +261,4 @@ def test_an_unknown_token_that_is_written_out_in_given_word_counts_is_counted_as
     )
     corpus = Corpus.from_counts({"ab<u>a<u>": 5, "aba": 3, "<u>": 2, "ac": 7})
     prepared, _ = finish(prepare_corpus_work(corpus, config))
-    assert (prepared.written, prepared.unknown) == (12, 7)
+    assert (prepared.cut_out, prepared.unknown) == ({"<u>": 12}, 7)

@@ -6,9 +6,7 @@ Doing any of that is left to the core.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
-import numpy as np
+from collections.abc import Sequence
 
 from tokstudio.cli.terminal import Console
 from tokstudio.core.config import TrainingConfig
@@ -17,8 +15,6 @@ from tokstudio.core.errors import ConfigError
 from tokstudio.core.messages import several
 from tokstudio.core.metrics import measure_work
 from tokstudio.core.preparation import Prepared
-from tokstudio.core.progress import Work
-from tokstudio.core.specials import SpecialFinder
 from tokstudio.core.tokenizer import Tokenizer
 
 
@@ -37,26 +33,7 @@ def tell_of_preparation(prepared: Prepared, config: TrainingConfig, console: Con
     if config.held_out:
         held = sum(source.bytes for source in prepared.held_out)
         console.say(f"Held out: {held:,} bytes." if held else "Held out: nothing, because the share is too small.")
-
-
-def count_specials_work(sources: Iterable[Source], config: TrainingConfig) -> Work[int]:
-    """How many special tokens stand in a corpus."""
-    finder, found = _finder(config), 0
-    for source in sources:
-        if len(finder):
-            pieces = yield from finder.cut_work(source.data, source.ends)
-            is_special = pieces.specials >= 0
-            if source.counts is None:
-                found += int(np.count_nonzero(is_special))
-            else:
-                word = np.cumsum(~is_special) - ~is_special
-                found += int(source.counts[word[is_special]].sum())
-    return found
-
-
-def tell_of_specials(found: int, console: Console) -> None:
-    """Says how many special tokens were cut out."""
-    if found:
+    if found := sum(prepared.cut_out.values()):
         console.say(f"{several(found, 'special token was', 'special tokens were')} cut out of the text.")
 
 
@@ -76,7 +53,3 @@ def tell_of_held_out(
             f"{several(measured.tokens, 'token')}."
         )
     return ratio
-
-
-def _finder(config: TrainingConfig) -> SpecialFinder:
-    return SpecialFinder(token.encode() for token in config.all_specials)

@@ -12,7 +12,7 @@ from typing import TextIO
 
 from tokstudio.cli.exporting import check_folders, check_losses, export
 from tokstudio.cli.reading import read_corpus_work, tell_of
-from tokstudio.cli.remarks import count_specials_work, tell_of_held_out, tell_of_preparation, tell_of_specials
+from tokstudio.cli.remarks import tell_of_held_out, tell_of_preparation
 from tokstudio.cli.signals import Signals
 from tokstudio.cli.terminal import DONE, FAILED, Console, put
 from tokstudio.core.base_vocabulary import read_base_vocabulary
@@ -138,7 +138,6 @@ def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
         if arguments.export:
             check_losses(trainer.tokenizer(), arguments.export, arguments.accept_loss)
         tell_of_preparation(trainer.prepared, trainer.config, console)
-        tell_of_specials(console.finish(count_specials_work(trainer.corpus.sources, trainer.config)), console)
         _merge(trainer, arguments, console, signals)
     except KeyboardInterrupt:
         return signals.code

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from tokstudio.core.arrays import read_only
 from tokstudio.core.corpus import Source
 from tokstudio.core.patterns import Splitter, cut
-from tokstudio.core.progress import Progress, Work, together
-from tokstudio.core.specials import Pieces, SpecialFinder
+from tokstudio.core.progress import Progress, Work
+from tokstudio.core.specials import Pieces
 from tokstudio.core.words import MOST_WORDS, PADDING, WordTable
 
 _CHUNK = 1 << 21  # bytes: some 10 ms
@@ -51,30 +51,28 @@ class Sequences:
 
 
 def count_work(
-    sources: Sequence[Source], splitter: Splitter, specials: SpecialFinder, threads: int | None = None
+    texts: Sequence[tuple[Source, Pieces]], splitter: Splitter, threads: int | None = None
 ) -> Work[Sequences]:
     """Counts the pre-tokens of some sources.
 
     A source of given counts holds pre-tokens already: those are added as they are.
 
     Args:
-        sources: In the order of the corpus.
+        texts: The sources in the order of the corpus, each with its text between special tokens.
         splitter: How text is split; not "none".
-        specials: Cut out before.
         threads: How many count side by side; None for one a core. The result does not depend on it.
 
     Returns:
         The distinct pre-tokens in order of first occurrence, with how often each occurs.
     """
-    size = sum(len(source.data) for source in sources)
+    size = sum(len(source.data) for source, _ in texts)
     if threads is None:
         threads = min(os.cpu_count() or 1, _MOST_THREADS)
-    cut = yield from together("cutting", ((len(source.data), _cut_work(source, specials)) for source in sources))
     crew = _Crew(splitter, max(1, min(threads, size // (2 * _CHUNK))), size)
     position = 0
     try:
-        for source, pieces in zip(sources, cut, strict=True):
-            if pieces is None:
+        for source, pieces in texts:
+            if source.counts is not None:
                 yield from crew.finish_work()
                 for end in crew.first.add_given(source, position):
                     yield crew.progress_at(position + end)
@@ -90,10 +88,6 @@ def count_work(
     finally:
         crew.dismiss()
     return (yield from _joined(crew.counters))
-
-
-def _cut_work(source: Source, specials: SpecialFinder) -> Work[Pieces | None]:
-    return None if source.counts is not None else (yield from specials.cut_work(source.data, source.ends))
 
 
 def word_ends(

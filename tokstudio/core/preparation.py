@@ -8,7 +8,9 @@ and what is left is laid out as symbols.
 from __future__ import annotations
 
 import codecs
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,7 +50,7 @@ class Prepared:
         positions: Places in the arrays that are merged.
         sequences: How many sequences those are: documents, or distinct pre-tokens.
         unknown: How many characters became the unknown token.
-        written: How often the unknown token itself is written in the text, and cut out of it as any special token.
+        cut_out: How often each special token was written in the text, and cut out of it.
         replaced: How many places were not UTF-8 and became U+FFFD; for characters only.
         held_out: The text that is kept out.
     """
@@ -60,7 +62,7 @@ class Prepared:
     positions: int
     sequences: int
     unknown: int
-    written: int
+    cut_out: Mapping[str, int]
     replaced: int
     held_out: tuple[Source, ...]
 
@@ -81,22 +83,7 @@ def prepare_corpus_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Pr
         valid = yield from together("reading", ((len(source.data), valid_work(source)) for source in sources))
         sources = tuple(source for source, _ in valid)
         replaced = sum(places for _, places in valid)
-    specials = SpecialFinder(token.encode() for token in config.all_specials)
-    written = 0
-    if config.unknown_token is not None:
-        written = yield from _written_work(sources, specials, config.unknown_token.encode())
-    if len(specials):
-        cut: list[Source] = []
-        for source in sources:
-            cut.append(source if source.counts is None else (yield from _cut_counts_work(source, specials)))
-        sources = tuple(cut)
-    chosen = splitter(config.pattern)
-    parts: list[Sequences] = []
-    if config.pattern != "none":
-        parts.append((yield from count_work(sources, chosen, specials)))
-    else:
-        wholes = ((len(source.data), _whole_work(source, specials)) for source in sources)
-        parts += yield from together("cutting", wholes)
+    parts, cut_out = yield from _sequences_work(sources, config)
     try:
         layout = yield from lay_out_work(parts, config)
     except MissingCharacterError as error:
@@ -113,7 +100,7 @@ def prepare_corpus_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Pr
         positions=len(layout.units.symbols),
         sequences=sum(len(part.starts) for part in parts),
         unknown=layout.unknown,
-        written=written,
+        cut_out=MappingProxyType(cut_out),
         replaced=replaced,
         held_out=held_out,
     )
@@ -131,19 +118,43 @@ def _placed_work(
     return error if place is None else MissingCharacterError(f"{place}: {error}", character, error.of_a_part)
 
 
-def _whole_work(source: Source, specials: SpecialFinder) -> Work[Sequences]:
+def _sequences_work(
+    sources: tuple[Source, ...], config: TrainingConfig
+) -> Work[tuple[list[Sequences], dict[str, int]]]:
+    """What is merged, documents or distinct pre-tokens; and how often each special token was cut out of it."""
+    specials = SpecialFinder(token.encode() for token in config.all_specials)
+    works = ((len(source.data), specials.cut_work(source.data, source.ends)) for source in sources)
+    cut = list(zip(sources, (yield from together("cutting", works)), strict=True))
+    found = sum((_cut_out(source, pieces, len(specials)) for source, pieces in cut), np.zeros(len(specials), np.int64))
+    cut_out = dict(zip((text.decode() for text in specials.texts), found.tolist(), strict=True))
+    cut = [(source if source.counts is None else _cut_counts(source, pieces), pieces) for source, pieces in cut]
+    if config.pattern != "none":
+        return [(yield from count_work(cut, splitter(config.pattern)))], cut_out
+    return [_whole(source, pieces) for source, pieces in cut], cut_out
+
+
+def _cut_out(source: Source, pieces: Pieces, specials: int) -> NDArray[np.int64]:
+    """How often each special token stands behind a piece; int64 [specials]."""
+    places = np.flatnonzero(pieces.specials >= 0)
+    numbers = pieces.specials[places]
+    if source.counts is None:
+        return np.bincount(numbers, minlength=specials)
+    found = np.zeros(specials, np.int64)
+    np.add.at(found, numbers, source.counts[_documents(pieces)[places]])
+    return found
+
+
+def _whole(source: Source, pieces: Pieces) -> Sequences:
     """Each document as one sequence, cut at special tokens only."""
     if source.counts is not None:
         starts = np.concatenate([np.zeros(min(1, source.documents), np.int64), source.ends[:-1]])
         return Sequences(source.data, starts, source.ends, source.counts)
-    pieces = yield from specials.cut_work(source.data, source.ends)
     return Sequences(np.asarray(source.data), pieces.starts, pieces.stops)
 
 
-def _cut_counts_work(source: Source, specials: SpecialFinder) -> Work[Source]:
+def _cut_counts(source: Source, pieces: Pieces) -> Source:
     """The same counts without special tokens: what stands before and behind one in a word are words of their own."""
     assert source.counts is not None
-    pieces = yield from specials.cut_work(source.data, source.ends)
     if len(pieces.starts) == source.documents:
         return source
     document = _documents(pieces)
@@ -155,16 +166,6 @@ def _cut_counts_work(source: Source, specials: SpecialFinder) -> Work[Source]:
     else:
         data, ends = np.empty(0, np.uint8), np.empty(0, np.int64)
     return replace(source, data=data, ends=ends, counts=source.counts[document[kept]])
-
-
-def _written_work(sources: tuple[Source, ...], specials: SpecialFinder, token: bytes) -> Work[int]:
-    """How often one of the special tokens is cut out."""
-    number, written = specials.texts.index(token), 0
-    for source in sources:
-        pieces = yield from specials.cut_work(source.data, source.ends)
-        places = np.flatnonzero(pieces.specials == number)
-        written += len(places) if source.counts is None else int(source.counts[_documents(pieces)[places]].sum())
-    return written
 
 
 def _documents(pieces: Pieces) -> NDArray[np.int64]:

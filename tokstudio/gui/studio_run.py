@@ -202,7 +202,8 @@ class StudioRun(MergeLog):
         self.base_counts = prepared.base_counts
         self.corpus_bytes = prepared.bytes
         self.tokens_before = prepared.tokens
-        self.unknown, self.written, self.replaced = prepared.unknown, prepared.written, prepared.replaced
+        self.unknown, self.replaced = prepared.unknown, prepared.replaced
+        self.written = prepared.cut_out.get(self.config.unknown_token or "", 0) if self.config is not None else 0
         self.held_out = prepared.held_out
         self._tokenizer = None
 
