@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numba
 import pytest
 from numba.core.caching import FunctionCache
 
+import tokstudio
 from tokstudio.core import own_folders, own_process
 from tokstudio.core.kernels import cache
 from tokstudio.core.kernels.compiled import njit
@@ -153,11 +156,13 @@ def test_a_bundle_passes_over_a_full_disk_unless_the_loops_are_there(bundle, mon
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="folders have no owners here")
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
 @pytest.mark.parametrize("which", ["above", "itself"])
-def test_a_bundle_keeps_nothing_where_another_person_could_change_it(bundle, monkeypatch, tmp_path, which):
+def test_a_bundle_keeps_nothing_where_another_person_could_change_it(bundle, monkeypatch, tmp_path, which, mode):
     folder = tmp_path / "shared" / f"compiled-{cache.identity()}"
-    folder.mkdir(parents=True)
-    (folder.parent if which == "above" else folder).chmod(0o777)
+    for made in (folder.parent, folder):
+        made.mkdir(mode=0o700)
+    (folder.parent if which == "above" else folder).chmod(mode)
     monkeypatch.setattr(cache, "cache_folder", lambda: folder.parent)
     monkeypatch.setattr(cache, "passing_folders", lambda: iter([tmp_path / "own"]))
     cache.choose_folder()
@@ -174,6 +179,94 @@ def test_a_folder_of_another_person_or_a_link_to_one_is_none_of_ours(monkeypatch
     assert not own_folders.make_own(tmp_path / "new")
 
 
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="folders have no owners here")
+def test_a_folder_that_another_person_could_put_one_in_the_place_of_is_none_of_ours(monkeypatch, tmp_path):
+    above = tmp_path / "above"
+    above.mkdir()
+
+    def refused(mode):
+        above.chmod(mode)
+        return not own_folders.make_own(above / "ours")
+
+    # With the t bit, as /tmp has it, only the owner of a folder renames it.
+    assert [refused(mode) for mode in (0o700, 0o755, 0o1777, 0o777)] == [False, False, False, True]
+    assert not refused(0o775), "many systems give each person a group of their own, and let it write"
+    monkeypatch.setattr(os, "getgid", lambda: above.stat().st_gid + 1)
+    assert [refused(mode) for mode in (0o775, 0o1775)] == [True, False]
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="folders have no owners here")
+def test_a_bundle_takes_the_usual_caches_of_a_person_whose_group_may_write(bundle, monkeypatch, tmp_path):
+    """As Fedora and others set it; the command line, from its sources, was there first."""
+    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / ".cache" / "tokstudio")
+    monkeypatch.setattr(cache, "passing_folders", lambda: iter([]))
+    before = os.umask(0o002)
+    try:
+        with monkeypatch.context() as sources:
+            sources.delattr(sys, "frozen")
+            cache.list_kept([])
+        cache.choose_folder()
+    finally:
+        os.umask(before)
+    assert (tmp_path / ".cache").stat().st_mode & 0o777 == 0o775
+    assert Path(os.environ["NUMBA_CACHE_DIR"]).parent == tmp_path / ".cache" / "tokstudio"
+
+
+def test_a_bundle_that_finds_no_folder_keeps_nothing_and_says_so(bundle, monkeypatch, tmp_path, problems):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "file" / "tokstudio")
+    monkeypatch.setattr(cache, "passing_folders", lambda: iter([]))
+    cache.choose_folder()
+    assert not os.environ["NUMBA_CACHE_DIR"]
+    assert "no folder" in cache.problem()
+    # Numba reads its settings anew where a variable of its own has changed.
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    loop = njit(cache=True)(add)
+    # Neither beside the source nor in Numba's own folder, which nobody has looked at.
+    assert (loop(2, 3), loop.stats.cache_path) == (5, None)
+
+
+# What a start of a bundle does with one of its loops; says whether it was loaded, and where it is kept.
+_START = """
+import sys
+sys.frozen = True
+import numpy as np
+from tokstudio.core.kernels.cache import problem
+from tokstudio.core.kernels.words import spread
+spread(np.zeros(1, np.uint64), np.zeros(1, np.uint64))
+assert problem() is None, problem()
+print(sum(spread.stats.cache_hits.values()), spread.stats.cache_path)
+"""
+
+
+@pytest.mark.parametrize("named", [False, True], ids=["its own folder", "one that the person names"])
+def test_starts_of_a_bundle_share_their_loops_wherever_it_is_mounted_and_no_other_build_does(tmp_path, named):
+    """As an AppImage, whose files are in another folder at each start."""
+    variables = dict(os.environ, NUMBA_CACHE_DIR=str(tmp_path / "named") if named else "")
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", "HOME"):
+        variables[name] = str(tmp_path / "home")
+
+    def start(mount, change=False):
+        place = tmp_path / mount
+        shutil.copytree(Path(tokstudio.__file__).parent, place / "tokstudio", ignore=lambda *_: ["__pycache__"])
+        if change:
+            with (place / "tokstudio" / "core" / "kernels" / "heap.py").open("a") as source:
+                source.write("# another build\n")
+        command = [sys.executable, "-c", _START]
+        variables["PYTHONPATH"] = str(place)
+        done = subprocess.run(command, env=variables, cwd=place, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        assert not list(place.rglob("*.nbc"))
+        hits, _, folder = done.stdout.strip().partition(" ")
+        return int(hits), Path(folder)
+
+    (first, folder), second, (other, elsewhere) = start("a"), start("b"), start("c", change=True)
+    assert (first, second) == (0, (1, folder))
+    assert (other, elsewhere == folder) == (0, named)
+    assert start("d") == (1, folder), "another build is in nobody's way"
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
 def test_there_is_no_room_on_a_full_disk(monkeypatch):
     with Path("/dev/full").open("wb", buffering=0) as disk:
@@ -182,13 +275,18 @@ def test_there_is_no_room_on_a_full_disk(monkeypatch):
             own_folders.try_room(Path(), 1)
 
 
-def test_loops_of_other_builds_go_once_new_ones_are_there(bundle, monkeypatch, tmp_path):
+def test_old_loops_of_other_builds_go_once_new_ones_are_there(bundle, monkeypatch, tmp_path):
     monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path)
     cache.choose_folder()
-    (tmp_path / "compiled-0123456789abcdef").mkdir()
-    (tmp_path / "compiled-0123456789abcdef" / "merge.nbc").touch()
+    old, recent = tmp_path / "compiled-0123456789abcdef", tmp_path / "compiled-fedcba9876543210"
+    for folder in (old, recent):
+        folder.mkdir()
+        (folder / "merge.nbc").touch()
+    long_ago = time.time() - 40 * 86_400
+    for folder in (old, tmp_path / f"compiled-{cache.identity()}"):
+        os.utime(folder, (long_ago, long_ago))
     cache.forget_older()
-    assert [entry.name for entry in tmp_path.iterdir()] == [f"compiled-{cache.identity()}"]
+    assert {entry.name for entry in tmp_path.iterdir()} == {f"compiled-{cache.identity()}", recent.name}
 
 
 def test_what_stands_beside_a_folder_that_the_person_has_named_stays(bundle, monkeypatch, tmp_path):

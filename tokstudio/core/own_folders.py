@@ -46,14 +46,14 @@ def passing_folders() -> Iterator[Path]:
 
 
 def make_own(folder: Path) -> bool:
-    """Makes a folder unless it is there, and says whether nobody else can put something into it."""
+    """Makes a folder unless it is there, and says whether nobody else can put something into it, or in its place."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         # Not with its parents: they would get the usual permissions.
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError:
         return False
-    return _is_own(folder)
+    return _is_own(folder) and _keeps_its_place(folder)
 
 
 def try_room(folder: Path, size: int) -> None:
@@ -74,4 +74,18 @@ def _is_own(folder: Path) -> bool:
         return False
     if not stat.S_ISDIR(status.st_mode):
         return False
-    return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & stat.S_IWOTH)
+    others = stat.S_IWGRP | stat.S_IWOTH
+    return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & others)
+
+
+def _keeps_its_place(folder: Path) -> bool:
+    """Whether nobody else can rename a folder of ours and put one of theirs there."""
+    try:
+        status = folder.parent.stat()
+    except OSError:
+        return False
+    if not hasattr(os, "getuid"):
+        return True
+    # Many systems give each person a group of their own, and let it write to all that they make, as to ~/.cache.
+    others = stat.S_IWOTH if status.st_gid == os.getgid() else stat.S_IWGRP | stat.S_IWOTH
+    return status.st_uid in (os.getuid(), 0) and (bool(status.st_mode & stat.S_ISVTX) or not status.st_mode & others)

@@ -1,7 +1,8 @@
 """Where the compiled loops are kept, and why they cannot be where that fails. Numba is not loaded here.
 
 From its sources or a wheel Numba keeps them beside the loops, or in its own folder of the person's caches. A bundle has
-a folder of its own for each build, as Numba knows a bundle by its program alone, and that does not hold the loops.
+a folder for each build, which all starts of it share: Numba would know it by its program, which does not hold the
+loops, and by its place, which for an AppImage is another one at each start.
 
 Each file begins with the digest of what follows: code that has been damaged is not run, but counts as not there.
 """
@@ -14,6 +15,7 @@ import os
 import secrets
 import shutil
 import sys
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from importlib.metadata import version
@@ -24,17 +26,19 @@ from tokstudio.core.own_process import is_bundle
 
 ROOM = 5 << 20  # bytes: twice what all loops take
 _FOLDER = "NUMBA_CACHE_DIR"
+_OLD = 30 * 86_400  # seconds; two builds that are used side by side are not to delete each other's loops
 _DIGEST = hashlib.sha256().digest_size
 _problems: list[str] = []
 
 
 def identity() -> str:
-    """16 hexadecimal digits that change with the loops, their compiler, the interpreter and the place of all this."""
+    """16 hexadecimal digits that change with the loops, compiler and interpreter, and but for a bundle their place."""
     digest = hashlib.sha256()
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
-    for part in (version("numba"), version("numpy"), sys.version, str(Path(__file__).parent)):
-        digest.update(part.encode())
+    place = "" if is_bundle() else str(Path(__file__).parent)
+    for part in (version("numba"), version("llvmlite"), version("numpy"), sys.version, place):
+        digest.update(os.fsencode(part))
     return digest.hexdigest()[:16]
 
 
@@ -58,7 +62,8 @@ def list_kept(files: Iterable[Path]) -> None:
         OSError: It cannot be written.
     """
     note = marker()
-    note.parent.mkdir(parents=True, exist_ok=True)
+    # A bundle takes no folder of the person's caches that others may write to, as a usual one may be.
+    make_own(note.parent)
     write_whole(note, b"\0".join(os.fsencode(file) for file in files if read_whole(file)))
 
 
@@ -105,20 +110,28 @@ def choose_folder() -> None:
                 continue
         os.environ[_FOLDER] = str(folder)
         return
+    note_problem("no folder for it is yours alone and has 5 MB of room")
 
 
 def forget_older() -> None:
-    """Removes what other builds and versions have kept, once this one has kept its own."""
+    """Removes what other builds and versions have kept long ago, once this one has kept its own."""
     note, own = marker(), "[0-9a-f]" * 16
     for old in note.parent.glob(f"loops-{own}"):
-        if old != note:
+        if old != note and _is_old(old):
             with suppress(OSError):
                 old.unlink(missing_ok=True)
     # A folder that the person has named may have others of any name beside it.
     if is_bundle() and note.parent.name == f"compiled-{identity()}":
         for folder in note.parent.parent.glob(f"compiled-{own}"):
-            if folder != note.parent:
+            if folder != note.parent and _is_old(folder):
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_old(path: Path) -> bool:
+    try:
+        return path.stat().st_mtime < time.time() - _OLD
+    except OSError:
+        return False
 
 
 def note_problem(reason: object) -> None:

@@ -8,18 +8,20 @@ Numba's own cache lets a call fail whose loop cannot be written, as on a full di
 from __future__ import annotations
 
 import hashlib
+import inspect
 import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokstudio.core.kernels.cache import note_problem, read_whole, write_whole
+from tokstudio.core.kernels.cache import identity, note_problem, read_whole, write_whole
+from tokstudio.core.own_process import is_bundle
 
 if TYPE_CHECKING:
     from numba import njit as njit
 else:
     import numba
-    from numba.core.caching import FunctionCache
+    from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
     from numba.core.serialize import dumps
 
     class _Files:
@@ -50,8 +52,42 @@ else:
             words = repr((numba.__version__, self._stamp, key)).encode()
             return self._folder / f"{self._name}.{hashlib.sha256(words).hexdigest()[:16]}.nbc"
 
+    class _BundlePlace(_CacheLocator):
+        """Where a bundle keeps a loop: in its one folder, wherever the bundle itself is now; and never elsewhere."""
+
+        def __init__(self, loop: Callable[..., Any]) -> None:
+            self._py_file = inspect.getfile(loop)
+            self._line = loop.__code__.co_firstlineno
+
+        @classmethod
+        def from_function(cls, loop: Callable[..., Any], _: str) -> _BundlePlace | None:
+            """None where no folder could be chosen, or it takes nothing."""
+            place = cls(loop)
+            try:
+                place.ensure_cache_path()
+            except OSError:
+                return None
+            return place
+
+        def get_cache_path(self) -> str:
+            """The folder."""
+            return numba.config.CACHE_DIR
+
+        def get_source_stamp(self) -> str:
+            """Changes with any loop, as the ones that this one calls are compiled into it."""
+            return identity()
+
+        def get_disambiguator(self) -> str:
+            """Tells loops of one name apart."""
+            return str(self._line)
+
+    class _BundlePlaces(CompileResultCacheImpl):
+        _locator_classes = (_BundlePlace,)
+
     class _Cache(FunctionCache):
         def __init__(self, loop: Callable[..., Any]) -> None:
+            if is_bundle():
+                self._impl_class = _BundlePlaces
             super().__init__(loop)
             self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tokstudio.core.kernels.cache import ROOM, are_kept, forget_older, list_kept, note_problem, problem
 from tokstudio.core.own_folders import try_room
-from tokstudio.core.own_process import own_command
+from tokstudio.core.own_process import is_bundle, own_command
 from tokstudio.core.progress import Progress, Work, finish
 
 _lock = threading.Lock()
@@ -110,12 +110,12 @@ _PARTS = {"merging": _exercise_merging, "text": _exercise_text}
 
 
 def discard_outdated() -> None:
-    """Deletes compiled loops older than any source here.
+    """Deletes compiled loops older than any source here, but for a bundle's, which are known by all of its sources.
 
     Numba compares a loop with its own file only: after a change to `heap.py` it would go on to use a `merge` that holds
     the old one.
     """
-    folder = _folder()
+    folder = None if is_bundle() else _folder()
     newest = max(source.stat().st_mtime for source in Path(__file__).parent.glob("*.py"))
     for compiled in folder.glob("*.nb[ci]") if folder is not None else ():
         with contextlib.suppress(OSError):
