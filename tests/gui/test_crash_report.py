@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -16,7 +18,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton
 
 from tests.gui.person import PATIENCE, at_the_window
-from tokstudio.gui.crash_report import reports_folder
+from tokstudio.gui.crash_report import is_running, left_reports, reports_folder
 from tokstudio.gui.report_offer import ReportOffer
 from tokstudio.gui.widgets.report_card import ReportCard
 
@@ -152,6 +154,32 @@ def test_the_report_of_a_program_that_runs_is_not_touched(qtbot, monkeypatch):
     assert files() == before
     other.communicate(b"", timeout=60)
     assert [name.split(".")[1] for name in files()] == ["txt"]
+
+
+def test_a_report_that_cannot_be_read_keeps_no_other_from_being_offered():
+    folder = reports_folder()
+    for number in range(8):
+        (folder / f"run-{number}a.txt").mkdir(parents=True)
+        (folder / f"run-{number}b.txt").write_text("TokStudio\n\nFatal Python error: Aborted")
+    assert {report.file.name for report in left_reports(folder)} == {f"run-{number}b.txt" for number in range(8)}
+    assert not is_running(folder)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is read-only to an administrator")
+@pytest.mark.parametrize("with_lock", [False, True])
+def test_an_old_report_in_a_read_only_folder_is_no_open_window(with_lock):
+    folder = reports_folder()
+    folder.mkdir(parents=True)
+    (folder / "run-0.txt").write_text("TokStudio\n\n")
+    if with_lock:
+        over = subprocess.Popen([sys.executable, "-c", ""])
+        over.wait()
+        (folder / "run-0.lock").write_text(f"{over.pid}\ntokstudio\n{socket.gethostname()}\n")
+    folder.chmod(0o500)
+    try:
+        assert not is_running(folder)
+    finally:
+        folder.chmod(0o700)
 
 
 def test_every_button_of_the_card_is_reached_by_the_keyboard(qtbot, monkeypatch):

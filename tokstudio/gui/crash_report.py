@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import faulthandler
 import logging
+import os
 import secrets
 import sys
 import threading
@@ -60,11 +61,11 @@ def reports_folder() -> Path:
 
 
 def left_reports(folder: Path) -> list[Report]:
-    """The reports of runs that have ended, the latest first; what says nothing is removed."""
+    """The reports of runs that have ended, the latest first; what says nothing is removed, what cannot be read stays."""
     found: list[tuple[float, Report]] = []
-    with suppress(OSError):
-        for file in folder.glob("run-*.txt"):
-            if not _is_over(file):
+    for file in folder.glob("run-*.txt"):
+        with suppress(OSError):
+            if _lock_error(file) != QLockFile.LockError.NoError:
                 continue
             with file.open("rb") as opened:
                 text = opened.read(_MOST_READ).decode("utf-8", "replace")
@@ -77,16 +78,20 @@ def left_reports(folder: Path) -> list[Report]:
 
 def is_running(folder: Path) -> bool:
     """Whether a run that writes its report there goes on."""
-    return any(not _is_over(file) for file in folder.glob("run-*.txt"))
+    # Where nothing can be written no run keeps a report, and Qt cannot tell an old lock from a new one.
+    if not os.access(folder, os.W_OK):
+        return False
+    return any(_lock_error(file) == QLockFile.LockError.LockFailedError for file in folder.glob("run-*.txt"))
 
 
-def _is_over(file: Path) -> bool:
+def _lock_error(file: Path) -> QLockFile.LockError:
+    """Why a report cannot be locked: `LockFailedError` while its run goes on."""
     lock = QLockFile(str(file.with_suffix(".lock")))
     lock.setStaleLockTime(0)
-    if not lock.tryLock(0):
-        return False
+    lock.tryLock(0)
+    error = lock.error()
     lock.unlock()
-    return True
+    return error
 
 
 class CrashHook(QObject):
