@@ -82,6 +82,20 @@ def test_a_crash_is_offered_at_the_next_start_copied_shown_and_dismissed(qtbot, 
     assert at_the_window(monkeypatch, look_again) == 0
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing ends like this here")
+def test_a_crash_while_the_window_is_taken_down_is_reported_too():
+    script = (
+        "import faulthandler; from PySide6.QtCore import QTimer; from tokstudio.cli import main;"
+        "from tokstudio.gui.app import Studio; Studio.close = lambda studio: faulthandler._sigabrt();"
+        "Studio.show = lambda studio: QTimer.singleShot(0, studio.window.close) or studio.window.show();"
+        "main(['--new-window'])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60)
+    assert done.returncode == -signal.SIGABRT, done.stderr
+    (report,) = left_reports(reports_folder())
+    assert "Fatal Python error: Aborted" in report.text
+
+
 def test_what_is_not_dismissed_is_offered_again(qtbot, monkeypatch):
     crash()
     for _ in range(2):

@@ -284,25 +284,32 @@ def run(
         else:
             studio = Studio(application, Preferences(Path(passing.path()) / "settings.ini"))
         hook.caught.connect(studio.session.report, Qt.ConnectionType.QueuedConnection)
-        first = claim.listen(studio) if claim is not None else None
-        if first is not None:
-            first.asked.connect(studio.answer)
-        signals = EndSignals(studio)
-        signals.asked.connect(studio.end)
-        signals.install()
         studio.show()
         shown = Demo(studio, sample, screenshot) if demo else None
         if files:
             studio.window.commands.open_any(files)
-        code = application.exec()
-        signals.remove()
-        if first is not None:
-            first.close()
-        hook.remove()
+        code = _stay(application, studio, claim)
         studio.close()
+        # Not before: what goes wrong while the window is taken down is to be reported as well.
+        hook.remove()
         code = shown.code if shown is not None and shown.code else code
         _log.info("Ended with %d.", code)
         return code
+
+
+def _stay(application: QApplication, studio: Studio, claim: Claim | None) -> int:
+    """Stays until the window is closed, open to what later starts ask for and to the system's signals."""
+    first = claim.listen(studio) if claim is not None else None
+    if first is not None:
+        first.asked.connect(studio.answer)
+    signals = EndSignals(studio)
+    signals.asked.connect(studio.end)
+    signals.install()
+    code = application.exec()
+    signals.remove()
+    if first is not None:
+        first.close()
+    return code
 
 
 def _longest_token(run: StudioRun, merges: int) -> int:
