@@ -148,6 +148,18 @@ def test_a_window_that_does_not_answer_keeps_no_file_to_itself(qtbot, monkeypatc
     frozen.close()
 
 
+def test_a_busy_window_is_still_the_one_that_later_starts_ask(qtbot, monkeypatch):
+    monkeypatch.setattr(single_instance, "_ANSWER", 50)
+    name = address(settings_file().parent)
+    busy = QLocalServer()  # whose event loop does not run: it takes a connection, and does not answer
+    assert busy.listen(name)
+    assert at_the_window(monkeypatch, lambda window, answers: None) == 0
+    later = Claim(name)
+    assert later.is_taken()
+    later.release()
+    busy.close()
+
+
 def test_what_is_no_request_changes_nothing(qtbot, monkeypatch):
     def act(window, answers):
         for line in b"hello\n", b"[]\n", b'{"files": [3], "token": ""}\n', b'{"files": ["zz"], "token": ""}\n':

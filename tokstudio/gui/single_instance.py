@@ -116,7 +116,7 @@ class Claim:
         return answer == _UNDERSTOOD
 
     def is_taken(self) -> bool:
-        """Whether a window is there."""
+        """Whether a window is there; one that is busy is as well."""
         if not _is_of_this_person(self.name):
             return False
         socket = QLocalSocket()
@@ -124,8 +124,15 @@ class Claim:
         return socket.waitForConnected(_ANSWER)
 
     def listen(self, parent: QObject) -> FirstWindow | None:
-        """Becomes the first window, in the place of one that is dead; None where there is nothing to listen on."""
-        first = FirstWindow(self.name, parent) if self.name else None
+        """Becomes the first window, in the place of one that is dead.
+
+        None where there is nothing to listen on, or a window that is only busy: later starts go on asking that one.
+        """
+        if self.is_taken():
+            _log.warning("The window that is open does not answer, so this is another one.")
+            first = None
+        else:
+            first = FirstWindow(self.name, parent) if self.name else None
         self.release()
         return first
 
