@@ -61,7 +61,7 @@ def reports_folder() -> Path:
 
 
 def left_reports(folder: Path) -> list[Report]:
-    """The reports of runs that have ended, the latest first; what says nothing is removed, what cannot be read stays."""
+    """The reports of runs that have ended, the latest first; what says nothing is removed, the unreadable stays."""
     found: list[tuple[float, Report]] = []
     for file in folder.glob("run-*.txt"):
         with suppress(OSError):
