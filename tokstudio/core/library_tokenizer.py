@@ -206,7 +206,7 @@ class LibraryTokenizer(Tokenizer):
 
     def decode_bytes_work(self, ids: Iterable[int]) -> Work[bytes]:
         """Does what `decode_bytes` does."""
-        numbers = self._known_ids(ids)
+        numbers = self.tokens.known(ids)
         [text] = yield from self._ask("decode ids", np.array(numbers, np.uint32).tobytes())
         return text
 

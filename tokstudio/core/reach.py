@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tokstudio.core.corpus import is_utf8
 from tokstudio.core.counting import word_ends
 from tokstudio.core.errors import ConfigError
-from tokstudio.core.formats.ranks import merged_work
+from tokstudio.core.own_bytes import merged_work
 from tokstudio.core.patterns import splitter
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.words import PADDING

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
-from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,10 +18,10 @@ from tokstudio.core.alphabet import Alphabet, frozen_ids
 from tokstudio.core.batch import Batch, encode_texts, padding_id
 from tokstudio.core.corpus import Text, to_utf8
 from tokstudio.core.errors import ConfigError
-from tokstudio.core.progress import Progress, Work, finish
+from tokstudio.core.progress import Work, finish
 from tokstudio.core.run import special_ids
 from tokstudio.core.specials import AllowedSpecial, SpecialFinders
-from tokstudio.core.tokens import TokenKind, TokenParts, Tokens
+from tokstudio.core.tokens import TokenKind, TokenParts, Tokens, whole_number
 from tokstudio.core.vocabulary_check import check_sparseness, check_vocabulary
 from tokstudio.core.words import PADDING
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from tokstudio.core.encoder import Encoder
     from tokstudio.core.run import Run
 
-_IDS = 1 << 12  # decoded at once, in half a millisecond: no other thread runs meanwhile
 _SOON = 1 << 14  # merges that are put into a table in a millisecond or two
 
 
@@ -246,7 +244,7 @@ class Tokenizer:
         Raises:
             ConfigError: There are not that many.
         """
-        merges = _index("The number of merges", merges)
+        merges = whole_number("The number of merges", merges)
         if not 0 <= merges <= self._limit:
             raise ConfigError(f"There is no merge {merges:,}: this tokenizer has {self._limit:,}.")
         earlier = Tokenizer.__new__(Tokenizer)
@@ -321,6 +319,23 @@ class Tokenizer:
         ids = yield from self.encode_work(text, allowed_special)
         return ids, (yield from ends_work(self, to_utf8(text), ids, bool(self._finders.allowed(allowed_special))))
 
+    def encoder(self, pattern: str, *, whole_words: bool = True) -> Encoder:
+        """What encodes text without special tokens, split by any pattern.
+
+        The look-up of merges is made when first asked for, once for all tokenizers of a run.
+
+        Args:
+            pattern: A name of `patterns.NAMES` or a regular expression.
+            whole_words: Whether the pre-tokens that have a token of their own become it; else they are merged.
+        """
+        from tokstudio.core.encoder import Encoder, Merges
+
+        if "merges" not in self._shared:
+            self._shared["merges"] = Merges(self._merges, self._results)
+        chosen = self._whole_words if whole_words else ()
+        words = {self._parts[token]: token for token in chosen if self.tokens.in_use(token)}
+        return Encoder(self._alphabet, self._shared["merges"], self._limit, pattern, words)
+
     def encode_batch(
         self, texts: Iterable[Text], padding: bool | int = False, allowed_special: AllowedSpecial = ()
     ) -> Batch:
@@ -349,34 +364,11 @@ class Tokenizer:
             ConfigError: An id is not in the vocabulary; the message names it.
         """
         tokens = self.tokens
-        return b"".join([tokens[token] or b"" for token in self._known_ids(ids)])
+        return b"".join([tokens[token] or b"" for token in tokens.known(ids)])
 
     def decode_bytes_work(self, ids: Iterable[int]) -> Work[bytes]:
         """Does what `decode_bytes` does, in bounded pieces."""
-        given: Any = ids
-        numbers: NDArray[np.int64] = np.asarray(
-            given if isinstance(given, np.ndarray) else self._known_ids(ids), np.int64
-        )
-        spelled: dict[int, bytes] = {}
-        distinct = np.unique(numbers)
-        self._known_ids(distinct[~self.tokens.are_in_use(distinct)])
-        for token in distinct.tolist():
-            spelled[token] = self._parts[token]
-            if len(spelled) % _IDS == 0:
-                yield Progress("decoding")
-        parts: list[bytes] = []
-        for begin in range(0, len(numbers), _IDS):
-            parts.append(b"".join(map(spelled.__getitem__, numbers[begin : begin + _IDS].tolist())))
-            yield Progress("decoding", begin, len(numbers))
-        return b"".join(parts)
-
-    def _known_ids(self, ids: Iterable[int]) -> list[int]:
-        """The same ids, after making sure that they are in the vocabulary."""
-        in_use = self.tokens.in_use
-        numbers = [_index("An id", token) for token in (ids.tolist() if isinstance(ids, np.ndarray) else ids)]
-        if (strange := next((token for token in numbers if not in_use(token)), None)) is not None:
-            raise ConfigError(f"Id {strange} is not in the vocabulary.")
-        return numbers
+        return (yield from self.tokens.joined_work(ids))
 
     def __reduce__(self) -> tuple[Any, ...]:
         more = {
@@ -393,21 +385,7 @@ class Tokenizer:
 
     @property
     def _encoder(self) -> Encoder:
-        """Made when first asked for; the look-up of merges is made once for all tokenizers of a run."""
+        """Made when first asked for."""
         if "encoder" not in self._own:
-            from tokstudio.core.encoder import Encoder, Merges
-
-            if "merges" not in self._shared:
-                self._shared["merges"] = Merges(self._merges, self._results)
-            whole_words = {self._parts[token]: token for token in self._whole_words if self.tokens.in_use(token)}
-            self._own["encoder"] = Encoder(
-                self._alphabet, self._shared["merges"], self._limit, self._pattern, whole_words
-            )
+            self._own["encoder"] = self.encoder(self._pattern)
         return self._own["encoder"]
-
-
-def _index(name: str, value: object) -> int:
-    try:
-        return index(value)  # pyright: ignore[reportArgumentType]
-    except TypeError:
-        raise ConfigError(f"{name} must be a whole number, not {value!r}.") from None

@@ -7,15 +7,19 @@ it; so long ones are not kept.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from operator import eq
-from typing import Literal, cast, overload
+from operator import eq, index
+from typing import Any, Literal, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.errors import ConfigError
+from tokstudio.core.progress import Progress, Work
+
 _LONGEST_KEPT = 512
+_IDS = 1 << 12  # spelled out at once, in half a millisecond: no other thread runs meanwhile
 
 #: What a token is: there before any merge, made by one, special, or one that no merge makes: only a whole pre-token
 #: becomes it, or no text at all, or what its library makes so by rules of its own.
@@ -126,6 +130,38 @@ class Tokens(Sequence[bytes | None]):
         known[known] = self._in_use[tokens[known]]
         return known
 
+    def known(self, ids: Iterable[int]) -> list[int]:
+        """The same ids.
+
+        Raises:
+            ConfigError: One is not in use; the message names it.
+        """
+        numbers = [whole_number("An id", token) for token in (ids.tolist() if isinstance(ids, np.ndarray) else ids)]
+        if (strange := next((token for token in numbers if not self.in_use(token)), None)) is not None:
+            raise ConfigError(f"Id {strange} is not in the vocabulary.")
+        return numbers
+
+    def joined_work(self, ids: Iterable[int]) -> Work[bytes]:
+        """The bytes of some tokens one after another, in bounded pieces.
+
+        Raises:
+            ConfigError: An id is not in use; the message names it.
+        """
+        given: Any = ids
+        numbers: NDArray[np.int64] = np.asarray(given if isinstance(given, np.ndarray) else self.known(ids), np.int64)
+        spelled: dict[int, bytes] = {}
+        distinct = np.unique(numbers)
+        self.known(distinct[~self.are_in_use(distinct)])
+        for token in distinct.tolist():
+            spelled[token] = self._parts[token]
+            if len(spelled) % _IDS == 0:
+                yield Progress("decoding")
+        parts: list[bytes] = []
+        for begin in range(0, len(numbers), _IDS):
+            parts.append(b"".join(map(spelled.__getitem__, numbers[begin : begin + _IDS].tolist())))
+            yield Progress("decoding", begin, len(numbers))
+        return b"".join(parts)
+
     def prefix(self, token: int, limit: int) -> bytes:
         """The first `limit` bytes of a token that is in use, however long it is."""
         return self._parts.prefix(token, limit)
@@ -150,3 +186,15 @@ class Tokens(Sequence[bytes | None]):
             distinct, which = np.unique(ends, return_inverse=True)
             tokens = tokens[np.array([fits(parts[end]) for end in distinct.tolist()], np.bool_)[which]]
         return [token for token in tokens.tolist() if parts[token] == raw]
+
+
+def whole_number(name: str, value: object) -> int:
+    """A number that may have come as one of numpy's.
+
+    Raises:
+        ConfigError: It is none; the message begins with `name`.
+    """
+    try:
+        return index(value)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        raise ConfigError(f"{name} must be a whole number, not {value!r}.") from None

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.corpus import Corpus, Source
-from tokstudio.core.encoder import Encoder, Merges
 from tokstudio.core.library_tokenizer import LibraryTokenizer
 from tokstudio.core.patterns import NONE, splitter
 from tokstudio.core.progress import Progress, Work
@@ -75,9 +74,7 @@ def count_uses_work(tokenizer: Tokenizer, corpus: Corpus) -> Work[NDArray[np.int
 
 def _own(tokenizer: Tokenizer, pattern: str) -> _Encode:
     """What encodes documents, all of a group together."""
-    whole = {tokenizer.tokens[token] or b"": token for token in tokenizer.whole_words}
-    merges = Merges(tokenizer.merges, tokenizer.merge_results)
-    encoder = Encoder(tokenizer.alphabet, merges, len(tokenizer.merges), pattern, whole)
+    encoder = tokenizer.encoder(pattern)
     finder = SpecialFinder(text.encode() for text in tokenizer.special_tokens)
     ids = [*(tokenizer.special_tokens[text.decode()] for text in finder.texts), -1]
     special_ids = np.array(ids, np.int32)

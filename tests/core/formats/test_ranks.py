@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from trained import TEXT, everything, trained, with_specials
 
 from tokstudio.core.formats import ranks
-from tokstudio.core.formats.ranks import pieces_work, recover_merges_work
+from tokstudio.core.formats.ranks import recover_merges_work
+from tokstudio.core.own_bytes import pieces_work
 from tokstudio.core.progress import finish
 from tokstudio.core.tokenizer import Tokenizer
 

@@ -19,9 +19,9 @@ from tokstudio.core.formats.json_reader import JsonReader, shown
 from tokstudio.core.formats.known_files import PAIRS, known_work
 from tokstudio.core.formats.lines import LineReader
 from tokstudio.core.formats.merge_list import MergeList
-from tokstudio.core.formats.ranks import pieces_work
 from tokstudio.core.formats.spelling import spelled_alike_work
 from tokstudio.core.formats.vocabulary import add_merge, byte_level_alphabet, read_vocabulary_work, spelled
+from tokstudio.core.own_bytes import pieces_work
 from tokstudio.core.progress import Work
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from tokstudio.core.formats.huggingface_parts import BYTE_LEVEL, FUSE, KEYS, spl
 from tokstudio.core.formats.huggingface_reader import read_work
 from tokstudio.core.formats.json_reader import shown
 from tokstudio.core.formats.proof import pieces_of, prove_work, trials_work, varied
-from tokstudio.core.formats.ranks import pieces_work
 from tokstudio.core.formats.spelling import misread_specials, spelled_alike_work, spelling, vocabulary
 from tokstudio.core.formats.tokenizer_config import config_json
+from tokstudio.core.own_bytes import pieces_work
 from tokstudio.core.patterns import NAMES
 from tokstudio.core.progress import Work
 

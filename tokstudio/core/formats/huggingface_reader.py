@@ -284,7 +284,7 @@ def _check_split(name: str, pattern: str) -> Work[None]:
 
 def _whole_words_work(base: Base, tokenizer: Tokenizer, vocabulary: dict[str, int]) -> Work[list[int]]:
     """The tokens that a pre-token equal to them becomes, and that merging does not make of it."""
-    from tokstudio.core.formats.ranks import pieces_work
+    from tokstudio.core.own_bytes import pieces_work
 
     if base == "characters":
         raise Beyond("it takes whole words before merging")

@@ -30,10 +30,11 @@ from tokstudio.core.formats.json_reader import JsonReader, shown
 from tokstudio.core.formats.known_files import RANKS, Known, known_work
 from tokstudio.core.formats.lines import LineReader
 from tokstudio.core.formats.merge_list import id_problem, sensible_ids
-from tokstudio.core.formats.ranks import pieces_work, recover_merges_work
+from tokstudio.core.formats.ranks import recover_merges_work
 from tokstudio.core.formats.spelling import spelled_alike_work
 from tokstudio.core.formats.tiktoken_proof import prove_ranks_work
 from tokstudio.core.formats.vocabulary import read_vocabulary_work
+from tokstudio.core.own_bytes import pieces_work
 from tokstudio.core.progress import Progress, Work
 
 if TYPE_CHECKING:

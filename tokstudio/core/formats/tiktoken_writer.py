@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from tokstudio.core.formats.base import GIGABYTE, measure_work
 from tokstudio.core.formats.json_reader import shown
-from tokstudio.core.formats.ranks import pieces_work, recover_merges_work
+from tokstudio.core.formats.ranks import recover_merges_work
+from tokstudio.core.own_bytes import pieces_work
 from tokstudio.core.patterns import REGEX
 from tokstudio.core.progress import Progress, Work
 
