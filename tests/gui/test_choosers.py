@@ -11,13 +11,14 @@ from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QMainWindow, QPu
 
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.dressing import Dressing
+from tokstudio.gui.turns import Turns
 
 
 @pytest.fixture
 def choosers(qtbot, theme) -> Choosers:
     window = QMainWindow()
     qtbot.addWidget(window)
-    Dressing(window, theme)
+    Dressing(window, theme, Turns(window))
     window.show()
     return Choosers(window)
 

@@ -423,9 +423,14 @@ def test_what_is_unreachable_is_searched_for_until_it_is_known_and_again_after_i
     pane.panel.boxes["Unreachable"].click()
     qtbot.waitUntil(lambda: bool(begun), timeout=PATIENCE)
     assert pane.busy()
-    for job in list(session.jobs):
-        job.cancel()
-    qtbot.waitUntil(lambda: not pane.busy(), timeout=PATIENCE)
+
+    def cancelled():
+        # The index of the tokens, once it is made, asks as well.
+        for job in list(session.jobs):
+            job.cancel()
+        return not pane.busy()
+
+    qtbot.waitUntil(cancelled, timeout=PATIENCE)
     waiting.clear()
     pane.panel.boxes["Unreachable"].click()
     pane.panel.boxes["Unreachable"].click()

@@ -20,6 +20,7 @@ from tokstudio.gui.dressing import Dressing
 from tokstudio.gui.icons import icon
 from tokstudio.gui.style_sheet import style_sheet
 from tokstudio.gui.theme import DARK, LIGHT, Palette, Theme, monospace_font
+from tokstudio.gui.turns import Turns
 
 
 def luminance(colour: str) -> float:
@@ -97,7 +98,7 @@ def test_a_dressed_window_is_dressed_again_in_all_its_parts_as_the_theme_changes
         card.setProperty("card", True)
         card.resize(60, 60)
     qtbot.addWidget(window)
-    Dressing(window, theme)
+    Dressing(window, theme, Turns(window))
     assert {middle(card).name() for card in cards} == {LIGHT.surface.lower()}
     theme.set_mode("dark")
     theme.set_text_size(16)  # while the parts are still being dressed
@@ -113,7 +114,7 @@ def test_what_comes_to_a_dressed_window_later_is_dressed_before_it_is_shown(undr
     theme.apply(undressed)
     window = QMainWindow()
     qtbot.addWidget(window)
-    Dressing(window, theme)
+    Dressing(window, theme, Turns(window))
     theme.set_mode("dark")
     dialog = QDialog(window)
     button = QPushButton("Train", dialog)
@@ -154,7 +155,7 @@ def test_a_part_that_goes_while_the_window_is_dressed_is_passed_over(undressed: 
     theme, window = Theme("light"), QMainWindow()
     qtbot.addWidget(window)
     parts = [QWidget(window) for _ in range(3)]
-    Dressing(window, theme)
+    Dressing(window, theme, Turns(window))
     theme.set_mode("dark")
     shiboken6.delete(parts[1])
     qtbot.waitUntil(window.updatesEnabled)

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from functools import partial
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt, QTimer
-from PySide6.QtWidgets import QMainWindow, QTabBar
+from PySide6.QtWidgets import QLayout, QMainWindow, QTabBar
 
 from tokstudio.gui.dock_sizes import DockSizes
+from tokstudio.gui.turns import Turns
 from tokstudio.gui.widgets.pane import Pane
 
 _VERSION = 4  # one more with every pane that is added
@@ -48,10 +50,12 @@ class Arrangement(QObject):
         window: Whose docks they are; it owns this.
         panes: Each by its object's name.
         room: What the screen has for the window.
+        turns: Does the window's changes a part at a time.
     """
 
-    def __init__(self, window: QMainWindow, panes: Mapping[str, Pane], room: QSize) -> None:
+    def __init__(self, window: QMainWindow, panes: Mapping[str, Pane], room: QSize, turns: Turns) -> None:
         super().__init__(window)
+        self._turns = turns
         self._window = window
         self._panes = panes
         low, narrow = room.height() < _LARGE_NEEDS.height(), room.width() < _LARGE_NEEDS.width()
@@ -186,7 +190,13 @@ class Arrangement(QObject):
                     self._panes[place[0]].raise_()
 
     def _put(self, state: QByteArray) -> bool:
-        """Restores a layout. Qt makes new bars of tabs for it and leaves the old ones standing, so those are hidden."""
+        """Restores a layout. Qt makes new bars of tabs for it and leaves the old ones standing, so those are hidden.
+
+        A pane changes its size several times until it has its place: what is in it is laid out afterwards.
+        """
+        for pane in self._panes.values():
+            pane.body.setEnabled(False)
+        self._turns.begin({pane.body: partial(_lay_out_again, pane.body) for pane in self._panes.values()})
         before = self.state()
         for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
             bar.hide()
@@ -222,3 +232,9 @@ class Arrangement(QObject):
                 bar.setUsesScrollButtons(True)
             bar.setExpanding(False)
             bar.setAccessibleName("Tables")
+
+
+def _lay_out_again(body: QLayout) -> None:
+    body.setEnabled(True)
+    body.invalidate()
+    body.activate()

@@ -3,15 +3,15 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import time
+from functools import partial
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QMainWindow, QWidget
 from shiboken6 import isValid
 
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.turns import Turns
 
-_TURN = 0.008  # seconds that may go by before the window hears its events again
 # What the window draws itself; it stands on both themes, as a sheet of the window's own would restyle all within it.
 # And what a dialog of the window must know while it is made: it is dressed only when it is shown.
 _OWN = """
@@ -24,21 +24,19 @@ QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 class Dressing(QObject):
     """Dresses the children of a window, also those to come, and dresses them again whenever the theme changes.
 
-    A sheet of the application is put on all of some 900 widgets at once, which takes Qt 0.2 s. While the parts change
-    one after the other nothing is painted, so that the person sees one change.
+    A sheet of the application is put on all of some 900 widgets at once, which takes Qt 0.2 s.
 
     Args:
         window: Whose children, each with all within it.
         theme: Its looks; what it must have told its listeners before is told.
+        turns: Does the window's changes a part at a time.
     """
 
-    def __init__(self, window: QMainWindow, theme: Theme) -> None:
+    def __init__(self, window: QMainWindow, theme: Theme, turns: Turns) -> None:
         super().__init__(window)
         self._window = window
         self._theme = theme
-        self._waiting: list[QWidget] = []
-        self._turn = QTimer(self, interval=0)
-        self._turn.timeout.connect(self._dress_some)
+        self._turns = turns
         window.setStyleSheet(_OWN)
         for part in _parts(window):
             part.setStyleSheet(theme.style_sheet)
@@ -54,22 +52,12 @@ class Dressing(QObject):
         return False
 
     def _begin(self) -> None:
-        self._waiting = _parts(self._window)
-        self._window.setUpdatesEnabled(False)
-        self._turn.start()
+        self._turns.begin({part: partial(self._dress, part) for part in _parts(self._window)})
 
-    def _dress_some(self) -> None:
-        if not self._waiting:
-            self._turn.stop()
-            self._window.setUpdatesEnabled(True)
-            # At once: an update that was asked for meanwhile was passed over, and Qt waits for that one for ever.
-            self._window.repaint()
-        began = time.perf_counter()
-        while self._waiting and time.perf_counter() - began < _TURN:
-            part = self._waiting.pop()
-            # Qt may have deleted a bar of tabs since.
-            if isValid(part) and part.parent() is self._window:
-                part.setStyleSheet(self._theme.style_sheet)
+    def _dress(self, part: QWidget) -> None:
+        # Qt may have deleted a bar of tabs since.
+        if isValid(part) and part.parent() is self._window:
+            part.setStyleSheet(self._theme.style_sheet)
 
 
 def _parts(window: QMainWindow) -> list[QWidget]:

@@ -41,6 +41,7 @@ from tokstudio.gui.settings import Preferences
 from tokstudio.gui.status_line import StatusLine
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.turns import Turns
 from tokstudio.gui.widgets.message_bar import MessageBar
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.widgets.recovery_card import RecoveryCard
@@ -102,8 +103,9 @@ class MainWindow(QMainWindow):
         self.toolbar.addWidget(self.finder.box)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
         self._make_menus()
-        self._dressing = Dressing(self, theme)
-        self.places = Arrangement(self, {pane.objectName(): pane for pane in self.panes}, room)
+        turns = Turns(self)
+        self._dressing = Dressing(self, theme, turns)
+        self.places = Arrangement(self, {pane.objectName(): pane for pane in self.panes}, room, turns)
         self._connect()
         self._restore()
         self._refresh()

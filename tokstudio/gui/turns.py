@@ -1,0 +1,45 @@
+"""Changes a window a part in a turn: what touches all of its 900 widgets never holds it up."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtWidgets import QWidget
+
+_TURN = 0.004  # seconds that may go by before the window hears its events again
+_BETWEEN = 1  # milliseconds; a timer of none would go off again before others that are due
+
+
+class Turns(QObject):
+    """Does one piece after the other; meanwhile nothing is painted, so that the person sees one change.
+
+    Args:
+        window: What the pieces change; it owns this.
+    """
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self._waiting: dict[QObject, Callable[[], None]] = {}
+        self._turn = QTimer(self, singleShot=True, interval=_BETWEEN)
+        self._turn.timeout.connect(self._do_some)
+
+    def begin(self, pieces: Mapping[QObject, Callable[[], None]]) -> None:
+        """Does a piece for each object; one that waits still for the same object is replaced."""
+        self._waiting.update(pieces)
+        self._window.setUpdatesEnabled(False)
+        self._turn.start()
+
+    def _do_some(self) -> None:
+        if not self._waiting:
+            self._window.setUpdatesEnabled(True)
+            # At once: an update that was asked for meanwhile was passed over, and Qt waits for that one for ever.
+            self._window.repaint()
+            return
+        began = time.perf_counter()
+        while self._waiting and time.perf_counter() - began < _TURN:
+            self._waiting.pop(next(iter(self._waiting)))()
+        self._turn.start()
