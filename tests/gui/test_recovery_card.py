@@ -8,6 +8,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,7 @@ import pytest
 
 from tests.gui.person import PATIENCE, Answers, at_the_window
 from tokstudio import Corpus, TrainingConfig, train
-from tokstudio.core.progress import finish
+from tokstudio.core.progress import Progress, finish
 from tokstudio.core.project import open_work, recoverable_work
 from tokstudio.gui.app import Studio
 from tokstudio.gui.choices import Settings
@@ -350,3 +352,34 @@ def test_a_program_that_loses_its_display_loses_nothing_else(qtbot, qapp, tmp_pa
     studio.close()
     left = finish(recoverable_work(tmp_path / "recovery"))
     assert [one.ended for one in left] == ([] if closed else [True])
+
+
+@pytest.mark.parametrize("busy", ["opening", "splitting"])
+def test_what_was_typed_last_is_kept_where_the_session_ends_while_something_opens_or_is_split(
+    qtbot, qapp, monkeypatch, tmp_path, book, busy
+):
+    studio = Studio(qapp, Preferences(tmp_path / "settings.ini"), Answers(), tmp_path / "recovery")
+    studio.show()
+    session, window, may_go_on, ended = studio.session, studio.window, threading.Event(), []
+    session.open_paths([book])
+    trained(qtbot, window)
+    session.set_text("typed since")
+
+    def slow_work(*_):
+        while not may_go_on.wait(0.01):
+            yield Progress(busy)
+
+    if busy == "opening":
+        window.projects.begin_opening(slow_work, lambda found: None)
+    else:
+        monkeypatch.setattr("tokstudio.gui.corpus_keeper.split_all", slow_work)
+        session.set_settings(replace(session.settings, documents="line"))
+    window.recovery.keep(lambda: ended.append(True))
+    qtbot.waitUntil(lambda: bool(ended), timeout=PATIENCE)
+    assert getattr(session, busy)
+    studio.close()
+    (left,) = finish(recoverable_work(tmp_path / "recovery"))
+    assert left.project.state["text"] == "typed since"
+    # Texts and settings agree, or what is restored would be trained on otherwise than it says.
+    assert left.project.state["settings"]["documents"] == "file"
+    assert [source.documents for source in left.project.sources] == ["file"]

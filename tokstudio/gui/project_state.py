@@ -7,7 +7,7 @@ Asking, files and what was changed since are left to `project_keeper`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from tokstudio.core.project import (
 )
 from tokstudio.core.project.json_values import Json
 from tokstudio.core.readers import read_source
-from tokstudio.gui.choices import Settings
+from tokstudio.gui.choices import Documents, Settings
 from tokstudio.gui.kept_sources import KeptSources, changed_since, missing_source
 from tokstudio.gui.problems import Problem
 from tokstudio.gui.session import Session
@@ -96,8 +96,12 @@ def snapshot(session: Session, layout: str, file: Path | None = None, *, in_trai
     left_out = None if in_training or session.training is None else session.training.run
     kept = [(run, entry) for run in session.runs if run is not left_out and (entry := _entry(run, numbers)) is not None]
     runs = [run for run, _ in kept]
+    settings = session.settings
+    if session.splitting:
+        # A copy as the program ends: its texts are still divided as they were before.
+        settings = replace(settings, documents=_documents(session.sources))
     state: dict[str, Json] = {
-        "settings": json.loads(session.settings.to_text()),
+        "settings": json.loads(settings.to_text()),
         "text": session.text,
         "playhead": session.playhead,
         "layout": layout,
@@ -219,8 +223,7 @@ def adopt_run(session: Session, reopened: Reopened) -> StudioRun | None:
     for source, kept in reopened.kept:
         session.kept.put(source, kept)
     if not session.sources:
-        by_line = any(source.counts is None and source.documents > 1 for source in reopened.sources)
-        settings = asdict(made.config) | {"documents": "line" if by_line else "file"}
+        settings = asdict(made.config) | {"documents": _documents(reopened.sources)}
         session.set_settings(Settings.from_text(json.dumps(settings)))
         session.set_sources(reopened.sources)
     session.add_run(run)
@@ -353,6 +356,11 @@ def _same_documents(one: Source, other: Source) -> bool:
     if one.counts is None or other.counts is None:
         return one.counts is other.counts
     return np.array_equal(one.counts, other.counts)
+
+
+def _documents(sources: Iterable[Source]) -> Documents:
+    """What of these texts is one document."""
+    return "line" if any(source.counts is None and source.documents > 1 for source in sources) else "file"
 
 
 def _number(state: Mapping[str, Json], name: str) -> int:
