@@ -8,8 +8,7 @@ numbers, a run of other characters with what may stand before and behind it, or 
 last character to what follows, unless it is the only one; but where the pattern has a branch for line breaks, it ends
 behind the last of those.
 
-The loops take addresses in place of arrays: a compiled function that is given an array counts references to it, at ten
-times the price of what these do.
+The loops take addresses in place of arrays: see `addresses`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -20,11 +19,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from tokstudio.core.kernels.addresses import address_of, ascii_letters, byte_at
 from tokstudio.core.kernels.compiled import njit
 from tokstudio.core.kernels.tables import Int64
 from tokstudio.core.unicode_classes import LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER
@@ -44,57 +41,6 @@ _AS_IT_IS, _FOLDED = np.int64(0), np.int64(0x20)  # bits that make an ASCII capi
 _ONE, _THREE = np.int64(1), np.int64(3)
 # How white space ends; see `_white_space`.
 _WHOLE_AT_END, _BREAKS = np.int64(1), np.int64(2)
-
-if TYPE_CHECKING:
-    # What the intrinsics are given inside of a loop, which their own signatures do not say.
-    def address_of(array: NDArray[np.generic]) -> int:  # noqa: D103
-        ...
-
-    def byte_at(address: int, index: int) -> int:  # noqa: D103
-        ...
-
-    def ascii_letters(address: int, index: int, fold: int) -> int:  # noqa: D103
-        ...
-
-else:
-
-    @intrinsic
-    def address_of(context, array):  # noqa: ANN001, ANN201
-        """Where the elements of an array begin; whoever asks must keep the array."""
-
-        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
-            made = context.make_array(signature.args[0])(context, builder, arguments[0])
-            return builder.ptrtoint(made.data, ir.IntType(64))
-
-        return types.int64(array), generate
-
-    @intrinsic
-    def byte_at(context, address, index):  # noqa: ANN001, ANN201
-        """One byte of memory, from 0 to 255."""
-
-        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
-            place = builder.inttoptr(builder.add(*arguments), ir.IntType(8).as_pointer())
-            return builder.zext(builder.load(place), ir.IntType(64))
-
-        return types.int64(types.int64, types.int64), generate
-
-    @intrinsic
-    def ascii_letters(context, address, index, fold):  # noqa: ANN001, ANN201
-        """How many small ASCII letters begin the 16 bytes there, once the bits of `fold` are set in each byte."""
-
-        def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
-            address, index, fold = arguments
-            byte, several = ir.IntType(8), ir.VectorType(ir.IntType(8), 16)
-            load = builder.load(builder.inttoptr(builder.add(address, index), several.as_pointer()), align=1)
-            one = builder.insert_element(several(ir.Undefined), builder.trunc(fold, byte), ir.IntType(32)(0))
-            each = builder.shuffle_vector(one, several(ir.Undefined), ir.VectorType(ir.IntType(32), 16)([0] * 16))
-            letters = builder.sub(builder.or_(load, each), several([ord("a")] * 16))
-            others = builder.icmp_unsigned(">=", letters, several([26] * 16))
-            bits = builder.zext(builder.bitcast(others, ir.IntType(16)), ir.IntType(64))
-            return builder.cttz(builder.or_(bits, ir.IntType(64)(1 << 16)), ir.IntType(1)(1))
-
-        return types.int64(types.int64, types.int64, types.int64), generate
-
 
 if TYPE_CHECKING:
     _inner = njit(nogil=True, cache=True)
