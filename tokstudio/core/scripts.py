@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.progress import Progress, Work
 
-# The frequent ones first.
+# The frequent ones first; fewer than 64, so that a set of these and of "Other" fits into 64 bits.
 # fmt: off
 _SCRIPTS = (
     "Latin", "Cyrillic", "Han", "Hiragana", "Katakana", "Hangul", "Arabic", "Devanagari", "Greek", "Hebrew", "Thai",
@@ -19,9 +19,6 @@ _SCRIPTS = (
     "Gothic", "Ogham",
 )
 # fmt: on
-
-#: There are never more scripts than this, so that a set of them fits into 64 bits.
-MOST_SCRIPTS = len(_SCRIPTS) + 1
 
 
 def scripts_work(distinct: NDArray[np.uint32]) -> Work[list[tuple[str, NDArray[np.uint32]]]]:
