@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt, QThread
@@ -112,18 +114,32 @@ def dock(qtbot: QtBot, session: Session) -> Iterator[Callable[[QDockWidget, int,
 
 @pytest.fixture
 def make_run(qtbot: QtBot, session: Session) -> Callable[..., StudioRun]:
-    """Trains within limits on what the session holds, or on `text` where it holds nothing, and gives the run."""
+    """Trains as set on what the session holds, or on `text` where it holds nothing, and gives the run."""
 
-    def make_run(text: str = TEXT, **limits: int | None) -> StudioRun:
+    def make_run(text: str = TEXT, **settings: Any) -> StudioRun:
         if not session.sources:
             session.add_text(text)
-        session.set_settings(Settings(**limits))
+        session.set_settings(Settings(**settings))
         session.train()
         qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
         assert session.active is not None
         return session.active
 
     return make_run
+
+
+@pytest.fixture(params=["last", "first"])
+def unknown_run(request: pytest.FixtureRequest, make_run: Callable[..., StudioRun]) -> Callable[..., StudioRun]:
+    """Trains on a text of which some characters become the unknown token; with the special tokens at either place."""
+    return partial(
+        make_run,
+        vocabulary_size=20,
+        base="characters",
+        base_vocabulary=tuple("the ca"),
+        special_tokens=("<pad>", "<unk>"),
+        special_placement=request.param,
+        unknown_token="<unk>",
+    )
 
 
 @pytest.fixture

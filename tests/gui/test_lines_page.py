@@ -24,7 +24,6 @@ from tokstudio.gui.models.sources import size_text
 from tokstudio.gui.panes.token import TokenPane
 from tokstudio.gui.project_state import run_state
 from tokstudio.gui.session import Session
-from tokstudio.gui.training import Settings
 
 CORPUS = "the cat sat on the mat\n\tand the cat ate the rat;\r\nthat is that. naïve 太阳\n" * 30
 
@@ -226,26 +225,12 @@ def test_a_byte_at_the_end_of_a_word_is_that_word_s_and_shown_by_itself(tmp_path
     ]
 
 
-@pytest.mark.parametrize("placement", ["last", "first"])
 @pytest.mark.parametrize("pattern", ["none", "gpt2"])
 def test_uses_of_an_unknown_token_are_its_lines_also_where_it_is_written_out(
-    qtbot, session: Session, pane: TokenPane, pattern: str, placement: str
+    qtbot, session: Session, pane: TokenPane, pattern: str, unknown_run
 ):
     text = "the cat<unk> and the cap<unk><unk>\nthe act\n" * 3
-    session.add_text(text)
-    session.set_settings(
-        Settings(
-            vocabulary_size=20,
-            pattern=pattern,
-            base="characters",
-            base_vocabulary=tuple("the ca"),
-            special_tokens=("<pad>", "<unk>"),
-            special_placement=placement,
-            unknown_token="<unk>",
-        )
-    )
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None and session.active is not None, timeout=PATIENCE)
+    unknown_run(text, pattern=pattern)
     unknown = session.tokenizer.special_tokens["<unk>"]
     uses = session.tokenizer.encode(text, "all").count(unknown)
     assert uses > text.count("<unk>") > 0

@@ -68,6 +68,19 @@ def set_height(qtbot, window, height: int) -> None:
     qtbot.wait(120)
 
 
+def begin_high(qtbot, window) -> None:
+    """Makes the window high, with the panes in their first places."""
+    set_height(qtbot, window, 900)
+    window.reset_layout()
+    qtbot.wait(50)
+
+
+def put_below_configure(qtbot, window) -> None:
+    """Puts the corpus below Configure, as by dragging its title."""
+    window.splitDockWidget(window.configure, window.corpus, Qt.Orientation.Vertical)
+    qtbot.wait(20)
+
+
 def widen_left(qtbot, window, by: int) -> None:
     """Moves the border beside the left column."""
     border = QPoint(window.corpus.geometry().right() + 4, window.corpus.geometry().center().y())
@@ -98,9 +111,7 @@ def test_a_right_column_that_a_person_has_changed_stays_so_at_every_height(qtbot
 
 def test_where_a_low_window_becomes_high_only_the_right_column_is_divided_again(qtbot, monkeypatch):
     def act(window, answers):
-        set_height(qtbot, window, 900)
-        window.reset_layout()
-        qtbot.wait(50)
+        begin_high(qtbot, window)
         window.why.raise_()
         usual = places(window)
         assert "why" in usual
@@ -112,9 +123,7 @@ def test_where_a_low_window_becomes_high_only_the_right_column_is_divided_again(
         qtbot.waitUntil(lambda: places(window) == usual)
         set_height(qtbot, window, 660)
         widen_left(qtbot, window, 120)
-        # As by dragging its title.
-        window.splitDockWidget(window.configure, window.corpus, Qt.Orientation.Vertical)
-        qtbot.wait(20)
+        put_below_configure(qtbot, window)
         wide = window.corpus.width()
         assert wide > usual["corpus"].width() + 100
         set_height(qtbot, window, 900)
@@ -150,11 +159,8 @@ def test_what_is_closed_or_floats_in_a_low_window_does_not_hold_the_right_column
 
 def test_a_window_that_was_closed_low_keeps_what_a_person_has_arranged_when_it_is_high(qtbot, monkeypatch):
     def arrange(window, answers):
-        set_height(qtbot, window, 900)
-        window.reset_layout()
-        qtbot.wait(50)
-        window.splitDockWidget(window.configure, window.corpus, Qt.Orientation.Vertical)
-        qtbot.wait(20)
+        begin_high(qtbot, window)
+        put_below_configure(qtbot, window)
         set_height(qtbot, window, 660)
 
     def look(window, answers):

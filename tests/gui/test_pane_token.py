@@ -13,7 +13,6 @@ from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.panes.token import TokenPane
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
-from tokstudio.gui.training import Settings
 from tokstudio.gui.widgets.token_label import meaning, segments, token_label
 
 pytestmark = pytest.mark.qt_log_ignore("OpenType support missing", "This plugin does not support", extend=True)
@@ -62,23 +61,8 @@ def test_uses_of_one_token_are_those_that_the_run_counts_for_all(session: Sessio
         assert [run.uses_of(token, merges) for token in range(len(counted))] == counted.tolist()
 
 
-@pytest.mark.parametrize("placement", ["last", "first"])
-def test_the_rank_is_that_among_all_tokens_of_the_encoded_corpus(
-    qtbot, session: Session, pane: TokenPane, placement: str
-):
-    session.add_text(CORPUS)
-    session.set_settings(
-        Settings(
-            vocabulary_size=20,
-            base="characters",
-            base_vocabulary=tuple("the ca"),
-            special_tokens=("<pad>", "<unk>"),
-            special_placement=placement,
-            unknown_token="<unk>",
-        )
-    )
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None and session.active is not None, timeout=PATIENCE)
+def test_the_rank_is_that_among_all_tokens_of_the_encoded_corpus(session: Session, pane: TokenPane, unknown_run):
+    unknown_run(CORPUS)
     for merges in (0, 5, len(session.active)):
         session.set_playhead(merges)
         uses = np.bincount(session.tokenizer.encode(CORPUS), minlength=len(session.tokenizer))

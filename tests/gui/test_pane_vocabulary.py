@@ -17,7 +17,6 @@ from tokstudio.core.reach import reach_work
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.models.vocabulary import NOTES
 from tokstudio.gui.panes.vocabulary import VocabularyPane
-from tokstudio.gui.training import Settings
 from tokstudio.resources import sample_text
 
 USES = 6
@@ -332,20 +331,16 @@ def test_the_panel_is_opened_and_used_by_keys(qtbot, pane, trained):
     assert pane.kinds.accessibleName().endswith("1 chosen")
 
 
-def test_special_tokens_that_nobody_counts_are_neither_used_nor_unused(qtbot, pane, session):
-    session.add_text("one two three <|end|> zzz" * 20)
-    session.set_settings(
-        Settings(
-            vocabulary_size=14,
-            base="characters",
-            base_vocabulary=tuple("one twhr"),
-            special_tokens=("<|end|>", "<unk>"),
-            unknown_token="<unk>",
-        )
+def test_special_tokens_that_nobody_counts_are_neither_used_nor_unused(pane, make_run):
+    run = make_run(
+        "one two three <|end|> zzz" * 20,
+        vocabulary_size=14,
+        base="characters",
+        base_vocabulary=tuple("one twhr"),
+        special_tokens=("<|end|>", "<unk>"),
+        unknown_token="<unk>",
     )
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None and session.active is not None, timeout=PATIENCE)
-    tokenizer = session.active.tokenizer
+    tokenizer = run.tokenizer
     end, unknown = (tokenizer.special_tokens[text] for text in ("<|end|>", "<unk>"))
     uses = {token: pane.model.index(pane.model.row_of_token(token), USES).data() for token in ids(pane)}
     assert uses[end] == "–"
