@@ -271,14 +271,14 @@ def test_the_text_of_an_svg_stays_in_its_boxes_where_its_font_is_missing(tree):
     texts = list(drawing.iter("{http://www.w3.org/2000/svg}text"))
     assert {text.get("text-anchor") for text in texts} == {"middle"}
     middles = {text.text: float(text.get("x")) for text in texts}
-    assert middles == {box.label: pytest.approx(box.x, abs=1.0) for box in tree._boxes}
+    assert middles == {box.label: pytest.approx(box.x, abs=1.0) for box in tree._drawn.boxes}
 
 
 def test_a_fault_while_drawing_reaches_the_hook_and_not_qt(qtbot, tree, monkeypatch):
     def broken(*_):
         raise ValueError("no such colour")
 
-    monkeypatch.setattr(tree, "_draw_box", broken)
+    monkeypatch.setattr(tree._drawn, "_draw_box", broken)
     with qtbot.captureExceptions() as faults:
         tree.grab()
     assert faults

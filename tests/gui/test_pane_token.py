@@ -201,7 +201,7 @@ def test_a_token_as_long_as_a_book_is_shown_by_its_beginning(session: Session, p
     session.look_at(275)
     assert pane.facts.text().endswith("… 1,048,576 bytes")
     assert len(pane.headline.text()) <= 400
-    assert len(pane.tree._boxes) <= 600
+    assert len(pane.tree._drawn.boxes) <= 600
 
 
 def test_the_beginning_of_a_long_token_ends_between_two_characters(session: Session, pane: TokenPane):
@@ -218,7 +218,7 @@ def test_a_chain_of_thousands_of_merges_is_no_trouble(session: Session, pane: To
     session.add_tokenizer(Tokenizer(chain), "chain")
     session.look_at(256 + 5000)
     assert pane.origin.text() == "id 5,256 · merge 5,001"
-    assert any(box.kind == "more" for box in pane.tree._boxes)
+    assert any(box.kind == "more" for box in pane.tree._drawn.boxes)
 
 
 @pytest.mark.parametrize(

@@ -1,43 +1,38 @@
-"""A picture of how a token was made: the binary tree of its merges. Which tokens those are, the caller says."""
+"""A picture of how a token was made: the binary tree of its merges. Which tokens those are, the caller says.
+
+What it looks like is left to `drawn_tree`.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
 import sys
-from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
-    QFont,
-    QFontMetricsF,
     QHelpEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
-    QPainterPath,
     QPaintEvent,
-    QPen,
     QResizeEvent,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
+from tokstudio.gui.widgets.drawn_tree import DrawnTree
 from tokstudio.gui.widgets.svg import svg_of
-from tokstudio.gui.widgets.tree_layout import Box, TreeNode, lay_out
+from tokstudio.gui.widgets.tree_layout import Box, TreeNode
 
 if TYPE_CHECKING:
     from tokstudio.gui.theme import Theme
 
 __all__ = ["MergeTree", "TreeNode"]
 
-# In pixels at the natural size.
-_LONGEST_LABEL = 220.0
-_ROW_GAP = 18.0
-_GAP, _WIDE_GAP = 10.0, 26.0
-_MARGIN = 8.0
+_MARGIN = 8.0  # pixels
 # Shrinking to the width stops here, where the text is just readable.
 _SMALLEST_FIT = 0.6
 _SMALLEST, _LARGEST = 0.25, 3.0
@@ -57,11 +52,7 @@ class MergeTree(QAbstractScrollArea):
         super().__init__(parent)
         self._theme = theme
         self._root: TreeNode | None = None
-        self._boxes: list[Box] = []
-        self._rows: list[list[int]] = []
-        self._size = (0.0, 0.0)
-        self._height = 0.0
-        self._wide_width = self._arranged_for = 0.0
+        self._drawn = DrawnTree(theme)
         self._zoom: float | None = None
         self._current = self._hovered = -1
         self._grip: QPoint | None = None
@@ -83,14 +74,15 @@ class MergeTree(QAbstractScrollArea):
 
     def to_svg(self) -> bytes:
         """The whole tree on its background as an SVG drawing in its natural size."""
-        width, height = (max(1, round(side + 2 * _MARGIN)) for side in self._size)
+        drawn = self._drawn
+        width, height = (max(1, round(side + 2 * _MARGIN)) for side in (drawn.width, drawn.height))
 
         def paint(painter: QPainter) -> None:
             painter.fillRect(QRect(0, 0, width, height), QColor(self._theme.palette.surface))
             painter.translate(_MARGIN, _MARGIN)
-            self._draw(painter, QRectF(0, 0, *self._size), marks=False)
+            drawn.draw(painter, QRectF(0, 0, drawn.width, drawn.height))
 
-        return svg_of(self, width, height, self._font(), paint)
+        return svg_of(self, width, height, drawn.font, paint)
 
     def zoom_in(self) -> None:
         """Show it larger."""
@@ -107,76 +99,52 @@ class MergeTree(QAbstractScrollArea):
 
     def box_at(self, place: QPoint) -> Box | None:
         """The box at a place of the viewport."""
-        return self._boxes[index] if (index := self._index_at(place)) >= 0 else None
+        return self._drawn.boxes[index] if (index := self._index_at(place)) >= 0 else None
 
     def place_of(self, index: int) -> QRectF:
         """Where a box (in the order of `lay_out`) is in the viewport."""
-        box, scale, origin = self._rect(self._boxes[index]), self._scale(), self._origin()
+        box, scale, origin = self._drawn.rect(index), self._scale(), self._origin()
         return QRectF(box.topLeft() * scale + origin, box.size() * scale)
 
     def sizeHint(self) -> QSize:
         """Enough for the tree, within reason."""
-        width, height = (round(side + 2 * _MARGIN) for side in self._size)
+        width, height = (round(side + 2 * _MARGIN) for side in (self._drawn.width, self._drawn.height))
         return QSize(min(max(width, 160), 480), min(max(height, 80), 260))
 
     # Layout
 
     def _show_root(self) -> None:
-        if self._boxes:
-            middle = self._boxes[0].x * self._scale() + _MARGIN
+        if self._drawn.boxes:
+            middle = self._drawn.boxes[0].x * self._scale() + _MARGIN
             self.horizontalScrollBar().setValue(round(middle - self.viewport().width() / 2))
             self.verticalScrollBar().setValue(0)
 
     def _arrange(self) -> None:
-        metrics = QFontMetricsF(self._font())
-        self._height = round(metrics.height() + 6)
-        least = self._height
-
-        def width_of(label: str) -> float:
-            return max(least, min(metrics.horizontalAdvance(label), _LONGEST_LABEL) + 14)
-
-        self._boxes = lay_out(self._root, width_of, _WIDE_GAP) if self._root is not None else []
-        self._wide_width = _width(self._boxes)
-        if self._root is not None and self._wide_width > self._room():
-            self._boxes = lay_out(self._root, width_of, _GAP)
-        self._arranged_for = self._room()
-        self._rows = [[] for _ in range(self._boxes[-1].row + 1)] if self._boxes else []
-        for index, box in enumerate(self._boxes):
-            self._rows[box.row].append(index)
-        self._size = _width(self._boxes), max(len(self._rows) * self._pitch() - _ROW_GAP, 0.0)
+        self._drawn.arrange(self._root, self._room())
         self._fit()
         self.updateGeometry()
-
-    def _font(self) -> QFont:
-        return self._theme.monospace_font(12)
 
     def _room(self) -> float:
         return self.maximumViewportSize().width() - 2 * _MARGIN
 
-    def _pitch(self) -> float:
-        return self._height + _ROW_GAP
-
-    def _rect(self, box: Box) -> QRectF:
-        return QRectF(box.x - box.width / 2, box.row * self._pitch(), box.width, self._height)
-
     def _scale(self) -> float:
         if self._zoom is not None:
             return self._zoom
-        if not self._boxes:
+        if not self._drawn.boxes:
             return 1.0
         # From the room without scroll bars: from the room that they leave, they could come and go for ever.
         room = self.maximumViewportSize()
         scale = self._scale_for(room.width())
-        if self._size[1] * scale + 2 * _MARGIN > room.height():
+        if self._drawn.height * scale + 2 * _MARGIN > room.height():
             scale = self._scale_for(room.width() - self.verticalScrollBar().sizeHint().width())
         return scale
 
     def _scale_for(self, width: int) -> float:
-        return min(1.0, max((width - 2 * _MARGIN) / self._size[0], _SMALLEST_FIT))
+        return min(1.0, max((width - 2 * _MARGIN) / self._drawn.width, _SMALLEST_FIT))
 
     def _origin(self) -> QPointF:
         """Where the tree's corner is in the viewport."""
-        spare = self.viewport().width() - 2 * _MARGIN - self._size[0] * self._scale()
+        spare = self.viewport().width() - 2 * _MARGIN - self._drawn.width * self._scale()
         left = _MARGIN + max(spare / 2, 0.0) - self.horizontalScrollBar().value()
         return QPointF(left, _MARGIN - self.verticalScrollBar().value())
 
@@ -184,7 +152,7 @@ class MergeTree(QAbstractScrollArea):
         """Bring the scroll bars up to date."""
         scale, room = self._scale(), self.viewport().size()
         bars = (self.horizontalScrollBar(), room.width()), (self.verticalScrollBar(), room.height())
-        for (bar, page), side in zip(bars, self._size, strict=True):
+        for (bar, page), side in zip(bars, (self._drawn.width, self._drawn.height), strict=True):
             # Rounded down, and half a pixel spared: a tree that was shrunk to the width needs no bar.
             bar.setRange(0, max(0, int(side * scale + 2 * _MARGIN - 0.5) - page))
             bar.setPageStep(page)
@@ -203,14 +171,7 @@ class MergeTree(QAbstractScrollArea):
         self.verticalScrollBar().setValue(self.verticalScrollBar().value() + y)
 
     def _index_at(self, place: QPoint) -> int:
-        point = (QPointF(place) - self._origin()) / self._scale()
-        row = int(point.y() // self._pitch())
-        if not 0 <= row < len(self._rows):
-            return -1
-        boxes = self._rows[row]
-        nearest = bisect_left(boxes, point.x(), key=lambda index: self._boxes[index].x)
-        close = boxes[max(nearest - 1, 0) : nearest + 1]
-        return next((index for index in close if self._rect(self._boxes[index]).contains(point)), -1)
+        return self._drawn.index_at((QPointF(place) - self._origin()) / self._scale())
 
     # Drawing
 
@@ -223,62 +184,16 @@ class MergeTree(QAbstractScrollArea):
                 painter.translate(origin)
                 painter.scale(scale, scale)
                 seen = QRectF((QPointF(event.rect().topLeft()) - origin) / scale, event.rect().size() / scale)
-                self._draw(painter, seen, marks=True)
+                self._drawn.draw(painter, seen, self._current if self.hasFocus() else -1, self._hovered)
         except Exception as error:  # an exception that leaves an override ends Qt's event loop
             sys.excepthook(type(error), error, error.__traceback__)
-
-    def _draw(self, painter: QPainter, seen: QRectF, marks: bool) -> None:
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setFont(self._font())
-        first = max(int(seen.top() // self._pitch()), 0)
-        rows = self._rows[first : int(seen.bottom() // self._pitch()) + 2]
-        shown = [index for row in rows for index in row]
-        painter.setPen(QPen(self._line_colour(), 1.2))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        for index in shown:
-            self._draw_line(painter, self._boxes[index], seen)
-        for index in shown:
-            if self._rect(self._boxes[index]).intersects(seen):
-                self._draw_box(painter, index, marks)
-
-    def _line_colour(self) -> QColor:
-        colour = QColor(self._theme.palette.muted)
-        colour.setAlphaF(0.45)
-        return colour
-
-    def _draw_line(self, painter: QPainter, box: Box, seen: QRectF) -> None:
-        if box.parent < 0:
-            return
-        start = QPointF(self._boxes[box.parent].x, box.row * self._pitch() - _ROW_GAP)
-        end = QPointF(box.x, box.row * self._pitch())
-        if max(start.x(), end.x()) < seen.left() or min(start.x(), end.x()) > seen.right():
-            return
-        bend = QPointF(0.0, _ROW_GAP * 0.6)
-        line = QPainterPath(start)
-        line.cubicTo(start + bend, end - bend, end)
-        painter.drawPath(line)
-
-    def _draw_box(self, painter: QPainter, index: int, marks: bool) -> None:
-        palette, box = self._theme.palette, self._boxes[index]
-        current = marks and index == self._current and self.hasFocus()
-        marked = current or (marks and index == self._hovered)
-        pen = QPen(QColor(palette.accent) if marked else self._line_colour(), 2.0 if current else 1.0)
-        if box.kind == "more":
-            pen.setStyle(Qt.PenStyle.DashLine)
-        painter.setPen(pen)
-        painter.setBrush(QColor(palette.accent_soft if box.kind == "merge" else palette.surface))
-        rect = self._rect(box)
-        painter.drawRoundedRect(rect, 5, 5)
-        painter.setPen(QColor(palette.muted if box.kind == "more" else palette.text))
-        label = QFontMetricsF(painter.font()).elidedText(box.label, Qt.TextElideMode.ElideMiddle, _LONGEST_LABEL + 1)
-        painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, label)
 
     # What a person does
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit the tree to the new width."""
         super().resizeEvent(event)
-        if (self._wide_width <= self._room()) != (self._wide_width <= self._arranged_for):
+        if self._drawn.would_change(self._room()):
             self._arrange()
         self._fit()
         if self._zoom is None and event.oldSize().width() != event.size().width():
@@ -325,7 +240,7 @@ class MergeTree(QAbstractScrollArea):
         gripped, self._grip = self._grip is not None, None
         index = self._index_at(event.position().toPoint())
         if event.button() == Qt.MouseButton.LeftButton and not gripped and index >= 0 and index == self._current:
-            self.nodeClicked.emit(self._boxes[index].id)
+            self.nodeClicked.emit(self._drawn.boxes[index].id)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom with Ctrl, else scroll."""
@@ -345,7 +260,7 @@ class MergeTree(QAbstractScrollArea):
             self._make_current(target)
             self._reveal(target)
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and self._current >= 0:
-            self.nodeClicked.emit(self._boxes[self._current].id)
+            self.nodeClicked.emit(self._drawn.boxes[self._current].id)
         elif event.text() in zooms:
             zooms[event.text()]()
         else:
@@ -365,8 +280,8 @@ class MergeTree(QAbstractScrollArea):
         """The box that an arrow leads to from the current one."""
         if self._current < 0:
             return None
-        box = self._boxes[self._current]
-        row = self._rows[box.row]
+        box = self._drawn.boxes[self._current]
+        row = self._drawn.rows[box.row]
         place = self._current - row[0]
         targets = {
             Qt.Key.Key_Up: box.parent,
@@ -393,12 +308,8 @@ class MergeTree(QAbstractScrollArea):
         if self._current < 0:
             self.setAccessibleDescription("No token")
             return
-        box = self._boxes[self._current]
-        parts = " and ".join(self._boxes[child].label for child in box.children)
+        box = self._drawn.boxes[self._current]
+        parts = " and ".join(self._drawn.boxes[child].label for child in box.children)
         made = f", merged from {parts}" if parts else ", a base token" if box.kind == "leaf" else ""
         words = "the parts of this token" if box.kind == "more" else box.label
         self.setAccessibleDescription(f"{words}, id {box.id:,}{made}")
-
-
-def _width(boxes: list[Box]) -> float:
-    return max((box.x + box.width / 2 for box in boxes), default=0.0)

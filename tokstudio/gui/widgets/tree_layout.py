@@ -1,4 +1,4 @@
-"""Where the boxes of a binary tree of merges stand. How they are drawn is `merge_tree`'s matter; no Qt here."""
+"""Where the boxes of a binary tree of merges stand. How they are drawn is `drawn_tree`'s matter; no Qt here."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
