@@ -110,7 +110,7 @@ def folder_size(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
 
 
-def smoke(python: Path, arguments: list[str]) -> int:
+def smoke(python: Path) -> int:
     """Tries the bundle; as root on Debian the programs of the part on X11 are installed where they are missing."""
     missing = [package for name, package in X_PROGRAMS.items() if shutil.which(name) is None]
     if missing and sys.platform.startswith("linux") and has_apt() and is_root():
@@ -118,4 +118,4 @@ def smoke(python: Path, arguments: list[str]) -> int:
             install_packages(missing)
         except SetupError as error:
             say(f"{error}")
-    return run_visibly([str(python), str(ROOT / "packaging" / "smoke.py"), str(bundle_program()), *arguments])
+    return run_visibly([str(python), str(ROOT / "packaging" / "smoke.py"), str(bundle_program())])

@@ -45,6 +45,8 @@ MINIMUM_PYTHON = (3, 11)
 ENVIRONMENT = ROOT / ".venv"
 LOCK = ROOT / "packaging" / "requirements.lock"
 PICTURE = ROOT / "tokstudio-demo.png"
+# All arguments of these commands; the others hand theirs on to those who know them.
+TAKES = {"setup": [], "bundle": [], "smoke": [], "deb": ["--quick"]}
 
 USAGE = """\
 Usage: python3 packaging/dev.py COMMAND [ARGUMENT ...]
@@ -283,7 +285,7 @@ def try_bundle() -> int:
         say(f"skipped: {error}")
         return 0
     bundling.make_bundle(program("python"), setup_key())
-    return bundling.smoke(program("python"), [])
+    return bundling.smoke(program("python"))
 
 
 def benchmark_files(names: list[str]) -> list[Path]:
@@ -333,8 +335,6 @@ def lock(arguments: list[str]) -> int:
 
 def bundle(arguments: list[str]) -> int:
     """Builds the bundle."""
-    if arguments:
-        raise SetupError(f"bundle takes no arguments, but there is {arguments[0]}.")
     set_up()
     bundling.make_bundle(program("python"), setup_key())
     say(f"ready: {bundling.bundle_program()}")
@@ -345,7 +345,7 @@ def smoke(arguments: list[str]) -> int:
     """Builds the bundle and tries it."""
     set_up()
     bundling.make_bundle(program("python"), setup_key())
-    return bundling.smoke(program("python"), arguments)
+    return bundling.smoke(program("python"))
 
 
 def deb(arguments: list[str]) -> int:
@@ -354,14 +354,12 @@ def deb(arguments: list[str]) -> int:
 
     set_up()
     bundling.make_bundle(program("python"), setup_key())
-    debian.make_package(bundling.BUNDLE, quick=arguments == ["--quick"])
+    debian.make_package(bundling.BUNDLE, quick="--quick" in arguments)
     return 0
 
 
 def setup(arguments: list[str]) -> int:
     """Sets up and no more."""
-    if arguments:
-        raise SetupError(f"setup takes no arguments, but there is {arguments[0]}.")
     set_up()
     say(f"ready: {ENVIRONMENT}")
     return 0
@@ -386,6 +384,9 @@ def main(arguments: list[str]) -> int:
         print(USAGE, end="", file=sys.stderr)
         return 2
     try:
+        known = TAKES.get(arguments[0], arguments)
+        for wrong in set(arguments[1:]) - set(known):
+            raise SetupError(f"{arguments[0]} takes {' '.join(known) or 'no arguments'}, but there is {wrong}.")
         return commands[arguments[0]](arguments[1:])
     except SetupError as error:
         print(f"TokStudio: {error}", file=sys.stderr)

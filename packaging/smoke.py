@@ -27,6 +27,8 @@ PATIENCE = 180  # seconds; the first start compiles
 # The surface, and some of the tokens' colours, in light looks.
 _COLOURS = ("#ffffff", "#ffdcd2", "#ffe9bd", "#cdefdd", "#cce9f6")
 _LINUX = sys.platform.startswith("linux")
+# Where a program looks for a person's folders. Windows would say where they are without asking the variables.
+_HOMES = ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "WIN_PD_OVERRIDE_APPDATA", "WIN_PD_OVERRIDE_LOCAL_APPDATA")
 
 
 class Wrong(Exception):
@@ -64,26 +66,35 @@ class Bundle:
         self.home = home
         names = ("PATH", "SYSTEMROOT", "LANG", "LC_ALL", "NUMBER_OF_PROCESSORS")
         self.variables = {name: os.environ[name] for name in names if name in os.environ}
-        for name in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TMPDIR", "TEMP", "TMP"):
+        for name in (*_HOMES, "TMPDIR", "TEMP", "TMP"):
             self.variables[name] = str(home)
 
     def started(self, *arguments: object, **variables: str) -> subprocess.Popen[bytes]:
-        """A start of the program, which goes on."""
-        command = [str(self.program), *map(str, arguments)]
-        environment = {**self.variables, **variables}
+        """A start of the program, which goes on; from standard input it gets nothing."""
         return subprocess.Popen(
-            command, env=environment, cwd=self.home, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            [str(self.program), *map(str, arguments)],
+            env={**self.variables, **variables},
+            cwd=self.home,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
 
-    def run(self, *arguments: object, **variables: str) -> str:
-        """A start of the program that must end with 0; gives what it printed."""
+    def ended(self, *arguments: object, **variables: str) -> tuple[int, str]:
+        """A start of the program that must end; gives its exit code and what it printed."""
         process = self.started(*arguments, **variables)
         try:
             printed = process.communicate(timeout=PATIENCE)[0].decode("utf-8", "replace")
         except subprocess.TimeoutExpired:
-            process.kill()
             raise Wrong(f"{arguments} did not end within {PATIENCE} s") from None
-        demand(process.returncode == 0, f"{arguments} ended with {process.returncode}: {printed}")
+        finally:
+            drain(process)
+        return process.returncode, printed
+
+    def run(self, *arguments: object, **variables: str) -> str:
+        """A start of the program that must end with 0; gives what it printed."""
+        code, printed = self.ended(*arguments, **variables)
+        demand(code == 0, f"{arguments} ended with {code}: {printed}")
         return printed
 
     def files(self, pattern: str) -> list[Path]:
@@ -146,9 +157,7 @@ def try_command_line(bundle: Bundle) -> None:
 
 def try_own_process(bundle: Bundle) -> None:
     """The processes that ask the libraries are there, and end with those who ask."""
-    process = bundle.started("--process", "tokstudio.core.formats.owner_process")
-    process.communicate(timeout=PATIENCE)
-    demand(process.returncode == 0, f"the libraries' process ended with {process.returncode}")
+    bundle.run("--process", "tokstudio.core.formats.owner_process")
 
 
 def try_picture(bundle: Bundle, platform: str = "offscreen", **variables: str) -> float:
@@ -182,9 +191,8 @@ def try_starts(bundle: Bundle) -> None:
 
 def try_no_display(bundle: Bundle) -> None:
     """A display that is not there is one sentence."""
-    process = bundle.started(DISPLAY=":7531")
-    said = process.communicate(timeout=PATIENCE)[0].decode("utf-8", "replace")
-    demand(process.returncode == 1, f"without a display it ended with {process.returncode}: {said}")
+    code, said = bundle.ended(DISPLAY=":7531")
+    demand(code == 1, f"without a display it ended with {code}: {said}")
     demand(said.startswith("tokstudio: ") and said.count("\n") == 1, f"without a display it said {said}")
 
 
@@ -204,12 +212,11 @@ def try_end_of_session(bundle: Bundle) -> None:
 
 
 def try_read_only_home(bundle: Bundle) -> None:
-    """A home that is no folder, and no place for temporary files of ours: it runs all the same."""
+    """A home that is no folder: it runs all the same."""
     nowhere = str(bundle.home / "a file")
     Path(nowhere).touch()
-    names = ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA")
     file = bundle.home / "without.png"
-    bundle.run("--demo", "--screenshot", file, QT_QPA_PLATFORM="offscreen", **dict.fromkeys(names, nowhere))
+    bundle.run("--demo", "--screenshot", file, QT_QPA_PLATFORM="offscreen", **dict.fromkeys(_HOMES, nowhere))
     check_picture(file, 1440, 900)
 
 
@@ -340,7 +347,7 @@ def main(arguments: list[str]) -> int:
         with tempfile.TemporaryDirectory(prefix="tokstudio smoke ", ignore_cleanup_errors=True) as folder:
             try:
                 attempt(Bundle(program, Path(folder)))
-            except Wrong as wrong:
+            except (Wrong, subprocess.TimeoutExpired) as wrong:
                 print(f"WRONG: {wrong}", flush=True)
                 return 1
         print(f"    good, {time.monotonic() - begun:.0f} s", flush=True)

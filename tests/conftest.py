@@ -23,6 +23,9 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     home = tmp_path_factory.mktemp("home")
     for name in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"):
         monkeypatch.setenv(name, str(home))
+    # Windows says where its folders are without asking the variables.
+    for name in ("APPDATA", "LOCAL_APPDATA"):
+        monkeypatch.setenv(f"WIN_PD_OVERRIDE_{name}", str(home))
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(home / name.lower()))
     return home

@@ -244,6 +244,15 @@ def test_the_bundle_is_tried_before_the_tests_unless_only_some_of_them_are_wante
     assert ran[-1] == "tests"
 
 
+@pytest.mark.parametrize("arguments", [["deb", "--quik"], ["smoke", "window"], ["bundle", "--quick"], ["setup", "all"]])
+def test_an_argument_that_a_command_does_not_know_is_refused_before_any_work(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    monkeypatch.setattr(dev, "set_up", lambda: pytest.fail("it works already"))
+    assert dev.main(arguments) == 1
+    assert f"but there is {arguments[1]}." in capsys.readouterr().err
+
+
 def test_a_bundle_that_fails_ends_test(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dev, "set_up", lambda: None)
     monkeypatch.setattr(dev, "run_visibly", lambda command, variables, cwd: 3 if "pytest" in command else 0)

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -56,6 +58,55 @@ def test_a_program_that_fails_is_wrong_and_ends_the_trial(
         smoke.Bundle(Path(sys.executable), tmp_path).run("--nonsense")
     assert smoke.main([sys.executable]) == 1
     assert "WRONG: " in capsys.readouterr().out
+
+
+def _program(folder: Path, body: str) -> Path:
+    """A program that is a Python script."""
+    file = folder / "program"
+    file.write_text(f"#!{sys.executable}\n{body}\n", encoding="utf-8")
+    file.chmod(0o700)
+    return file
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script is no program there")
+def test_a_program_that_does_not_end_is_wrong_and_killed(
+    smoke: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    program = _program(tmp_path, "import time\ntime.sleep(600)")
+    monkeypatch.setattr(smoke, "PATIENCE", 0.1)
+    processes: list[subprocess.Popen[bytes]] = []
+
+    class Noted(smoke.Bundle):
+        def started(self, *arguments: object, **variables: str) -> subprocess.Popen[bytes]:
+            processes.append(super().started(*arguments, **variables))
+            return processes[-1]
+
+    for attempt in (smoke.try_own_process, smoke.try_no_display):
+        with pytest.raises(smoke.Wrong, match="did not end within"):
+            attempt(Noted(program, tmp_path))
+        assert processes[-1].returncode is not None
+    # A start that does not go when it is told to.
+    stubborn = subprocess.TimeoutExpired("program", 2)
+    monkeypatch.setattr(smoke, "try_command_line", lambda bundle: (_ for _ in ()).throw(stubborn))
+    assert smoke.main([str(program)]) == 1
+    assert "WRONG: Command 'program' timed out" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script is no program there")
+def test_a_program_that_is_tried_gets_nothing_from_the_terminal(
+    smoke: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(smoke, "PATIENCE", 20)
+    reader, writer = os.pipe()  # a terminal at which nobody types
+    before = os.dup(0)
+    os.dup2(reader, 0)
+    try:
+        program = _program(tmp_path, "import sys\nprint(len(sys.stdin.read()))")
+        assert smoke.Bundle(program, tmp_path).run().strip() == "0"
+    finally:
+        os.dup2(before, 0)
+        for descriptor in (before, reader, writer):
+            os.close(descriptor)
 
 
 def test_icons_of_windows_and_macos_say_where_their_pictures_are(monkeypatch: pytest.MonkeyPatch) -> None:
