@@ -179,7 +179,9 @@ class FirstWindow(QObject):
         if request is not None:
             socket.write(_UNDERSTOOD)
             socket.flush()
-            self.asked.emit(request)
+            # Who has gone was tired of waiting while the window was busy, and has opened the files elsewhere.
+            if socket.state() == QLocalSocket.LocalSocketState.ConnectedState:
+                self.asked.emit(request)
         socket.disconnectFromServer()
 
 
