@@ -18,8 +18,8 @@ _CONFIGURATION = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"
 _SCRIPT = """
 from PySide6.QtWidgets import QApplication
 application = QApplication([])
-from tokstudio.gui.missing_fonts import without_font
-print(without_font(["Latin", "Devanagari", "Runic"]))
+from tokstudio.gui.missing_fonts import lacks_font
+print([script for script in ("Latin", "Devanagari", "Runic") if lacks_font(script)])
 """
 
 

@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from PySide6.QtGui import QFont, QFontMetrics
 
 TIP = "No font here has their characters, so they are drawn as boxes. Install one that has, such as Noto Sans."
@@ -18,7 +16,6 @@ _LETTERS = {
 }  # fmt: skip
 
 
-def without_font(scripts: Iterable[str]) -> list[str]:
-    """Those of some scripts that no font has, the system's substitutes included."""
-    metrics = QFontMetrics(QFont())
-    return [script for script in scripts if script in _LETTERS and not metrics.inFontUcs4(ord(_LETTERS[script]))]
+def lacks_font(script: str) -> bool:
+    """Whether no font has a script, the system's substitutes included. The first look for one may take some ms."""
+    return script in _LETTERS and not QFontMetrics(QFont()).inFontUcs4(ord(_LETTERS[script]))

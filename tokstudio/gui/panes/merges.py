@@ -76,7 +76,7 @@ class MergesPane(TablePane):
 
     def _runs_changed(self) -> None:
         # A run that is gone is let go of at once, seen or not.
-        if self.seen or self._merges.run not in self._session.runs:
+        if self.seen or self._merges.run not in (None, *self._session.runs):
             self.catch_up()
 
     def _merges_added(self) -> None:

@@ -135,7 +135,7 @@ class VocabularyPane(TablePane):
 
     def _runs_changed(self) -> None:
         # A run that is gone is let go of at once, seen or not.
-        if self.seen or self._tokens.run not in self._session.runs:
+        if self.seen or self._tokens.run not in (None, *self._session.runs):
             self.catch_up()
 
     def _playhead_changed(self) -> None:

@@ -6,9 +6,11 @@ They show what they are given; counting and reading is the core's.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -25,7 +27,8 @@ from PySide6.QtWidgets import (
 
 from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.statistics import Statistics, preview
-from tokstudio.gui.missing_fonts import TIP, without_font
+from tokstudio.gui.missing_fonts import TIP, lacks_font
+from tokstudio.gui.models.slices import Slices
 from tokstudio.gui.models.sources import NAME, RELOAD, SIZE, SourcesModel, encoding_text
 from tokstudio.gui.models.text import marked, shown
 from tokstudio.gui.theme import Theme
@@ -153,7 +156,7 @@ class StatisticsTable(QWidget):
         self._theme = theme
         self._names: dict[str, QLabel] = {}
         self._values: dict[str, QLabel] = {}
-        self._scripts: list[str] = []
+        self._fonts = Slices(self)
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(TEXT_INSET, 0, TEXT_INSET, 0)
         self._grid.setHorizontalSpacing(12)
@@ -169,6 +172,7 @@ class StatisticsTable(QWidget):
 
     def show_corpus(self, corpus: Corpus, statistics: Statistics | None) -> None:
         """Shows a corpus; without statistics, what is known before they are counted."""
+        self._fonts.stop()
         texts = [source for source in corpus.sources if source.counts is None]
         documents = sum(source.documents for source in texts)
         words = corpus.documents - documents
@@ -192,12 +196,16 @@ class StatisticsTable(QWidget):
         self._set("Longest line", f"{longest:,} bytes" if longest >= _LONG_LINE else None)
         self._set("Scripts", *scripts_text(statistics.scripts))
         self._set("Not UTF-8", f"{invalid:,} byte{'' if invalid == 1 else 's'}" if invalid else None)
-        # In a turn of its own: the first look into the fonts of all scripts takes 30 ms.
-        self._scripts = [name for name, _ in statistics.scripts]
-        QTimer.singleShot(0, self, self._name_missing_fonts)
+        self._fonts.start(self._name_missing_fonts([name for name, _ in statistics.scripts]))
 
-    def _name_missing_fonts(self) -> None:
-        self._set("No font for", ", ".join(without_font(self._scripts)) or None, TIP)
+    def _name_missing_fonts(self, scripts: list[str]) -> Iterator[None]:
+        # Step by step: the first look into the fonts of all scripts takes 30 ms.
+        missing = []
+        for script in scripts:
+            yield
+            if lacks_font(script):
+                missing.append(script)
+        self._set("No font for", ", ".join(missing) or None, TIP)
 
     def _add_row(self, row: int, text: str) -> None:
         name, value = QLabel(text), QLabel()
