@@ -77,8 +77,10 @@ def test_what_would_not_fit_says_so_and_names_a_sample(monkeypatch):
     made = forecast_of(corpus)
     assert not made.fits
     assert 0 < made.sample < corpus.bytes
-    assert made.problem.startswith("This training would take about 0.")
-    assert made.problem.endswith(f"train on a sample of {made.sample / 1e6:,.1f} MB.")
+    assert made.problem == (
+        f"This training would take about {made.memory / 1e6:,.0f} MB of memory, and 20 MB are free: "
+        f"train on a sample of {made.sample / 1e6:,.1f} MB."
+    )
 
 
 def test_what_goes_wrong_is_told_before_training():

@@ -16,6 +16,7 @@ from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.holdout import LARGEST_BLOCK, check_lines_work
 from tokstudio.core.memory import free_memory
+from tokstudio.core.messages import size_of_memory
 from tokstudio.core.patterns import NONE, OWN, splitter
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.sample import sample_in_one
@@ -131,7 +132,7 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
     advice = "leave out the rarest words" if all(counted) else "leave out some of the corpus"
     if fitting:
         advice = f"train on a sample of {fitting / 1e6:,.1f} MB"
-    problem = f"about {memory / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free: {advice}."
+    problem = f"about {size_of_memory(memory)} of memory, and {size_of_memory(free)} are free: {advice}."
     return replace(made, sample=fitting, problem=f"This training would take {problem}")
 
 

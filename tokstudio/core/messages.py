@@ -14,3 +14,8 @@ def shown(text: str, longest: int = 40) -> str:
 def several(number: int, one: str, many: str = "") -> str:
     """A number with its words: `several(2, "place was", "places were")` is "2 places were", `many` mostly one's + s."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def size_of_memory(size: float) -> str:
+    """Bytes of memory in a unit that fits: "340 MB", "1.2 GB"."""
+    return f"{size / 1e6:,.0f} MB" if size < 1e9 else f"{size / 1e9:,.1f} GB"

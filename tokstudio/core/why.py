@@ -22,6 +22,7 @@ from tokstudio.core.errors import ConfigError, CorpusError
 from tokstudio.core.forecast import MOST_OF_FREE, merging_memory
 from tokstudio.core.layout import huggingface_order
 from tokstudio.core.memory import free_memory
+from tokstudio.core.messages import size_of_memory
 from tokstudio.core.preparation import prepare_corpus_work
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.run import Run
@@ -137,14 +138,11 @@ def _refuse_too_large(corpus: Corpus, run: Run, number: int) -> None:
     positions = min(run.tokens_before, sum(len(source.data) for source in corpus.sources))
     needed = merging_memory(positions, number, weighted=counted)
     if needed > MOST_OF_FREE * free:
+        problem = f"about {size_of_memory(needed)} of memory, and {size_of_memory(free)} are free"
         raise ConfigError(
-            f"Counting the pairs anew would take about {_size(needed)} of memory, and {_size(free)} are free. "
+            f"Counting the pairs anew would take {problem}. "
             "Close what else is open, or train on a sample of the corpus and ask about its run."
         )
-
-
-def _size(size: float) -> str:
-    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.0f} MB"
 
 
 def _repeat_work(engine: Engine, run: Run, merges: int) -> Work[None]:

@@ -9,6 +9,7 @@ from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.forecast import Forecast, forecast_work
 from tokstudio.core.kernels.prepare import prepare_work
+from tokstudio.core.messages import size_of_memory
 from tokstudio.core.progress import Work
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.session import Session
@@ -84,6 +85,4 @@ def _time(seconds: float) -> str:
 
 
 def _memory(size: int) -> str:
-    if size < 10_000_000:
-        return "< 10 MB"
-    return f"{size / 1e6:,.0f} MB" if size < 1_000_000_000 else f"{size / 1e9:,.1f} GB"
+    return "< 10 MB" if size < 10_000_000 else size_of_memory(size)
