@@ -160,22 +160,6 @@ def test_a_busy_window_is_still_the_one_that_later_starts_ask(qtbot, monkeypatch
     busy.close()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a pipe does not say at once who has gone")
-def test_a_file_that_was_opened_elsewhere_meanwhile_is_not_opened_again(qtbot, monkeypatch, book):
-    monkeypatch.setattr(single_instance, "_ANSWER", 50)
-
-    def act(window, answers):
-        impatient = Claim(address(settings_file().parent))
-        assert not impatient.hand_over([book])  # all the while the window does nothing else
-        impatient.release()
-        # What is asked for after that comes after that.
-        assert ended(qtbot, start(book.parent / "none.txt")) == (0, "")
-        qtbot.waitUntil(lambda: not window._session.jobs, timeout=PATIENCE)
-        assert window._session.sources == ()
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
 def test_what_is_no_request_changes_nothing(qtbot, monkeypatch):
     def act(window, answers):
         for line in b"hello\n", b"[]\n", b'{"files": [3], "token": ""}\n', b'{"files": ["zz"], "token": ""}\n':

@@ -179,9 +179,7 @@ class FirstWindow(QObject):
         if request is not None:
             socket.write(_UNDERSTOOD)
             socket.flush()
-            # Who has gone was tired of waiting while the window was busy, and has opened the files elsewhere.
-            if socket.state() == QLocalSocket.LocalSocketState.ConnectedState:
-                self.asked.emit(request)
+            self.asked.emit(request)
         socket.disconnectFromServer()
 
 
