@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 from tests.gui.person import PATIENCE, at_the_window
@@ -137,27 +137,68 @@ def test_the_socket_of_a_dead_window_is_taken_over(qtbot, monkeypatch, tmp_path)
     assert not Path(f"{name}.lock").exists()
 
 
-def test_a_window_that_does_not_answer_keeps_no_file_to_itself(qtbot, monkeypatch):
+@pytest.fixture
+def busy(monkeypatch):
+    """A window that lives and answers nothing."""
     monkeypatch.setattr(single_instance, "_ANSWER", 50)
-    name = address(settings_file().parent)
-    frozen = QLocalServer()
-    assert frozen.listen(name)
-    claim = Claim(name)
-    assert not claim.hand_over([Path("book.txt")])
+    server = QLocalServer()
+    claim = Claim(address(settings_file().parent))
+    assert server.listen(claim.name)
     claim.release()
-    frozen.close()
+    yield server
+    server.close()
 
 
-def test_a_busy_window_is_still_the_one_that_later_starts_ask(qtbot, monkeypatch):
-    monkeypatch.setattr(single_instance, "_ANSWER", 50)
+def test_a_window_that_does_not_answer_keeps_no_file_to_itself_and_stays_the_first(qtbot, monkeypatch, busy, book):
+    def act(window, answers):
+        qtbot.waitUntil(lambda: len(window._session.sources) == 1, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    socket = QLocalSocket()
+    socket.connectToServer(busy.fullServerName())
+    assert socket.waitForConnected(PATIENCE), "its socket was removed, or taken from it"
+
+
+@pytest.mark.parametrize("end", ["closes", "crashes"])
+def test_a_window_beside_the_first_is_the_first_once_that_is_gone(qtbot, monkeypatch, book, end):
+    script = (
+        "import sys; from PySide6.QtCore import QCoreApplication; from PySide6.QtNetwork import QLocalServer;"
+        "a = QCoreApplication([]); s = QLocalServer(); assert s.listen(sys.argv[1]); print(flush=True);"
+        "sys.stdin.readline(); s.close()"
+    )
+    command = [sys.executable, "-c", script, address(settings_file().parent)]
+    first = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert first.stdout.readline()
+
+    def act(window, answers):
+        if end == "crashes":
+            first.kill()
+        first.communicate(timeout=60)
+        claim = Claim(address(settings_file().parent))
+        claim.release()
+        qtbot.waitUntil(claim.is_taken, timeout=PATIENCE)
+        assert ended(qtbot, start(book)) == (0, "")
+        qtbot.waitUntil(lambda: len(window._session.sources) == 1, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act, ["--new-window"]) == 0
+
+
+def test_of_two_windows_beside_the_first_one_takes_its_place_and_the_other_waits_on(qtbot):
     name = address(settings_file().parent)
-    busy = QLocalServer()  # whose event loop does not run: it takes a connection, and does not answer
-    assert busy.listen(name)
-    assert at_the_window(monkeypatch, lambda window, answers: None) == 0
-    later = Claim(name)
-    assert later.is_taken()
-    later.release()
-    busy.close()
+    application = QCoreApplication.instance()
+    first, second, third = (Claim(name).listen(application) for _ in range(3))
+    assert [window._server.isListening() for window in (first, second, third)] == [True, False, False]
+    first.close()
+    qtbot.waitUntil(lambda: second._server.isListening() or third._server.isListening(), timeout=PATIENCE)
+    heir, other = (second, third) if second._server.isListening() else (third, second)
+    connected = QLocalSocket.LocalSocketState.ConnectedState
+    qtbot.waitUntil(lambda: other._first.state() == connected, timeout=PATIENCE)
+    assert not other._server.isListening()
+    heir.close()
+    qtbot.waitUntil(other._server.isListening, timeout=PATIENCE)
+    other.close()
+    for window in (first, second, third):
+        window.deleteLater()
 
 
 def test_what_is_no_request_changes_nothing(qtbot, monkeypatch):
@@ -191,14 +232,13 @@ def test_each_display_and_each_settings_folder_has_a_window_of_its_own(monkeypat
 
 def test_a_new_window_is_opened_where_one_is_asked_for(qtbot, monkeypatch):
     claim = Claim(address(settings_file().parent))
-    seen = []
-    listener = QLocalServer()
-    listener.newConnection.connect(lambda: seen.append(1))
-    assert listener.listen(claim.name)
-    claim.release()
+    first = claim.listen(QCoreApplication.instance())
+    asked = []
+    first.asked.connect(asked.append)
     assert at_the_window(monkeypatch, lambda window, answers: None, ["--new-window"]) == 0
-    assert not seen
-    listener.close()
+    assert not asked
+    first.close()
+    first.deleteLater()
 
 
 def test_reset_settings_begins_as_on_the_first_day(qtbot, monkeypatch):

@@ -23,18 +23,18 @@ def open_window(arguments: argparse.Namespace) -> int:
         TokStudioError: There is no display, the settings cannot be reset now, or the log cannot be written.
     """
     claim = None
-    if arguments.reset_settings or not (arguments.demo or arguments.new_window):
+    if arguments.reset_settings or not arguments.demo:
         claim = Claim(address(settings_file().parent))
         if arguments.reset_settings:
             from tokstudio.gui.crash_report import is_running, reports_folder
 
-            # A window beside the first one listens to nobody, but keeps a report.
+            # A demo listens to nobody, but keeps a report.
             if claim.is_taken() or is_running(reports_folder()):
                 raise TokStudioError("A window is open, and would keep its settings. Close it, then try again.")
             reset_settings()
-        elif claim.hand_over(arguments.files):
+        elif not arguments.new_window and claim.hand_over(arguments.files):
             return DONE
-        if arguments.demo or arguments.new_window:
+        if arguments.demo:
             claim.release()
             claim = None
     from tokstudio.gui.app import run

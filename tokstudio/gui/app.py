@@ -256,7 +256,7 @@ def run(
         screenshot: With `demo`: where to write a picture (PNG) before closing again.
         sample: Which sample the demo trains on.
         log_file: Where to log besides.
-        claim: The right to be the window that later starts hand their files to; None to be none.
+        claim: The right to be the window that later starts hand their files to, now or later; None to be none.
 
     Returns:
         The exit code; 128 + n where signal n has ended it.
@@ -299,16 +299,16 @@ def run(
 
 def _stay(application: QApplication, studio: Studio, claim: Claim | None) -> int:
     """Stays until the window is closed, open to what later starts ask for and to the system's signals."""
-    first = claim.listen(studio) if claim is not None else None
-    if first is not None:
-        first.asked.connect(studio.answer)
+    later = claim.listen(studio) if claim is not None else None
+    if later is not None:
+        later.asked.connect(studio.answer)
     signals = EndSignals(studio)
     signals.asked.connect(studio.end)
     signals.install()
     code = application.exec()
     signals.remove()
-    if first is not None:
-        first.close()
+    if later is not None:
+        later.close()
     return code
 
 

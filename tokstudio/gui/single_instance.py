@@ -1,7 +1,8 @@
 """One window for a person on a display: a later start hands its files to the first, which comes to the front.
 
 The first listens on a local socket (a named pipe on Windows) that is named after the person, the display and the folder
-of the settings, in a folder that nobody else can put something into. Nothing here goes over a network.
+of the settings, in a folder that nobody else can put something into. A window beside the first stays connected to it,
+and takes its place once it is gone. Nothing here goes over a network.
 """
 
 # SPDX-License-Identifier: MIT
@@ -22,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QLockFile, QObject, Qt, Signal
+from PySide6.QtCore import QLockFile, QObject, Qt, QTimer, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -32,8 +33,11 @@ _log = logging.getLogger(__name__)
 
 _STARTING = 10_000  # milliseconds that another start may take until it listens
 _ANSWER = 5_000
+_AGAIN = 500
 _UNDERSTOOD = b"tokstudio\n"
 _LONGEST = 1 << 20
+# What connecting to a window ends with that is dead, or has never been.
+_NOBODY = (QLocalSocket.LocalSocketError.ConnectionRefusedError, QLocalSocket.LocalSocketError.ServerNotFoundError)
 # What a desktop gives the program it starts, to say that a person asked for it.
 _TOKENS = ("XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID")
 
@@ -93,9 +97,7 @@ class Claim:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        # Without a name nothing is asked for: there may be no folder for temporary files at all.
-        path = name if os.path.isabs(name) or not name else os.path.join(tempfile.gettempdir(), name)
-        self._lock = QLockFile(f"{path}.lock")
+        self._lock = _lock(name)
         # Without it, as on a full disk, two starts at once may both be first.
         if name:
             self._lock.tryLock(_STARTING)
@@ -123,26 +125,21 @@ class Claim:
         socket.connectToServer(self.name)
         return socket.waitForConnected(_ANSWER)
 
-    def listen(self, parent: QObject) -> FirstWindow | None:
-        """Becomes the first window, in the place of one that is dead.
-
-        None where there is nothing to listen on, or a window that is only busy: later starts go on asking that one.
-        """
-        if self.is_taken():
-            _log.warning("The window that is open does not answer, so this is another one.")
-            first = None
-        else:
-            first = FirstWindow(self.name, parent) if self.name else None
+    def listen(self, parent: QObject) -> LaterStarts | None:
+        """Becomes the first window, or waits to be; None where there is nothing to listen on."""
+        later = LaterStarts(self.name, parent) if self.name else None
+        if later is not None:
+            later.listen()
         self.release()
-        return first
+        return later
 
     def release(self) -> None:
         """Lets other starts go on."""
         self._lock.unlock()
 
 
-class FirstWindow(QObject):
-    """Listens for later starts.
+class LaterStarts(QObject):
+    """Listens for later starts, as soon as no other window does.
 
     Signals:
         asked(request): One of them asks for something.
@@ -152,17 +149,45 @@ class FirstWindow(QObject):
 
     def __init__(self, name: str, parent: QObject) -> None:
         super().__init__(parent)
+        self._name = name
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._connected)
-        if os.path.isabs(name) and _is_of_this_person(name):
-            QLocalServer.removeServer(name)
-        if not self._server.listen(name):
+        self._first = QLocalSocket(self)
+        self._first.disconnected.connect(self._succeed)
+
+    def listen(self) -> None:
+        """Listens in the place of a window that is dead; one that lives, busy or not, is waited for.
+
+        Only who holds the lock calls this.
+        """
+        if _is_of_this_person(self._name):
+            self._first.connectToServer(self._name)
+            if self._first.waitForConnected(_AGAIN) or self._first.error() not in _NOBODY:
+                return
+            if os.path.isabs(self._name):
+                QLocalServer.removeServer(self._name)
+        if not self._server.listen(self._name):
             _log.warning("Later starts cannot hand their files to this window: %s", self._server.errorString())
 
     def close(self) -> None:
-        """Listens no more."""
+        """Listens no more; a window beside this one takes its place."""
+        self._name = ""
+        self._first.abort()
         self._server.close()
+        for socket in self._server.findChildren(QLocalSocket):
+            socket.abort()
+
+    def _succeed(self) -> None:
+        if not self._name:
+            return
+        lock = _lock(self._name)
+        if not lock.tryLock(0) and lock.error() == QLockFile.LockError.LockFailedError:
+            # A start, or another window, is about to listen.
+            QTimer.singleShot(_AGAIN, self, self._succeed)
+            return
+        self.listen()
+        lock.unlock()
 
     def _connected(self) -> None:
         while (socket := self._server.nextPendingConnection()) is not None:
@@ -194,6 +219,12 @@ def bring_to_front(window: QWidget, token: str) -> None:
     window.activateWindow()
     if not window.isActiveWindow():
         QApplication.alert(window)
+
+
+def _lock(name: str) -> QLockFile:
+    # Without a name nothing is asked for: there may be no folder for temporary files at all.
+    path = name if os.path.isabs(name) or not name else os.path.join(tempfile.gettempdir(), name)
+    return QLockFile(f"{path}.lock")
 
 
 def _person() -> str:
