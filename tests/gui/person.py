@@ -13,6 +13,8 @@ from pytestqt.qtbot import QtBot
 from tokstudio.cli import main
 from tokstudio.gui.dialogs.export import ExportDialog
 from tokstudio.gui.main_window import MainWindow
+from tokstudio.gui.studio_run import StudioRun
+from tokstudio.gui.training import Settings
 
 PATIENCE = 60_000  # milliseconds; the first training of a test run compiles
 TEXT = "the cat sat on the mat and the rat sat on the cat. " * 40
@@ -59,6 +61,22 @@ class Answers:
     def confirm(self, title: str, text: str, verb: str, over: SignalInstance | None = None) -> bool:
         self.asked.append(text)
         return self.yes
+
+
+def quiet(qtbot: QtBot, window: MainWindow) -> None:
+    """Waits until nothing trains and no job runs."""
+    qtbot.waitUntil(lambda: window._session.training is None and not window._session.jobs, timeout=PATIENCE)
+
+
+def trained(qtbot: QtBot, window: MainWindow, size: int = 300) -> StudioRun:
+    """Trains to a vocabulary size on what is open, and gives the run."""
+    session = window._session
+    qtbot.waitUntil(lambda: session.obstacle is None, timeout=PATIENCE)
+    session.set_settings(Settings(size))
+    window.actions_by_id["train"].trigger()
+    quiet(qtbot, window)
+    assert session.active is not None
+    return session.active
 
 
 def export(qtbot: QtBot, window: MainWindow, name: str, folder: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 
-from tests.gui.person import PATIENCE, at_the_window, export
+from tests.gui.person import PATIENCE, at_the_window, export, quiet, trained
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.progress import finish
 from tokstudio.core.project import open_work
@@ -33,19 +33,6 @@ def book(tmp_path):
 @pytest.fixture
 def project(tmp_path):
     return tmp_path / "my cats.tokstudio"
-
-
-def quiet(qtbot, window):
-    qtbot.waitUntil(lambda: window._session.training is None and not window._session.jobs, timeout=PATIENCE)
-
-
-def trained(qtbot, window, size=300):
-    session = window._session
-    qtbot.waitUntil(lambda: session.obstacle is None, timeout=PATIENCE)
-    session.set_settings(Settings(size))
-    window.actions_by_id["train"].trigger()
-    quiet(qtbot, window)
-    return session.active
 
 
 def step(qtbot, window, made):

@@ -16,7 +16,7 @@ import numpy as np
 import platformdirs
 import pytest
 
-from tests.gui.person import PATIENCE, Answers, at_the_window
+from tests.gui.person import PATIENCE, Answers, at_the_window, quiet, trained
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.progress import Progress, finish
 from tokstudio.core.project import open_work, recoverable_work
@@ -54,19 +54,6 @@ def crash(folder, tmp_path):
             shutil.copytree(image, folder, dirs_exist_ok=True)
 
     return Crash()
-
-
-def quiet(qtbot, window):
-    qtbot.waitUntil(lambda: window._session.training is None and not window._session.jobs, timeout=PATIENCE)
-
-
-def trained(qtbot, window, size=300):
-    session = window._session
-    qtbot.waitUntil(lambda: session.obstacle is None, timeout=PATIENCE)
-    session.set_settings(Settings(size))
-    window.actions_by_id["train"].trigger()
-    quiet(qtbot, window)
-    return session.active
 
 
 def steps(qtbot, window, merges):

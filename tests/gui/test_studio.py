@@ -15,7 +15,7 @@ from PySide6.QtGui import QDropEvent, QGuiApplication, QImage
 from PySide6.QtWidgets import QAbstractButton, QApplication, QDockWidget, QTabBar, QTableView
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 
-from tests.gui.person import PATIENCE, at_the_window, export
+from tests.gui.person import PATIENCE, at_the_window, export, quiet
 from tokstudio import Corpus, TrainingConfig, load, train
 from tokstudio.cli import main
 from tokstudio.core.progress import Progress
@@ -501,7 +501,7 @@ def test_tab_goes_through_what_can_be_seen_and_through_all_of_it(qtbot, monkeypa
     def act(window, answers):
         window._session.add_text("the cat sat on the mat " * 40)
         window._session.train()
-        qtbot.waitUntil(lambda: window._session.training is None and not window._session.jobs, timeout=PATIENCE)
+        quiet(qtbot, window)
         QApplication.processEvents()
         hidden = [pane for pane in window.panes if pane.visibleRegion().isEmpty()]
         assert hidden
