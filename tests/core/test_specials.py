@@ -16,6 +16,7 @@ from tokstudio.core import specials as module
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError
+from tokstudio.core.preparation import prepare_corpus_work
 from tokstudio.core.progress import finish
 from tokstudio.core.specials import SpecialFinder
 from tokstudio.core.trainer import train
@@ -230,3 +231,14 @@ def test_many_short_pieces_are_encoded_together_and_reported(pattern, monkeypatc
 def test_a_special_token_need_not_be_of_known_characters():
     made = trained("abab", base="characters", special_tokens=["<é>"], vocabulary_size=4, pattern="gpt2")
     assert made.encode("ab<é>ab<é>", "all") == [2, 3, 2, 3]
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_each_special_token_that_is_cut_out_of_what_is_trained_on_is_counted(pattern):
+    texts = [f"some{'<x>' * (n % 3)} words<y>" for n in range(300)]
+    config = TrainingConfig(vocabulary_size=260, pattern=pattern, special_tokens=("<y>", "<x>", "<z>"), held_out=0.2)
+    prepared, _ = finish(prepare_corpus_work(Corpus.from_texts(texts), config))
+    held = b"".join(source.data[:].tobytes() for source in prepared.held_out).decode()
+    assert held
+    whole = "".join(texts)
+    assert prepared.cut_out == {token: whole.count(token) - held.count(token) for token in ("<x>", "<y>", "<z>")}
