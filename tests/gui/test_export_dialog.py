@@ -118,7 +118,11 @@ def test_several_tokenizers_get_a_folder_each_and_tables_none(qtbot, session, ma
     tick(qtbot, dialog, "merges-csv")
     settle(qtbot, session)
     assert "huggingface, classic" in dialog.folder.note.text()
+    sentences = []
+    dialog.told.connect(sentences.append)
     press_export(qtbot, session, dialog)
+    proved = ", ".join(FORMATS[name].title for name in ("huggingface", "classic"))
+    assert sentences[-1] == f"Wrote 5 files in 3 formats to {out}. Read back and identical: {proved}."
     assert (out / "huggingface" / "tokenizer.json").is_file()
     assert load(out / "classic").encode("the cat") == run.tokenizer.encode("the cat")
     assert (out / "merges.csv").read_text(encoding="utf-8").count("\n") == 25

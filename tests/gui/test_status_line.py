@@ -98,6 +98,22 @@ def test_what_a_job_says_at_its_end_stays(qtbot, session, line, monkeypatch):
     assert not line.words.isVisible(), "one sentence stands there, not two"
 
 
+def test_a_sentence_without_room_ends_in_dots_and_is_told_whole_by_the_tip(qtbot, session, line):
+    sentence = "Wrote vocabulary.json and merges.json to a folder. Read back: identical over 1,234 tokens." * 3
+    line.say(sentence)
+    line.resize(400, line.height())
+    cut, tip = line.grab().toImage(), line.toolTip()
+    assert "identical over" in tip
+    line.resize(6000, line.height())
+    assert line.toolTip() == ""
+    # As a short one that ends in dots: what is drawn begins alike and stops before the margin.
+    room = line.fontMetrics().horizontalAdvance(sentence)
+    assert room > 400
+    plain = cut.pixelColor(399, 2)
+    assert all(cut.pixelColor(x, y) == plain for x in range(389, 399) for y in range(cut.height()))
+    assert any(cut.pixelColor(x, y) != plain for x in range(340, 389) for y in range(cut.height()))
+
+
 def test_a_long_job_shows_a_bar_and_can_be_cancelled(qtbot, session, line, monkeypatch):
     monkeypatch.setattr("tokstudio.gui.status_line._BAR_AFTER", 0.1)
     job = session.start_job(for_ever)

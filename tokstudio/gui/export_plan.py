@@ -166,11 +166,16 @@ def export_work(part: Part, close_gaps: bool, name: str, folder: Path, corpus: C
     return report
 
 
-def wrote(report: ExportReport) -> str:
-    """What the status line says of an export."""
-    names = " and ".join(path.name for path in report.files)
-    proof = f" Read back: {report.proof}." if report.proof else ""
-    return f"Wrote {names} to {report.files[0].parent}.{proof}"
+def wrote(reports: Sequence[ExportReport]) -> str:
+    """What the status line says of one export or several at once."""
+    files = [file for report in reports for file in report.files]
+    folder = os.path.commonpath([file.parent for file in files])
+    if len(reports) == 1:
+        names, proof = " and ".join(file.name for file in files), reports[0].proof
+        return f"Wrote {names} to {folder}." + (f" Read back: {proof}." if proof else "")
+    proved = ", ".join(report.format for report in reports if report.proof)
+    told = f"Wrote {len(files)} files in {len(reports)} formats to {folder}."
+    return told + (f" Read back and identical: {proved}." if proved else "")
 
 
 def report_work(reports: Sequence[ExportReport], path: Path) -> Work[Path]:

@@ -6,22 +6,35 @@ A pointer that waits past half a second, a bar past two, time left past five; it
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import sys
 import time
 from collections import deque
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QStatusBar, QToolButton, QWidget
+from PySide6.QtCore import QRect, Qt, QTimer
+from PySide6.QtGui import QGuiApplication, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QStatusBar,
+    QStyle,
+    QStyleOption,
+    QStylePainter,
+    QToolButton,
+    QWidget,
+)
 
 from tokstudio.core.progress import Progress
 from tokstudio.gui.icons import icon
 from tokstudio.gui.jobs import Job
+from tokstudio.gui.models.sources import plain
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.elided_label import ElidedLabel
 
 _TICK = 100
 _MARGIN = 2
+_INSET = 12
 _MOST_FIGURES = 0.55  # of the line's width
 _POINTER_AFTER = 0.5
 _BAR_AFTER = 2.0
@@ -86,7 +99,7 @@ class StatusLine(QStatusBar):
         self.left_over.setProperty("role", "muted")
         self._row = QWidget()
         layout = QHBoxLayout(self._row)
-        layout.setContentsMargins(12, 0, 0, _MARGIN)
+        layout.setContentsMargins(_INSET, 0, 0, _MARGIN)
         layout.setSpacing(10)
         for widget in (self.words, self.bar, self.left_over, self.cancel):
             layout.addWidget(widget)
@@ -94,7 +107,7 @@ class StatusLine(QStatusBar):
         self.addWidget(self._row, 1)
 
         self.figures = QLabel()
-        self.figures.setContentsMargins(0, 0, 12, 2)
+        self.figures.setContentsMargins(0, 0, _INSET, _MARGIN)
         self.figures.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.addPermanentWidget(self.figures)
 
@@ -106,6 +119,7 @@ class StatusLine(QStatusBar):
         for signal in (session.playhead_changed, session.runs_changed):
             signal.connect(self._show_figures)
         theme.changed.connect(self._set_fonts)
+        self.messageChanged.connect(self._tell_rest)
         self._set_fonts()
         self._refresh()
         self._show_figures()
@@ -114,12 +128,39 @@ class StatusLine(QStatusBar):
         """Shows as many figures as there is room for now."""
         super().resizeEvent(event)
         self._show_figures()
+        self._tell_rest()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draws as much of a sentence as fits, with dots where it goes on; Qt would cut it anywhere."""
+        if not self.currentMessage():
+            super().paintEvent(event)
+            return
+        try:
+            with QStylePainter(self) as painter:
+                option = QStyleOption()
+                option.initFrom(self)
+                painter.drawPrimitive(QStyle.PrimitiveElement.PE_PanelStatusBar, option)
+                painter.setPen(self.palette().windowText().color())
+                painter.drawText(self._room(), Qt.AlignmentFlag.AlignVCenter, self._fitting(self.currentMessage()))
+        except Exception as error:  # an exception that leaves an override ends Qt's event loop
+            sys.excepthook(type(error), error, error.__traceback__)
 
     def say(self, sentence: str) -> None:
         """Shows what was done, for a while."""
         # A job that tells what it has done is over, and hides nothing.
         hides_progress = self._job is not None and self._job.running
         self.showMessage(sentence, _SHOWN_BRIEFLY if hides_progress else _SHOWN_FOR)
+
+    def _room(self) -> QRect:
+        """Where a sentence stands: from where the words of progress begin to the figures."""
+        return QRect(_INSET, 0, self.figures.x() - 2 * _INSET, self.height() - _MARGIN)
+
+    def _fitting(self, sentence: str) -> str:
+        return self.fontMetrics().elidedText(sentence, Qt.TextElideMode.ElideRight, self._room().width())
+
+    def _tell_rest(self) -> None:
+        sentence = self.currentMessage()
+        self.setToolTip(plain(sentence) if self._fitting(sentence) != sentence else "")
 
     def _set_fonts(self) -> None:
         for label in (self.figures, self.left_over):

@@ -14,7 +14,7 @@ from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from tokstudio.core.formats import FORMATS, Fit
+from tokstudio.core.formats import FORMATS, ExportReport, Fit
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.export_plan import (
     TABLES,
@@ -235,8 +235,7 @@ class ExportDialog(QDialog):
     @property
     def _waiting(self) -> tuple[str, ...]:
         """The chosen formats that are not written yet."""
-        done = {name for name, made in self._outcomes.items() if made.report is not None}
-        return tuple(name for name in self.list.chosen if name not in done)
+        return tuple(name for name in self.list.chosen if name not in self._reports)
 
     # ---- whether it can be done
 
@@ -278,7 +277,7 @@ class ExportDialog(QDialog):
         for widget in (self.part, self.gaps, self.folder, self.accept_loss):
             widget.setEnabled(not running)
         self.list.set_changeable(not running)
-        written = any(made.report is not None for made in self._outcomes.values())
+        written = bool(self._reports)
         for button in (self.show_button, self.report_button):
             button.setVisible(written)
             button.setEnabled(not running)
@@ -325,7 +324,7 @@ class ExportDialog(QDialog):
         report, run = outcome.report, self._run
         if report is None:
             return
-        self.told.emit(wrote(report))
+        self.told.emit(wrote([*self._reports.values()]))
         assert self._part is not None
         whole = FORMATS[name].readable and len(self._part.plain.merges) == len(run) and not report.losses
         if whole and run in self._session.runs:
@@ -345,14 +344,18 @@ class ExportDialog(QDialog):
 
     # ---- what came of it
 
+    @property
+    def _reports(self) -> dict[str, ExportReport]:
+        return {name: made.report for name, made in self._outcomes.items() if made.report is not None}
+
     def _copy_snippet(self, name: str) -> None:
-        report = self._outcomes[name].report
+        report = self._reports.get(name)
         if report is not None:
             QGuiApplication.clipboard().setText(report.snippet)
             self._say(f"The Python that loads {FORMATS[name].title} is on the clipboard.")
 
     def _show_files(self) -> None:
-        reports = [made.report for made in self._outcomes.values() if made.report is not None]
+        reports = [*self._reports.values()]
         if not self._choosers.show_file(reports[0].files[0] if len(reports) == 1 else self.folder.folder):
             self._say("The folder could not be opened.", "error")
 
@@ -360,8 +363,9 @@ class ExportDialog(QDialog):
         suggestion = self.folder.folder / "REPORT.txt"
         path = self._choosers.save_file("Save Report", suggestion, "Text (*.txt)")
         if path is not None:
-            reports = [made.report for made in self._outcomes.values() if made.report is not None]
-            self._session.start_job(partial(report_work, reports, path), self._report_saved, self._fail, writes=True)
+            self._session.start_job(
+                partial(report_work, [*self._reports.values()], path), self._report_saved, self._fail, writes=True
+            )
 
     def _report_saved(self, path: Path) -> None:
         self._say(f"Wrote {path.name}.")
