@@ -157,7 +157,7 @@ class ExportCommands(QObject):
             self._session.start_job(partial(save_work, run.tokenizer, path, name), self._exported, writes=True)
 
     def _exported(self, report: ExportReport) -> None:
-        self.done.emit(wrote(report))
+        self.done.emit(wrote([report]))
 
     def _written(self, path: Path) -> None:
         self.done.emit(f"Wrote {path.name} to {path.parent}.")

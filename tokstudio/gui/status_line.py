@@ -11,7 +11,7 @@ import time
 from collections import deque
 
 from PySide6.QtCore import QRect, Qt, QTimer
-from PySide6.QtGui import QGuiApplication, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
     QStatusBar,
     QStyle,
     QStyleOption,
-    QStylePainter,
     QToolButton,
     QWidget,
 )
@@ -136,10 +135,10 @@ class StatusLine(QStatusBar):
             super().paintEvent(event)
             return
         try:
-            with QStylePainter(self) as painter:
+            with QPainter(self) as painter:
                 option = QStyleOption()
                 option.initFrom(self)
-                painter.drawPrimitive(QStyle.PrimitiveElement.PE_PanelStatusBar, option)
+                self.style().drawPrimitive(QStyle.PrimitiveElement.PE_PanelStatusBar, option, painter, self)
                 painter.setPen(self.palette().windowText().color())
                 painter.drawText(self._room(), Qt.AlignmentFlag.AlignVCenter, self._fitting(self.currentMessage()))
         except Exception as error:  # an exception that leaves an override ends Qt's event loop

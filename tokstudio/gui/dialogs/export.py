@@ -84,8 +84,7 @@ class ExportDialog(QDialog):
         self._refusals: dict[Path, str] = {}
         self._parts, self._looks = Latest(session, self, quiet=True), Latest(session, self, quiet=True)
         self._fits, self._exporting = InTurn(session, self), Exporting(session, self)
-        self._timer = QTimer(self)
-        self._timer.setInterval(_TICK)
+        self._timer = QTimer(self, interval=_TICK)
         self.setWindowTitle(f"Export {run.name}")
         self.setWindowModality(Qt.WindowModality.WindowModal)
         self._build(formats, theme)
@@ -360,8 +359,7 @@ class ExportDialog(QDialog):
             self._say("The folder could not be opened.", "error")
 
     def _save_report(self) -> None:
-        suggestion = self.folder.folder / "REPORT.txt"
-        path = self._choosers.save_file("Save Report", suggestion, "Text (*.txt)")
+        path = self._choosers.save_file("Save Report", self.folder.folder / "REPORT.txt", "Text (*.txt)")
         if path is not None:
             self._session.start_job(
                 partial(report_work, [*self._reports.values()], path), self._report_saved, self._fail, writes=True
