@@ -457,7 +457,7 @@ def test_the_question_goes_by_itself_when_all_is_written(qtbot, session, make_ru
     dialog = ExportDialog(session, session.active, ("huggingface", "classic"), theme, preferences, Choosers())
     qtbot.addWidget(dialog)
     dialog.open()
-    settle(qtbot, session)
+    qtbot.waitUntil(dialog.export_button.isEnabled, timeout=PATIENCE)
     qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(held[0].is_set, timeout=PATIENCE)
     asked = []

@@ -92,8 +92,8 @@ class ExportDialog(QDialog):
         room = self.screen().availableSize() - QSize(_FRAME, _FRAME)
         self.resize(QSize(theme.scaled(_SIZE.width()), theme.scaled(_SIZE.height())).boundedTo(room))
         self._choose_places()
-        # Once it is on the screen, as the two would be in each other's way.
-        QTimer.singleShot(0, self, self._choose_part)
+        # Once it is painted, as the two would be in each other's way.
+        QTimer.singleShot(_TICK, self, self._choose_part)
 
     # ---- building
 

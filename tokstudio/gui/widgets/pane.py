@@ -3,19 +3,27 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 _MARGIN = 12
 _NARROWEST = 260
 
 
-class _Header(QFrame):
+class _Header(QWidget):
     """The title's row; a pane may leave things out of it, so it must be able to become narrow."""
 
-    def minimumSizeHint(self) -> QSize:
-        hint = super().minimumSizeHint()
-        return QSize(min(hint.width(), _NARROWEST), hint.height())
+    def __init__(self) -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.row = QHBoxLayout(self)
+
+    def event(self, event: QEvent) -> bool:
+        """Follows what the row holds. A hint of its own would be asked for a thousand times as docks are laid out."""
+        done = super().event(event)
+        if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Polish):
+            self.setMinimumWidth(min(self.row.minimumSize().width(), _NARROWEST))
+        return done
 
 
 class Pane(QDockWidget):
@@ -37,9 +45,11 @@ class Pane(QDockWidget):
             | QDockWidget.DockWidgetFeature.DockWidgetClosable
             | QDockWidget.DockWidgetFeature.DockWidgetFloatable
         )
-        top = _Header()
+        top, header = QFrame(), _Header()
         top.setProperty("card", "top")
-        self.header = QHBoxLayout(top)
+        QVBoxLayout(top).setContentsMargins(0, 0, 0, 0)
+        top.layout().addWidget(header)
+        self.header = header.row
         self.header.setContentsMargins(_MARGIN, 10, _MARGIN, 4)
         self.header.setSpacing(8)
         self.title = QLabel(title)
