@@ -129,6 +129,24 @@ def test_several_tokenizers_get_a_folder_each_and_tables_none(qtbot, session, ma
     assert told(dialog, "merges-csv") == ["written"]
 
 
+def test_when_it_is_closed_nothing_is_found_out_any_more(qtbot, session, make_run, opened, monkeypatch):
+    make_run(vocabulary_size=280)
+    begun = []
+
+    def endless(tokenizer, name):
+        begun.append(name)
+        while True:
+            yield Progress("measuring")
+
+    dialog = opened("huggingface")
+    monkeypatch.setattr("tokstudio.gui.export_plan.fit_work", endless)
+    dialog._ask_fits()
+    qtbot.waitUntil(lambda: bool(begun), timeout=PATIENCE)
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    settle(qtbot, session)
+    assert len(begun) == 1
+
+
 def test_what_would_be_lost_is_said_and_must_be_accepted(qtbot, session, with_special, opened, out):
     dialog = opened("classic")
     losses = told(dialog, "classic")

@@ -52,9 +52,14 @@ class InTurn(QObject):
 
     def ask(self, questions: Iterable[tuple[str, Callable[[], Work[Any]]]]) -> None:
         """Asks; answers that are still to come of earlier questions are never heard."""
-        self._latest.cancel()
-        self._asked = deque(questions)
+        self.cancel()
+        self._asked.extend(questions)
         self._next()
+
+    def cancel(self) -> None:
+        """Asks nothing any more, and hears no answer."""
+        self._latest.cancel()
+        self._asked.clear()
 
     def _next(self) -> None:
         if self._asked:

@@ -170,6 +170,8 @@ class ExportDialog(QDialog):
         self._exporting.refused.connect(self._take_refusal)
         self._exporting.ended.connect(self._ended)
         self._timer.timeout.connect(self._show_progress)
+        for asked in (self._parts, self._looks, self._fits):
+            self.finished.connect(asked.cancel)
         self.finished.connect(self.deleteLater)
 
     # ---- what is chosen
@@ -205,8 +207,8 @@ class ExportDialog(QDialog):
         self._fits.ask((name, partial(fit_part_work, part, name, close_gaps)) for name in self.list.rows)
         self._refresh()
 
-    def _take_fit(self, name: str, answer: object) -> None:
-        self.list.set_fit(name, answer if isinstance(answer, Fit) else Fit(_words(answer), (), ()))
+    def _take_fit(self, name: str, answer: Fit | Exception) -> None:
+        self.list.set_fit(name, answer if isinstance(answer, Fit) else Fit(problem_of(answer).text, (), ()))
         self._refresh()
 
     def _choose_places(self) -> None:
@@ -394,7 +396,3 @@ class ExportDialog(QDialog):
             first = self.list.chosen[0]
             self.list.rows[first].check.setFocus()
             self.list.show_row(first)
-
-
-def _words(answer: object) -> str:
-    return problem_of(answer).text if isinstance(answer, Exception) else str(answer)
