@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QTimer
 from PySide6.QtWidgets import QWidget
 
 _TURN = 0.004  # seconds that may go by before the window hears its events again
@@ -31,13 +31,15 @@ class Turns(QObject):
         """Does a piece for each object; one that waits still for the same object is replaced."""
         self._waiting.update(pieces)
         self._window.setUpdatesEnabled(False)
-        self._turn.start()
+        # Whoever begins may have much to do still: the millisecond counts from the end of that.
+        QTimer.singleShot(0, self._turn, self._turn.start)
 
     def _do_some(self) -> None:
         if not self._waiting:
             self._window.setUpdatesEnabled(True)
-            # At once: an update that was asked for meanwhile was passed over, and Qt waits for that one for ever.
-            self._window.repaint()
+            # An update that was asked for meanwhile was passed over, and Qt waits for that one for ever; `repaint`
+            # would paint everything twice.
+            QCoreApplication.sendEvent(self._window, QEvent(QEvent.Type.UpdateRequest))
             return
         began = time.perf_counter()
         while self._waiting and time.perf_counter() - began < _TURN:

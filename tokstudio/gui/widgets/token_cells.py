@@ -7,6 +7,7 @@ It paints everything itself: a style sheet takes several times as long for each 
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
@@ -24,6 +25,7 @@ PADDING = 6  # left and right of a cell's text
 _MARK_WIDTH = 3
 _DIMMED = 0.6
 _PLUS = " + "
+_MOST_MEASURED = 4096  # cells
 
 
 class TokenCells(QStyledItemDelegate):
@@ -43,6 +45,8 @@ class TokenCells(QStyledItemDelegate):
         """Takes over fonts and colours; to be called when the theme has changed."""
         self.figures, self.letters = QFont(self._theme.tabular_font()), QFont(self._theme.monospace_font())
         self.metrics = {True: QFontMetricsF(self.figures), False: QFontMetricsF(self.letters)}
+        # What is painted is mostly painted again, and to measure it takes Qt longer than to draw it.
+        self._fitting = lru_cache(_MOST_MEASURED)(self._fit)
         self._palette = palette = self._theme.palette
         self._text, self._muted = QColor(palette.text), QColor(palette.muted)
         self._mark_in_muted = QColor(palette.control)
@@ -104,17 +108,23 @@ class TokenCells(QStyledItemDelegate):
         else:
             self._paint_words(painter, area, cell.text, column, colour)
 
+    def _fit(self, text: str, words: bool, room: float) -> tuple[str, float]:
+        """As much of a text as fits into so many pixels, and the pixels that it takes."""
+        metrics = self.metrics[words]
+        fitting = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room + 1)
+        return fitting, metrics.horizontalAdvance(fitting)
+
     def _paint_words(self, painter: QPainter, area: QRectF, text: str, column: Column, colour: QColor) -> None:
         words = column.kind in ("number", "words")
         painter.setFont(self.figures if words else self.letters)
         painter.setPen(colour)
-        side = Qt.AlignmentFlag.AlignRight if column.kind == "number" else Qt.AlignmentFlag.AlignLeft
-        text = self.metrics[words].elidedText(text, Qt.TextElideMode.ElideRight, area.width() + 1)
-        painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, text)
+        text, width = self._fitting(text, words, area.width())
+        left = area.right() - width if column.kind == "number" else area.left()
+        painter.drawText(QPointF(left, _baseline(area, self.metrics[words])), text)
 
     def _paint_tokens(self, painter: QPainter, area: QRectF, cell: Cell, colour: QColor) -> None:
         metrics = self.metrics[False]
-        text = metrics.elidedText(cell.text, Qt.TextElideMode.ElideRight, area.width() + 1)
+        text, _ = self._fitting(cell.text, False, area.width())
         paler = self._mark_in_muted if colour == self._muted else self._muted
         marks = [place for place in _marked_places(cell.tokens) if place[0] < len(text)]
         if not marks and text.isascii():
