@@ -47,8 +47,9 @@ class Pane(QDockWidget):
         )
         top, header = QFrame(), _Header()
         top.setProperty("card", "top")
-        QVBoxLayout(top).setContentsMargins(0, 0, 0, 0)
-        top.layout().addWidget(header)
+        around = QVBoxLayout(top)
+        around.setContentsMargins(0, 0, 0, 0)
+        around.addWidget(header)
         self.header = header.row
         self.header.setContentsMargins(_MARGIN, 10, _MARGIN, 4)
         self.header.setSpacing(8)
