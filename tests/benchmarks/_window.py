@@ -20,6 +20,8 @@ from tokstudio.gui.settings import Preferences
 TICK = 16
 BAR = 50
 _ANSWERS = 0.5  # seconds after which nothing of the start goes on but jobs
+_AT_LEAST = 0.4  # seconds that are watched after an action
+_AT_MOST = 60.0
 HEAD = ["what goes on in the window", "takes", "median gap", "99 %", "worst gap", f"above {BAR} ms"]
 
 
@@ -76,3 +78,18 @@ def open_studio(folder: Path, choosers: Choosers | None = None) -> Iterator[Stud
             run.exported = True
         studio.window.close()
         studio.close()
+
+
+def busy(studio: Studio) -> Callable[[], bool]:
+    """Whether anything goes on still: while it does, and for a moment after."""
+    began = time.perf_counter()
+    last = [began]
+
+    def going_on() -> bool:
+        now, session = time.perf_counter(), studio.session
+        state = session.training is not None and session.state == "running"
+        if state or session.jobs or QApplication.activeModalWidget() is not None:
+            last[0] = now
+        return now - last[0] < _AT_LEAST and now - began < _AT_MOST
+
+    return going_on

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
 from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from _common import machine, parser, table, texts
-from _window import BAR, HEAD, Clock, open_studio
+from _window import BAR, HEAD, Clock, busy, open_studio
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QDialog, QPushButton
 
@@ -27,8 +26,6 @@ from tokstudio.gui.dialogs.choosers import Choosers
 # What empties the corpus or the list of runs comes last; what ends the program is not done.
 _LAST = ("delete_run", "remove_source", "reload_source", "clear_corpus", "clear_recent")
 _NOT = ("quit",)
-_AT_LEAST = 0.4  # seconds that are watched after an action
-_AT_MOST = 60.0
 
 
 class _Answers(Choosers):
@@ -83,19 +80,19 @@ def _prepare(studio: Studio, path: Path, vocabulary: int, tokenizer: Path | None
     rows = []
     if tokenizer is not None:
         studio.window.commands.open_any([tokenizer])
-        rows.append(clock.during("a tokenizer opened", _busy(studio)))
+        rows.append(clock.during("a tokenizer opened", busy(studio)))
     session.open_paths([path])
-    rows.append(clock.during("the corpus read", _busy(studio)))
+    rows.append(clock.during("the corpus read", busy(studio)))
     session.set_text(session.sources[0].data[:10_000].tobytes().decode("utf-8", "ignore"))
     session.set_settings(Settings(vocabulary_size=vocabulary, pattern="gpt2"))
     session.train()
-    rows.append(clock.during("trained", _busy(studio)))
+    rows.append(clock.during("trained", busy(studio)))
     if session.active is not None:
         session.look_at(session.active.base_size + len(session.active) // 2)
     for pane in studio.window.panes:
         pane.show()
         pane.raise_()
-        rows.append(clock.during(f"{pane.windowTitle()} brought to the front", _busy(studio)))
+        rows.append(clock.during(f"{pane.windowTitle()} brought to the front", busy(studio)))
     return rows
 
 
@@ -112,7 +109,7 @@ def _everything(studio: Studio) -> list[list[str]]:
         closing.timeout.connect(_answer_dialog)
         closing.start()
         began = [False]
-        going_on = _busy(studio)
+        going_on = busy(studio)
 
         def act(began=began, action=action, going_on=going_on) -> bool:
             if not began[0]:
@@ -124,23 +121,8 @@ def _everything(studio: Studio) -> list[list[str]]:
         closing.stop()
         if studio.session.training is not None:
             studio.session.stop()
-            clock.during("", _busy(studio))
+            clock.during("", busy(studio))
     return rows
-
-
-def _busy(studio: Studio):
-    """Whether anything goes on still: while it does, and for a moment after."""
-    began = time.perf_counter()
-    last = [began]
-
-    def going_on() -> bool:
-        now, session = time.perf_counter(), studio.session
-        state = session.training is not None and session.state == "running"
-        if state or session.jobs or QApplication.activeModalWidget() is not None:
-            last[0] = now
-        return now - last[0] < _AT_LEAST and now - began < _AT_MOST
-
-    return going_on
 
 
 def _answer_dialog() -> None:

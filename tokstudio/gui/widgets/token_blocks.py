@@ -17,8 +17,8 @@ from tokstudio.gui.widgets.pieces import Piece, PieceTable, edges_of
 from tokstudio.gui.widgets.reading_order import Box
 from tokstudio.gui.widgets.token_rows import GAP, PADDING, Shaper, TokenRows
 
-_TOKENS = 512  # of a block, about: half a millisecond of work, or five where every piece is to be shaped
-_SEARCHED = 4 * _TOKENS  # tokens in which the end of a line is looked for
+_TOKENS = 256  # of a block, about: a quarter of a millisecond of work, or three where every piece is to be shaped
+_SEARCHED = 8 * _TOKENS  # tokens in which the end of a line is looked for
 _KEPT = 64  # blocks that stay laid out
 
 
