@@ -66,7 +66,7 @@ def main() -> None:
         window.resize(1440, 900)
         studio.show()
         # Else it shares its place with Merges, and one of them is hidden.
-        window.splitDockWidget(window.compression, window.vocabulary, Qt.Orientation.Horizontal)
+        window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, window.vocabulary)
         window.merges.raise_()
         application.processEvents()
         session = studio.session

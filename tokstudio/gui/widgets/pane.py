@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtGui import QMoveEvent
 from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 _MARGIN = 12
@@ -65,6 +66,21 @@ class Pane(QDockWidget):
         self.body.setContentsMargins(_MARGIN, 4, _MARGIN, _MARGIN)
         self.body.setSpacing(8)
         self.setWidget(bottom)
+        self._told = False  # what `visibilityChanged` has said last
+        self.visibilityChanged.connect(self._remember)
+
+    def moveEvent(self, event: QMoveEvent) -> None:
+        """Sees that it stands somewhere else."""
+        super().moveEvent(event)
+        QTimer.singleShot(0, self, self._tell)
+
+    def _remember(self, visible: bool) -> None:
+        self._told = visible
+
+    def _tell(self) -> None:
+        """Qt says nothing where a pane that stood behind a tab gets a place of its own."""
+        if not self._told and not self.visibleRegion().isEmpty():
+            self.visibilityChanged.emit(True)
 
     def show_title(self, shown: bool) -> None:
         """Hides the title where a tab says the same."""
