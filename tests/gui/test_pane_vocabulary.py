@@ -11,10 +11,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QToolButton
 
-from tests.gui.person import PATIENCE
+from tests.gui.person import PATIENCE, at_the_window
 from tokstudio.core.progress import Progress
 from tokstudio.core.reach import reach_work
 from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.gui.choices import Settings
 from tokstudio.gui.models.vocabulary import NOTES
 from tokstudio.gui.panes.vocabulary import VocabularyPane
 from tokstudio.resources import sample_text
@@ -430,3 +431,19 @@ def test_what_is_unreachable_is_searched_for_until_it_is_known_and_again_after_i
     pane.panel.boxes["Unreachable"].click()
     pane.panel.boxes["Unreachable"].click()
     qtbot.waitUntil(lambda: ids(pane) == [258], timeout=PATIENCE)
+
+
+def test_a_pane_that_is_taken_from_behind_its_tab_into_a_window_of_its_own_shows_the_run(qtbot, monkeypatch):
+    def act(window, answers):
+        session, pane = window._session, window.vocabulary
+        session.add_text("the cat sat on the mat and the rat sat on the cat. " * 40)
+        session.set_settings(Settings(270))
+        session.train()
+        qtbot.waitUntil(lambda: session.training is None and not session.jobs, timeout=PATIENCE)
+        assert not pane.seen
+        pane.setFloating(True)
+        qtbot.waitUntil(lambda: pane.model.rowCount() == 270, timeout=PATIENCE)
+        session.set_playhead(3)
+        qtbot.waitUntil(lambda: pane.model.rowCount() == 259, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act) == 0
