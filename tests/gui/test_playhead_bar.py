@@ -91,6 +91,20 @@ def test_a_click_brings_the_playhead_there_and_a_drag_goes_on(qtbot, bar, moves,
     assert moves[-1] == bar.value()
 
 
+def test_what_is_held_stays_under_the_pointer_while_a_run_grows(qtbot, bar, moves):
+    slider = bar.findChild(QSlider)
+    middle = QPoint(slider.width() // 2, slider.height() // 2)
+    qtbot.mousePress(slider, Qt.MouseButton.LeftButton, pos=middle)
+    held = bar.value()
+    bar.set_range(10 * bar.maximum())
+    bar.set_range(20 * bar.maximum())
+    assert bar.value() == held
+    assert bar.maximum() == 744
+    qtbot.mouseRelease(slider, Qt.MouseButton.LeftButton, pos=middle)
+    assert bar.value() == held
+    assert bar.maximum() == 20 * 744
+
+
 def test_clicks_at_the_ends_reach_the_ends(qtbot, bar, moves):
     line = slider(bar)
     middle = line.height() // 2

@@ -94,6 +94,8 @@ class PlayheadBar(QWidget):
         self.play_button.clicked.connect(self.playAsked)
         self._slider.spacePressed.connect(self.playAsked)
         self._slider.sliderPressed.connect(self.grasped)
+        self._slider.sliderReleased.connect(self._let_grow)
+        self._more: int | None = None
         self.speed_button = QToolButton()
         self.speed_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.speed_button.setAutoRaise(True)
@@ -116,7 +118,14 @@ class PlayheadBar(QWidget):
         self._show_state()
 
     def set_range(self, maximum: int) -> None:
-        """Set how many merges there are; with none the bar is disabled. A value beyond them comes down to the last."""
+        """Set how many merges there are; with none the bar is disabled. A value beyond them comes down to the last.
+
+        While the slider is held more merges wait until it is let go, as they would move it away from under the pointer.
+        """
+        self._more = None
+        if self._slider.isSliderDown() and maximum > self._slider.maximum():
+            self._more = maximum
+            return
         blocker = QSignalBlocker(self._slider)
         self._slider.setRange(0, max(maximum, 0))
         self._slider.setPageStep(max(1, maximum // 20))
@@ -198,6 +207,10 @@ class PlayheadBar(QWidget):
 
     def _go_to_last(self) -> None:
         self._slider.setValue(self._slider.maximum())
+
+    def _let_grow(self) -> None:
+        if self._more is not None:
+            self.set_range(self._more)
 
     def _on_value(self, value: int) -> None:
         self._show_state()
