@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -386,6 +388,9 @@ def test_an_svg_is_a_drawing_with_names_and_labels(plot):
     text = drawing.decode()
     for word in ("merges", "bytes per token", "merge 312"):
         assert word in text
+    families = set(re.findall(r'font-family="([^"]*)"', drawing.decode()))
+    assert families
+    assert all(family.endswith(",sans-serif") for family in families), "a viewer without the font takes a like one"
 
 
 def test_a_closed_plot_still_follows_theme_and_data(plot, theme):

@@ -6,11 +6,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyqtgraph as pg
 import shiboken6
-from PySide6.QtCore import QBuffer, QEvent, QIODevice, QPointF, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFontMetricsF,
@@ -20,13 +21,13 @@ from PySide6.QtGui import (
     QPainter,
     QPen,
 )
-from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.gui.widgets.curve_marks import draw_legend, legend_width
 from tokstudio.gui.widgets.plot_canvas import Curve, PlotCanvas
 from tokstudio.gui.widgets.plot_labels import PlotLabels
 from tokstudio.gui.widgets.plot_scale import value_text
+from tokstudio.gui.widgets.svg import drawing_of
 
 if TYPE_CHECKING:
     from tokstudio.gui.theme import Theme
@@ -199,23 +200,15 @@ class CurvePlot(PlotCanvas):
         """The plot on its background as a picture of `width` by `height`, times `scale`, pixels."""
         image = QImage(round(width * scale), round(height * scale), QImage.Format.Format_ARGB32_Premultiplied)
         image.setDevicePixelRatio(scale)
-        self._render(image, width, height, scale)
+        with QPainter(image) as painter:
+            self._render(width, height, scale, painter)
         return image
 
     def to_svg(self, width: int, height: int) -> bytes:
         """The plot on its background as an SVG drawing."""
-        buffer = QBuffer()
-        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-        drawing = QSvgGenerator(QSvgGenerator.SvgVersion.Svg11)
-        drawing.setOutputDevice(buffer)
-        drawing.setSize(QRect(0, 0, width, height).size())
-        drawing.setViewBox(QRect(0, 0, width, height))
-        drawing.setResolution(self.logicalDpiX())
-        drawing.setTitle(self.accessibleName())
-        self._render(drawing, width, height, 1.0)
-        return bytes(buffer.data().data())
+        return drawing_of(self, width, height, "sans-serif", partial(self._render, width, height, 1.0)).encode()
 
-    def _render(self, device: QImage | QSvgGenerator, width: int, height: int, scale: float) -> None:
+    def _render(self, width: int, height: int, scale: float, painter: QPainter) -> None:
         # A copy takes the picture's size, so that the plot on screen is left alone.
         copy = CurvePlot(self._theme)
         try:
@@ -232,18 +225,14 @@ class CurvePlot(PlotCanvas):
             copy._left.setLabel(self._labels[1], color=self._theme.palette.muted)
             copy.set_playhead(self._playhead, self._playhead_text)
             copy.settle()
-            painter = QPainter(device)
-            try:
-                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-                painter.setFont(font)
-                painter.fillRect(QRectF(0, 0, width, height), QColor(self._theme.palette.surface))
-                plot = QRectF(0, 0, copy.width(), height)
-                copy.draw_scene(painter, plot)
-                copy.drawForeground(painter, plot)
-                if beside:
-                    copy._draw_names(painter, QRectF(plot.right() + 4, 12, width - plot.right() - 4, height - 24))
-            finally:
-                painter.end()
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setFont(font)
+            painter.fillRect(QRectF(0, 0, width, height), QColor(self._theme.palette.surface))
+            plot = QRectF(0, 0, copy.width(), height)
+            copy.draw_scene(painter, plot)
+            copy.drawForeground(painter, plot)
+            if beside:
+                copy._draw_names(painter, QRectF(plot.right() + 4, 12, width - plot.right() - 4, height - 24))
         finally:
             shiboken6.delete(copy)
 

@@ -16,11 +16,10 @@ _FAMILIES = re.compile(r'font-family="([^"]*)"')
 _TEXT = re.compile(r'(<text [^>]*?) x="([^"]*)"([^>]*>)([^<]*)(?=</text>)')
 
 
-def svg_of(widget: QWidget, width: int, height: int, font: QFont, paint: Callable[[QPainter], None]) -> bytes:
-    """Gives what `paint` draws on `width` by `height` pixels, named as `widget` names itself.
+def drawing_of(widget: QWidget, width: int, height: int, generic: str, paint: Callable[[QPainter], None]) -> str:
+    """Gives what `paint` draws on `width` by `height` pixels as SVG, named as `widget` names itself.
 
-    Its text is in `font`, which has one pitch. A viewer that lacks that font takes another of one pitch, and each text
-    has its middle where it had it.
+    A viewer that lacks its fonts takes others of the family `generic`, such as "sans-serif".
     """
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
@@ -33,7 +32,14 @@ def svg_of(widget: QWidget, width: int, height: int, font: QFont, paint: Callabl
     drawing.setDescription(widget.accessibleDescription())
     with QPainter(drawing) as painter:
         paint(painter)
-    text = _FAMILIES.sub(r'font-family="\1,monospace"', bytes(buffer.data().data()).decode())
+    return _FAMILIES.sub(rf'font-family="\1,{generic}"', bytes(buffer.data().data()).decode())
+
+
+def svg_of(widget: QWidget, width: int, height: int, font: QFont, paint: Callable[[QPainter], None]) -> bytes:
+    """Gives the drawing of `drawing_of` with its text in `font`, which has one pitch.
+
+    A viewer that lacks that font takes another of one pitch, and each text has its middle where it had it.
+    """
     metrics = QFontMetricsF(font)
 
     def centred(found: re.Match[str]) -> str:
@@ -41,4 +47,4 @@ def svg_of(widget: QWidget, width: int, height: int, font: QFont, paint: Callabl
         middle = float(left) + metrics.horizontalAdvance(unescape(words)) / 2
         return f'{before} x="{middle:g}" text-anchor="middle"{after}{words}'
 
-    return _TEXT.sub(centred, text).encode()
+    return _TEXT.sub(centred, drawing_of(widget, width, height, "monospace", paint)).encode()
