@@ -211,10 +211,15 @@ def test_a_legend_shows_each_name_once_however_it_is_resized(qtbot, width):
         assert legend._more.isVisible() == bool(listed)
 
 
-def test_a_tokenizer_from_a_file_has_a_playhead_but_no_curve(pane, trained):
+def test_a_tokenizer_from_a_file_has_a_playhead_but_no_curve(pane, trained, make_run):
+    make_run(vocabulary_size=265)
+    assert len(pane.legend._buttons) == 2
     trained.add_tokenizer(trained.active.tokenizer, "opened")
     assert pane.stack.currentWidget() is pane.opened
     assert "no counts" in pane.opened.label.text()
+    assert not any(button.isVisible() for button in pane.legend.findChildren(QToolButton)), (
+        "nothing is drawn that it could name"
+    )
     pane.bar.moved.emit(7)
     assert trained.playhead == 7
 

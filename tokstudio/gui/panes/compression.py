@@ -254,6 +254,8 @@ class CompressionPane(Pane):
             if self._drawn.get(run.key) != state:
                 self._drawn[run.key] = state
                 self._draw_run(run)
+        if self.stack.currentWidget() is not self.plot:
+            runs = []
         active_first = sorted(runs, key=lambda run: (run is not self._session.active, -run.key))
         self.legend.set_entries([entry for run in active_first for entry in self._entries(run)])
 
