@@ -159,6 +159,23 @@ def test_a_window_that_does_not_answer_keeps_no_file_to_itself_and_stays_the_fir
     assert socket.waitForConnected(PATIENCE), "its socket was removed, or taken from it"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe does not say at once who has gone")
+def test_a_file_that_a_start_has_opened_itself_as_nobody_answered_is_not_opened_again(qtbot, busy):
+    name = busy.fullServerName()
+    busy.close()
+    first = Claim(name).listen(QCoreApplication.instance())
+    asked = []
+    first.asked.connect(asked.append)
+    assert not Claim(name).hand_over([Path("one.txt")]), "this window is busy with waiting here"
+    socket = QLocalSocket()
+    socket.connectToServer(name)
+    socket.write(Request((Path("another.txt"),)).encoded())
+    qtbot.waitUntil(lambda: bool(asked), timeout=PATIENCE)
+    assert [request.files for request in asked] == [(Path("another.txt"),)]
+    first.close()
+    first.deleteLater()
+
+
 @pytest.mark.parametrize("end", ["closes", "crashes"])
 def test_a_window_beside_the_first_is_the_first_once_that_is_gone(qtbot, monkeypatch, book, end):
     script = (

@@ -204,7 +204,9 @@ class LaterStarts(QObject):
         if request is not None:
             socket.write(_UNDERSTOOD)
             socket.flush()
-            self.asked.emit(request)
+            # Who has waited in vain has opened a window of its own, with these files in it.
+            if socket.state() == QLocalSocket.LocalSocketState.ConnectedState:
+                self.asked.emit(request)
         socket.disconnectFromServer()
 
 
