@@ -179,6 +179,12 @@ def test_a_report_that_cannot_be_read_keeps_no_other_from_being_offered():
     assert not is_running(folder)
 
 
+def test_a_folder_that_cannot_be_looked_into_has_no_reports(tmp_path):
+    folder = tmp_path / ("x" * 300)  # no file system has such a name, and an administrator may look into all others
+    assert left_reports(folder) == []
+    assert not is_running(folder)
+
+
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is read-only to an administrator")
 @pytest.mark.parametrize("with_lock", [False, True])
 def test_an_old_report_in_a_read_only_folder_is_no_open_window(with_lock):

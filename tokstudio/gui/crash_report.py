@@ -63,7 +63,7 @@ def reports_folder() -> Path:
 def left_reports(folder: Path) -> list[Report]:
     """The reports of runs that have ended, the latest first; what says nothing is removed, the unreadable stays."""
     found: list[tuple[float, Report]] = []
-    for file in folder.glob("run-*.txt"):
+    for file in _files(folder):
         with suppress(OSError):
             if _lock_error(file) != QLockFile.LockError.NoError:
                 continue
@@ -81,7 +81,15 @@ def is_running(folder: Path) -> bool:
     # Where nothing can be written no run keeps a report, and Qt cannot tell an old lock from a new one.
     if not os.access(folder, os.W_OK):
         return False
-    return any(_lock_error(file) == QLockFile.LockError.LockFailedError for file in folder.glob("run-*.txt"))
+    return any(_lock_error(file) == QLockFile.LockError.LockFailedError for file in _files(folder))
+
+
+def _files(folder: Path) -> list[Path]:
+    """The reports in a folder; none where it cannot be looked into."""
+    try:
+        return list(folder.glob("run-*.txt"))
+    except OSError:
+        return []
 
 
 def _lock_error(file: Path) -> QLockFile.LockError:
