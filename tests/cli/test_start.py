@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from tokstudio import cli
-from tokstudio.cli.failed_start import last_failure_file
+from tokstudio.cli.failed_start import last_failure_file, missing_words
 from tokstudio.core.config import TIE_BREAKS
 from tokstudio.core.formats import FORMATS
 
@@ -90,6 +90,28 @@ def test_a_missing_library_is_named_with_what_to_install(loader_fails, capsys):
     assert said.startswith("tokstudio: The window cannot open: the library libEGL.so.1 is missing. ")
     assert "sudo apt-get install libegl1 " in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("dlopen(QtCore.so, 2): Library not loaded: QtCore\n  Referenced from: /x\n", "Library not loaded: QtCore"),
+        ("\n\nPLEASE READ THIS!\n\nImporting the C-extensions failed.\n", "PLEASE READ THIS"),
+        ("DLL load failed while importing QtCore.", "DLL load failed while importing QtCore"),
+        ("", "a library cannot be loaded"),
+    ],
+)
+def test_what_a_loader_says_on_several_lines_is_told_on_one(said, told):
+    words = missing_words(ImportError(said))
+    assert words.startswith("The window cannot open: ")
+    assert words.endswith(f"{told}. Install what is missing.")
+    assert "\n" not in words
+
+
+def test_of_an_error_that_wraps_another_the_first_one_is_told():
+    error = ImportError("\n\nPLEASE READ THIS!\n\nImporting the C-extensions failed.\n")
+    error.__cause__ = ImportError("libgfortran.so.5: cannot open shared object file: No such file or directory")
+    assert missing_words(error).startswith("The window cannot open: the library libgfortran.so.5 is missing. ")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there a box says it")

@@ -17,10 +17,14 @@ _ERROR_ICON = 0x10
 
 
 def missing_words(error: ImportError) -> str:
-    """What is missing, and what to do."""
-    library = re.match(r"(\S+\.so[\w.]*): cannot open shared object file", str(error))
+    """What is missing, and what to do, on one line."""
+    # NumPy wraps the error of the loader in a page of advice; macOS appends every place where it has looked.
+    while isinstance(error.__cause__, ImportError):
+        error = error.__cause__
+    first = str(error).strip().partition("\n")[0].rstrip(" \r.!:") or "a library cannot be loaded"
+    library = re.match(r"(\S+\.so[\w.]*): cannot open shared object file", first)
     if library is None:
-        return f"The window cannot open: {error}. Install what is missing."
+        return f"The window cannot open: {first}. Install what is missing."
     return (
         f"The window cannot open: the library {library[1]} is missing. Install the package of your system that has it "
         f"(on Debian and Ubuntu: sudo apt-get install {_DEBIAN})."
