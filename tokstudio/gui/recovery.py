@@ -14,6 +14,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from tokstudio.core.corpus import Source
+from tokstudio.core.messages import several
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.project import LeftBehind, Project, ProjectRun, Recorder, recoverable_work
 from tokstudio.gui.kept_sources import KeptSources
@@ -246,7 +247,7 @@ def _sentence(left: LeftBehind) -> str:
     if left.recording is not None:
         entry = left.recording.runs[0]
         assert isinstance(entry, ProjectRun)
-        said = f"A training was interrupted: {entry.name}, {_several(len(entry.run), 'merge')}."
+        said = f"A training was interrupted: {entry.name}, {several(len(entry.run), 'merge')}."
         others = _listed(left.project, without=entry.name)
         return said + (f" Also not saved: {others}." if others else "")
     how = "The session ended before everything was saved" if left.ended else "TokStudio did not end as it should"
@@ -261,7 +262,3 @@ def _listed(project: Project | None, without: str = "") -> str:
     others = [entry.name for entry in project.runs if isinstance(entry, ProjectRun) and entry.name != without]
     runs = others[0] if len(others) == 1 else f"{len(others):,} runs" if others else ""
     return f"{name} ({runs})" if name and runs else name or runs
-
-
-def _several(number: int, one: str) -> str:
-    return f"{number:,} {one}{'' if number == 1 else 's'}"

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.alphabet import BYTES
 from tokstudio.core.progress import Progress, Work
-
-if TYPE_CHECKING:
-    pass
 
 _BUDGET = 200_000
 
