@@ -289,6 +289,40 @@ def test_old_loops_of_other_builds_go_once_new_ones_are_there(bundle, monkeypatc
     assert {entry.name for entry in tmp_path.iterdir()} == {f"compiled-{cache.identity()}", recent.name}
 
 
+def test_loops_of_a_build_that_is_started_now_and_then_stay_however_long_ago_they_were_compiled(
+    bundle, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path)
+    cache.choose_folder()
+    used = Path(os.environ["NUMBA_CACHE_DIR"])
+    cache.write_whole(used / "merge.nbc", b"code")
+    cache.list_kept([used / "merge.nbc"])
+    long_ago = time.time() - 40 * 86_400
+    for path in (used, cache.marker()):
+        os.utime(path, (long_ago, long_ago))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
+    cache.choose_folder()
+    assert used.stat().st_mtime > long_ago + 1
+    assert cache.are_kept()
+    assert cache.marker().stat().st_mtime > long_ago + 1
+    with monkeypatch.context() as another_build:
+        another_build.setattr(cache, "identity", lambda: "0123456789abcdef")
+        another_build.setenv("NUMBA_CACHE_DIR", "")
+        cache.choose_folder()
+        cache.forget_older()
+    assert used.exists()
+
+
+def test_a_folder_whose_time_cannot_be_changed_is_used_all_the_same(bundle, monkeypatch, tmp_path, problems):
+    def refuse(path):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(os, "utime", refuse)
+    cache.choose_folder()
+    assert (Path(os.environ["NUMBA_CACHE_DIR"]).parent, problems) == (tmp_path, [])
+
+
 def test_what_stands_beside_a_folder_that_the_person_has_named_stays(bundle, monkeypatch, tmp_path):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
     for name in ("numba", "compiled-0123456789abcdef", "compiled-by-hand", "numba/loops-of-mine"):

@@ -50,9 +50,13 @@ def marker() -> Path:
 
 
 def are_kept() -> bool:
-    """Whether all loops have been compiled and kept, and nothing has damaged them since."""
-    listed = read_whole(marker())
-    return bool(listed) and all(read_whole(Path(os.fsdecode(name))) for name in listed.split(b"\0"))
+    """Whether all loops have been compiled and kept, and nothing has damaged them since; they then count as used."""
+    note = marker()
+    listed = read_whole(note)
+    kept = bool(listed) and all(read_whole(Path(os.fsdecode(name))) for name in listed.split(b"\0"))
+    if kept:
+        _note_use(note)
+    return kept
 
 
 def list_kept(files: Iterable[Path]) -> None:
@@ -109,12 +113,13 @@ def choose_folder() -> None:
             except OSError:
                 continue
         os.environ[_FOLDER] = str(folder)
+        _note_use(folder)
         return
     note_problem("no folder for it is yours alone and has 5 MB of room")
 
 
 def forget_older() -> None:
-    """Removes what other builds and versions have kept long ago, once this one has kept its own."""
+    """Removes what other builds and versions have not used for long, once this one has kept its own."""
     note, own = marker(), "[0-9a-f]" * 16
     for old in note.parent.glob(f"loops-{own}"):
         if old != note and _is_old(old):
@@ -125,6 +130,12 @@ def forget_older() -> None:
         for folder in note.parent.parent.glob(f"compiled-{own}"):
             if folder != note.parent and _is_old(folder):
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _note_use(path: Path) -> None:
+    # Reading changes no time of a file or folder that can be relied on.
+    with suppress(OSError):
+        os.utime(path)
 
 
 def _is_old(path: Path) -> bool:
