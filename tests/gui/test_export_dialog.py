@@ -123,6 +123,10 @@ def test_several_tokenizers_get_a_folder_each_and_tables_none(qtbot, session, ma
     press_export(qtbot, session, dialog)
     proved = ", ".join(FORMATS[name].title for name in ("huggingface", "classic"))
     assert sentences[-1] == f"Wrote 5 files in 3 formats to {out}. Read back and identical: {proved}."
+    tick(qtbot, dialog, "vocabulary-csv")
+    settle(qtbot, session)
+    press_export(qtbot, session, dialog)
+    assert sentences[-1] == f"Wrote vocabulary.csv to {out}.", "what was written before is not told again"
     assert (out / "huggingface" / "tokenizer.json").is_file()
     assert load(out / "classic").encode("the cat") == run.tokenizer.encode("the cat")
     assert (out / "merges.csv").read_text(encoding="utf-8").count("\n") == 25

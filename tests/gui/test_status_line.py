@@ -114,6 +114,17 @@ def test_a_sentence_without_room_ends_in_dots_and_is_told_whole_by_the_tip(qtbot
     assert any(cut.pixelColor(x, y) != plain for x in range(340, 389) for y in range(cut.height()))
 
 
+def test_a_sentence_with_the_name_of_a_file_of_two_lines_is_one_line(line):
+    def rows(sentence: str) -> int:
+        line.say(sentence)
+        image = line.grab().toImage()
+        plain = image.pixelColor(2, 2)
+        inked = (y for y in range(image.height()) if any(image.pixelColor(x, y) != plain for x in range(300)))
+        return len(list(inked))
+
+    assert rows("Wrote a\nb.csv.") == rows("Wrote a b.csv.")
+
+
 def test_a_long_job_shows_a_bar_and_can_be_cancelled(qtbot, session, line, monkeypatch):
     monkeypatch.setattr("tokstudio.gui.status_line._BAR_AFTER", 0.1)
     job = session.start_job(for_ever)

@@ -192,11 +192,13 @@ class Arrangement(QObject):
     def _put(self, state: QByteArray) -> bool:
         """Restores a layout. Qt makes new bars of tabs for it and leaves the old ones standing, so those are hidden.
 
-        A pane changes its size several times until it has its place: what is in it is laid out afterwards.
+        A pane changes its size several times until it has its place: in a window that is shown, what is in it is laid
+        out afterwards.
         """
-        for pane in self._panes.values():
-            pane.body.setEnabled(False)
-        self._turns.begin({pane.body: partial(_lay_out_again, pane.body) for pane in self._panes.values()})
+        if self._window.isVisible():
+            for pane in self._panes.values():
+                pane.body.setEnabled(False)
+            self._turns.begin({pane.body: partial(_lay_out_again, pane.body) for pane in self._panes.values()})
         before = self.state()
         for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
             bar.hide()

@@ -140,7 +140,8 @@ class StatusLine(QStatusBar):
                 option.initFrom(self)
                 self.style().drawPrimitive(QStyle.PrimitiveElement.PE_PanelStatusBar, option, painter, self)
                 painter.setPen(self.palette().windowText().color())
-                painter.drawText(self._room(), Qt.AlignmentFlag.AlignVCenter, self._fitting(self.currentMessage()))
+                how = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
+                painter.drawText(self._room(), how, self._fitting(self.currentMessage()))
         except Exception as error:  # an exception that leaves an override ends Qt's event loop
             sys.excepthook(type(error), error, error.__traceback__)
 

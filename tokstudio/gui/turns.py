@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
 from PySide6.QtWidgets import QWidget
 
 _TURN = 0.004  # seconds that may go by before the window hears its events again
@@ -36,12 +36,26 @@ class Turns(QObject):
 
     def _do_some(self) -> None:
         if not self._waiting:
-            self._window.setUpdatesEnabled(True)
-            # An update that was asked for meanwhile was passed over, and Qt waits for that one for ever; `repaint`
-            # would paint everything twice.
-            QCoreApplication.sendEvent(self._window, QEvent(QEvent.Type.UpdateRequest))
+            self._end()
             return
+        # Whatever comes of a piece, the window is painted again.
+        self._turn.start()
         began = time.perf_counter()
         while self._waiting and time.perf_counter() - began < _TURN:
             self._waiting.pop(next(iter(self._waiting)))()
         self._turn.start()
+
+    def _end(self) -> None:
+        self._window.setUpdatesEnabled(True)
+        # A dock that has become a window of its own meanwhile is not reached by that.
+        for part in self._window.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            if not part.updatesEnabled():
+                part.setUpdatesEnabled(True)
+                _paint(part)
+        _paint(self._window)
+
+
+def _paint(window: QWidget) -> None:
+    # An update that was asked for meanwhile was passed over, and Qt waits for that one for ever. `repaint` would paint
+    # everything once more.
+    QCoreApplication.sendEvent(window, QEvent(QEvent.Type.UpdateRequest))

@@ -300,7 +300,8 @@ class ExportDialog(QDialog):
         self._preferences.set("export_formats", " ".join(self.list.chosen))
         self._refusals.clear()
         orders: list[Order] = []
-        for name in self._waiting:
+        self._begun = self._waiting
+        for name in self._begun:
             work = partial(export_work, part, self._closes_gaps, name, folders[name], self._run.corpus)
             orders.append(Order(name, folders[name], work))
             self._outcomes.pop(name, None)
@@ -325,7 +326,7 @@ class ExportDialog(QDialog):
         report, run = outcome.report, self._run
         if report is None:
             return
-        self.told.emit(wrote([*self._reports.values()]))
+        self.told.emit(wrote([self._reports[one] for one in self._begun if one in self._reports]))
         assert self._part is not None
         whole = FORMATS[name].readable and len(self._part.plain.merges) == len(run) and not report.losses
         if whole and run in self._session.runs:
