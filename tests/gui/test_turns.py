@@ -9,7 +9,8 @@ import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QDockWidget, QLabel, QMainWindow
 
-from tests.gui.person import PATIENCE, at_the_window
+from tests.gui.person import PATIENCE, TEXT, at_the_window
+from tokstudio.gui.choices import Settings
 from tokstudio.gui.turns import Turns
 
 
@@ -50,7 +51,7 @@ def test_pieces_are_done_in_order_and_then_all_is_painted(qtbot, window):
     assert not done
     assert not window.updatesEnabled()
     qtbot.waitUntil(window.updatesEnabled, timeout=PATIENCE)
-    assert done == [0, 7, 2]
+    assert done == [0, 2, 7]
     before = paints.count
     assert before
     window.centralWidget().update()
@@ -96,5 +97,33 @@ def test_a_pane_that_a_layout_makes_a_window_of_its_own_is_painted(qtbot, monkey
         assert pane.isFloating()
         paints = Paints(pane.widget())
         qtbot.waitUntil(lambda: paints.count > 0 and pane.updatesEnabled(), timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_after_another_size_of_text_everything_has_the_measures_of_that_size(qtbot, monkeypatch):
+    def act(window, answers):
+        session = window._session
+        session.add_text(TEXT)
+        session.set_settings(Settings(270))
+        session.train()
+        qtbot.waitUntil(lambda: session.training is None and not session.jobs, timeout=PATIENCE)
+        window.merges.raise_()
+        buttons, figures, rows = window.text._toggles, window.status.figures, window.merges.table.verticalHeader()
+
+        def measures():
+            qtbot.waitUntil(window.updatesEnabled, timeout=PATIENCE)
+            return [button.isVisible() for button in buttons], figures.text(), rows.defaultSectionSize()
+
+        before = measures()
+        for _ in range(5):
+            window.actions_by_id["text_larger"].trigger()
+            measures()
+            assert figures.width() >= figures.sizeHint().width(), "no figure is cut"
+        assert measures() != before
+        window.actions_by_id["theme_dark"].trigger()
+        measures()
+        window.actions_by_id["text_reset"].trigger()
+        assert measures() == before
 
     assert at_the_window(monkeypatch, act) == 0

@@ -53,6 +53,7 @@ class Dressing(QObject):
 
     def _begin(self) -> None:
         self._turns.begin({part: partial(self._dress, part) for part in _parts(self._window)})
+        self._turns.begin({self._theme: self._theme.dressed.emit})
 
     def _dress(self, part: QWidget) -> None:
         # Qt may have deleted a bar of tabs since.

@@ -117,7 +117,7 @@ class StatusLine(QStatusBar):
             signal.connect(self._jobs_changed)
         for signal in (session.playhead_changed, session.runs_changed):
             signal.connect(self._show_figures)
-        theme.changed.connect(self._set_fonts)
+        theme.tell_sizes(self._set_fonts)
         self.messageChanged.connect(self._tell_rest)
         self._set_fonts()
         self._refresh()
@@ -168,6 +168,7 @@ class StatusLine(QStatusBar):
         # A line whose height changes while something is said would show these behind it.
         highest = max(widget.sizeHint().height() for widget in (self.words, self.bar, self.left_over, self.cancel))
         self._row.setMinimumHeight(highest + _MARGIN)
+        self._show_figures()
 
     def _current(self) -> Job | None:
         if self._session.training is not None:

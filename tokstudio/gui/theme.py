@@ -6,6 +6,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -105,6 +106,8 @@ class Theme(QObject):
     """
 
     changed = Signal()
+    #: Every part of the window has the sheet of now.
+    dressed = Signal()
 
     def __init__(self, mode: Mode = "system", parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -131,6 +134,11 @@ class Theme(QObject):
         """Follows the system or stays light or dark; anything else counts as "system"."""
         self._mode = mode if mode in get_args(Mode) else "system"
         self._refresh()
+
+    def tell_sizes(self, slot: Callable[[], None]) -> None:
+        """Calls a method of a QObject that measures widgets when all is changed, and when they have their new looks."""
+        self.changed.connect(slot)
+        self.dressed.connect(slot)
 
     @property
     def text_size(self) -> int:

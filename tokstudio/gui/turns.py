@@ -28,7 +28,9 @@ class Turns(QObject):
         self._turn.timeout.connect(self._do_some)
 
     def begin(self, pieces: Mapping[QObject, Callable[[], None]]) -> None:
-        """Does a piece for each object; one that waits still for the same object is replaced."""
+        """Does a piece for each object after those that wait; one that waits for the same object is let go of."""
+        for one in pieces:
+            self._waiting.pop(one, None)
         self._waiting.update(pieces)
         self._window.setUpdatesEnabled(False)
         # Whoever begins may have much to do still: the millisecond counts from the end of that.

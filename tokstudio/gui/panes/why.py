@@ -97,7 +97,7 @@ class WhyPane(Pane):
         session.runs_changed.connect(self._runs_changed)
         session.training_changed.connect(self.refresh)
         self.visibilityChanged.connect(self._set_seen)
-        theme.changed.connect(self._dress)
+        theme.tell_sizes(self._dress)
         self._dress()
         self.refresh()
 

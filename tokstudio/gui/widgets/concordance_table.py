@@ -80,7 +80,7 @@ class ConcordanceTable(QTableView):
         self.verticalScrollBar().valueChanged.connect(self._look_ahead)
         self.verticalScrollBar().rangeChanged.connect(self._look_ahead)
         model.rowsInserted.connect(self.fit)
-        theme.changed.connect(self._dress)
+        theme.tell_sizes(self._dress)
         self._dress()
 
     def fit(self) -> None:

@@ -75,7 +75,7 @@ class SourceList(QTableView):
         self.horizontalHeader().hide()
         self.horizontalHeader().setMinimumSectionSize(16)
         self.horizontalHeader().setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
-        theme.changed.connect(self.fit)
+        theme.tell_sizes(self.fit)
         self.fit()
 
     def selected_rows(self) -> list[int]:

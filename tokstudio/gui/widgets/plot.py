@@ -278,6 +278,7 @@ class CurvePlot(PlotCanvas):
     def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
         """End a drag, or act on a click."""
         press, self._press = self._press, None
+        self._pointer = ev.position()
         self.viewport().update()
         if press is None or press.moved:
             return

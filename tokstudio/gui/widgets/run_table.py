@@ -103,7 +103,7 @@ class RunTable(QTableView):
         self.columns_menu = self._make_columns_menu()
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header.customContextMenuRequested.connect(self._show_columns_menu)
-        theme.changed.connect(self._dress)
+        theme.tell_sizes(self._dress)
         self._dress()
 
     # ---- columns

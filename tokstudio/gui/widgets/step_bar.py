@@ -49,7 +49,7 @@ class StepBar(QWidget):
         for name in ("next", "last"):
             row.addWidget(self.buttons[name])
         row.addWidget(self.label)
-        theme.changed.connect(self._dress)
+        theme.tell_sizes(self._dress)
         self._dress()
 
     def show_state(self, value: int, states: int) -> None:

@@ -7,6 +7,7 @@ It paints everything itself: a style sheet takes several times as long for each 
 from __future__ import annotations
 
 import sys
+import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ _MARK_WIDTH = 3
 _DIMMED = 0.6
 _PLUS = " + "
 _MOST_MEASURED = 4096  # cells
+_RIGHT_TO_LEFT_MARK = "\u200f"
 
 
 class TokenCells(QStyledItemDelegate):
@@ -112,6 +114,9 @@ class TokenCells(QStyledItemDelegate):
         """As much of a text as fits into so many pixels, and the pixels that it takes."""
         metrics = self.metrics[words]
         fitting = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room + 1)
+        if fitting != text and unicodedata.bidirectional(fitting[-2:-1] or " ") in ("R", "AL"):
+            # The dots stand where the text goes on, which is to the left.
+            fitting += _RIGHT_TO_LEFT_MARK
         return fitting, metrics.horizontalAdvance(fitting)
 
     def _paint_words(self, painter: QPainter, area: QRectF, text: str, column: Column, colour: QColor) -> None:
