@@ -1,6 +1,10 @@
 """Folders that belong to this person alone, for what nobody else may put something into: code that is run, sockets.
 
 In a folder that all people of a computer share, anyone may have made a folder of the name that we would take.
+
+Trusted are the administrator and the person's own group: the primary one, of the person's name or number, with whoever
+has been added to it. A group that people share, such as staff or users, is not trusted. Looked at are owner, group and
+permissions of a folder and of the one it is in, neither lists of access nor what is above.
 """
 
 # SPDX-License-Identifier: MIT
@@ -46,14 +50,18 @@ def passing_folders() -> Iterator[Path]:
 
 
 def make_own(folder: Path) -> bool:
-    """Makes a folder unless it is there, and says whether nobody else can put something into it, or in its place."""
+    """Makes a folder unless it is there, and says whether nobody else can put something into it, or in its place.
+
+    One of this person's that only the person's own group may write to as well is closed to everybody else.
+    """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         # Not with its parents: they would get the usual permissions.
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError:
         return False
-    return _is_own(folder) and _keeps_its_place(folder)
+    # First its place: a folder that can be exchanged might be a link to another one by the time it is closed.
+    return _keeps_its_place(folder) and (_is_own(folder) or _was_closed(folder))
 
 
 def try_room(folder: Path, size: int) -> None:
@@ -78,6 +86,18 @@ def _is_own(folder: Path) -> bool:
     return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & others)
 
 
+def _was_closed(folder: Path) -> bool:
+    """Closes a folder of this person's that the person's own group may write to; False for any other."""
+    try:
+        status = folder.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or _lets_others_write(status):
+            return False
+        folder.chmod(0o700)
+    except OSError:
+        return False
+    return _is_own(folder)
+
+
 def _keeps_its_place(folder: Path) -> bool:
     """Whether nobody else can rename a folder of ours and put one of theirs there."""
     try:
@@ -86,6 +106,26 @@ def _keeps_its_place(folder: Path) -> bool:
         return False
     if not hasattr(os, "getuid"):
         return True
+    # With the t bit, as /tmp has it, only its owner renames what is in it.
+    return status.st_uid in (os.getuid(), 0) and (bool(status.st_mode & stat.S_ISVTX) or not _lets_others_write(status))
+
+
+def _lets_others_write(status: os.stat_result) -> bool:
     # Many systems give each person a group of their own, and let it write to all that they make, as to ~/.cache.
-    others = stat.S_IWOTH if status.st_gid == os.getgid() else stat.S_IWGRP | stat.S_IWOTH
-    return status.st_uid in (os.getuid(), 0) and (bool(status.st_mode & stat.S_ISVTX) or not status.st_mode & others)
+    by_group = bool(status.st_mode & stat.S_IWGRP) and not _is_own_group(status.st_gid)
+    return by_group or bool(status.st_mode & stat.S_IWOTH)
+
+
+def _is_own_group(group: int) -> bool:
+    """Whether it is the group that the system has made for this person, and not one that all people share."""
+    if group != os.getgid():
+        return False
+    if group == os.getuid():
+        return True
+    try:
+        import grp
+        import pwd
+
+        return grp.getgrgid(group).gr_name == pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError, OSError):
+        return False

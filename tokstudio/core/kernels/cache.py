@@ -66,8 +66,10 @@ def list_kept(files: Iterable[Path]) -> None:
         OSError: It cannot be written.
     """
     note = marker()
-    # A bundle takes no folder of the person's caches that others may write to, as a usual one may be.
-    make_own(note.parent)
+    # A bundle takes no folder of the person's caches that others may write to, as a usual one may be. One that is there
+    # may be one that the person has named, and stays as it is.
+    if not note.parent.is_dir():
+        make_own(note.parent)
     write_whole(note, b"\0".join(os.fsencode(file) for file in files if read_whole(file)))
 
 
