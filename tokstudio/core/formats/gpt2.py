@@ -85,7 +85,7 @@ class Gpt2(Format):
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
         """Lets the tokenizers library read both files, told what they do not hold."""
         vocabulary, merges = (written[usual] for usual in self.files)
-        return (yield from gpt2_writer.prove(tokenizer, vocabulary, merges, name, sample))
+        return (yield from gpt2_writer.prove(tokenizer, vocabulary, merges, name, sample, _SPECIAL))
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
         """Loads both with tokenizers."""

@@ -99,8 +99,13 @@ def notes(tokenizer: Tokenizer, known_specials: tuple[str, ...]) -> tuple[str, .
     return ("The tiktoken library reads such files only with ids in GPT-2's own order, and not these.",)
 
 
-def prove(tokenizer: Tokenizer, vocab: Path, merges: Path, name: str, sample: str) -> Work[str]:
-    """Lets the tokenizers library read both files, told the pattern and the special tokens that they do not hold."""
+def prove(
+    tokenizer: Tokenizer, vocab: Path, merges: Path, name: str, sample: str, known_specials: tuple[str, ...]
+) -> Work[str]:
+    """Lets the tokenizers library read both files, told the pattern and the special tokens that they do not hold.
+
+    What it had to be told is said in the proof; `known_specials` are special to those who read them.
+    """
     from tokstudio.core.formats.owners import OwnedFile
 
     # A pattern of one's own, which the library may understand otherwise, is not in the files.
@@ -109,7 +114,14 @@ def prove(tokenizer: Tokenizer, vocab: Path, merges: Path, name: str, sample: st
     regex = None if pattern == "none" else written_regex(pattern)
     settings = {"merges": str(merges), "regex": regex, "special_tokens": list(tokenizer.special_tokens)}
     trials = yield from trials_work(tried, sample, decodes=not misread_specials(tokenizer))
-    return (yield from prove_work(tried, OwnedFile("tokenizers", vocab, name, settings), trials))
+    proof = yield from prove_work(tried, OwnedFile("tokenizers", vocab, name, settings), trials)
+    told = {
+        "the pattern": not _splits_as_gpt2(tokenizer),
+        "the special tokens": not set(tokenizer.special_tokens) <= set(known_specials),
+        "to merge every word": bool(tokenizer.whole_words),
+    }
+    needed = " and ".join(words for words, is_needed in told.items() if is_needed)
+    return f"{proof} by a reader that is told {needed}" if needed else proof
 
 
 def snippet(tokenizer: Tokenizer, targets: Mapping[str, Path], names: tuple[str, ...]) -> str:
