@@ -72,6 +72,19 @@ def test_an_error_is_a_value(qtbot):
     assert str(listener.heard[0][1]) == "no"
 
 
+def test_what_ends_the_program_in_a_bundle_whose_files_are_gone_is_an_error(qtbot):
+    def gone() -> Work[None]:
+        yield Progress("loading")
+        raise SystemExit("moved or deleted")
+
+    job, listener = listened(gone)
+    job.start()
+    qtbot.waitUntil(lambda: len(listener.heard) == 2)
+    (kind, error), _ = listener.heard
+    assert kind == "failed"
+    assert "start it again" in str(error)
+
+
 @pytest.mark.parametrize("paused", [False, True])
 def test_cancelling_ends_it_between_two_pieces_and_closes_the_work(qtbot, paused):
     closed = threading.Event()

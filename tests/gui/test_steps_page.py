@@ -545,3 +545,18 @@ def test_in_a_narrow_pane_the_title_gives_way_to_the_tabs(session, theme, show):
         show(pane, width, 400)
         assert pane.tabs.width() >= pane.tabs.sizeHint().width()
         assert pane.title.isVisible() == titled
+
+
+def test_who_writes_asks_about_the_word_at_the_cursor_and_not_what_was_selected_before(qtbot, session, pane, steps):
+    written = pane.encode.input
+    pane.tabs.setCurrentIndex(0)
+    pane.encode.view.select(0, 1)
+    cursor = written.textCursor()
+    cursor.setPosition(len(SENTENCE) - 1)
+    written.setTextCursor(cursor)
+    written.setFocus()
+    qtbot.waitUntil(written.hasFocus, timeout=PATIENCE)
+    pane.ask_why_not()
+    settled(qtbot, pane)
+    assert steps._question == written.bytes_at_cursor()
+    assert steps._question[0] >= len(SENTENCE) - 2

@@ -19,6 +19,7 @@ from tokstudio.core.errors import TokStudioError
 from tokstudio.core.progress import Progress, Work
 
 _log = logging.getLogger(__name__)
+_REPLACED = "TokStudio was replaced or removed while it is open. Save what is to be kept, and start it again."
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,9 @@ class _Thread(QThread):
             outcome = self._drive()
         except Exception as error:  # every error is a value; it reaches the person through `failed`
             outcome = _Outcome("failed", error)
+        except SystemExit:
+            # How a bundle ends whatever reads its files once they are others: here that would be this thread alone.
+            outcome = _Outcome("failed", TokStudioError(_REPLACED))
         self.outcome.emit(outcome)
 
     def _drive(self) -> _Outcome:

@@ -186,8 +186,11 @@ class TextPane(Pane):
         return button
 
     def ask_why_not(self) -> None:
-        """Says, on the page Steps, why what is selected is not one token; of one piece or none, the word around it."""
-        stretch = self._session.stretch
+        """Says, on the page Steps, why what is selected is not one token; of one piece or none, the word around it.
+
+        Who is at the text itself means the word at the cursor there.
+        """
+        stretch = self._session.stretch if not self.encode.input.hasFocus() else None
         start, stop = stretch[:2] if stretch is not None else self.encode.input.bytes_at_cursor()
         self.steps.ask_why_not(start, stop, of_word=stretch is None or stretch.tokens == 1)
         self.tabs.setCurrentIndex(2)
