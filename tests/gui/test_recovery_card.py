@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -367,6 +368,55 @@ def test_what_was_typed_last_is_kept_where_the_session_ends_while_something_open
     studio.close()
     (left,) = finish(recoverable_work(tmp_path / "recovery"))
     assert left.project.state["text"] == "typed since"
-    # Texts and settings agree, or what is restored would be trained on otherwise than it says.
-    assert left.project.state["settings"]["documents"] == "file"
+    assert left.project.state["settings"]["documents"] == ("line" if busy == "splitting" else "file")
+    assert left.project.state.get("splitting", False) == (busy == "splitting")
     assert [source.documents for source in left.project.sources] == ["file"]
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_texts_that_are_not_all_divided_as_the_session_ends_are_divided_where_they_are_restored(
+    qtbot, qapp, monkeypatch, tmp_path, book, mixed
+):
+    """What is restored must not be trained on otherwise than its settings say."""
+
+    def begin():
+        return Studio(qapp, Preferences(tmp_path / "settings.ini"), Answers(), tmp_path / "recovery")
+
+    def slow_work(*_):
+        while True:
+            yield Progress("splitting")
+            time.sleep(0.01)
+
+    studio, ended, lines = begin(), [], TEXT.count("\n")
+    studio.show()
+    session, line, file = studio.session, Settings(documents="line"), Settings(documents="file")
+    session.open_paths([book])
+    trained(qtbot, studio.window)
+    session.set_settings(line if mixed else file)
+    qtbot.waitUntil(lambda: not session.splitting, timeout=PATIENCE)
+    with monkeypatch.context() as patch:
+        patch.setattr("tokstudio.gui.corpus_keeper.split_all", slow_work)
+        if mixed:
+            other = tmp_path / "other.txt"
+            other.write_text(TEXT.upper())
+            session.set_settings(file)
+            session.open_paths([other])
+        session.set_settings(line)
+        qtbot.waitUntil(lambda: len(session.sources) == 1 + mixed, timeout=PATIENCE)
+        assert [source.documents for source in session.sources] == ([lines, 1] if mixed else [1])
+        studio.window.recovery.keep(lambda: ended.append(True))
+        qtbot.waitUntil(lambda: bool(ended), timeout=PATIENCE)
+        assert session.splitting
+        studio.close()
+    studio = begin()
+    studio.show()
+    session = studio.session
+    offered(qtbot, studio.window)
+    studio.window.unsaved_work.restore_button.click()
+    qtbot.waitUntil(lambda: len(session.sources) == 1 + mixed, timeout=PATIENCE)
+    quiet(qtbot, studio.window)
+    assert session.settings.documents == "line"
+    assert [source.documents for source in session.sources] == [lines] * (1 + mixed)
+    assert not studio.window.recovery._restored, "what was restored is copied anew at once, and let go"
+    studio.window.close()
+    studio.close()

@@ -130,9 +130,10 @@ class CorpusKeeper(JobKeeper):
             return
         self._documents = documents
         if self.sources:
-            self._split()
+            self.split()
 
-    def _split(self) -> None:
+    def split(self) -> None:
+        """Divides every source into the documents that were set last."""
         if self._splitting is not None:
             self._splitting.cancel()
         sources, documents, before = self.sources, self._documents, dict(self._before)
@@ -154,7 +155,7 @@ class CorpusKeeper(JobKeeper):
             self.set_sources((*self.sources, *read.sources))
             if read.documents != self._documents:
                 # What a document is has been changed while they were read.
-                self._split()
+                self.split()
         for path, error in read.problems:
             self.corpus_failed.emit(problem_of(error, path))
 
@@ -172,7 +173,7 @@ class CorpusKeeper(JobKeeper):
             elif is_missing(old):
                 self.source_found.emit(old, made)
             if changed.documents != self._documents:
-                self._split()
+                self.split()
 
     def _take_split(self, changed: Changed) -> None:
         if self.sender() is self._splitting:

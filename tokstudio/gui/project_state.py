@@ -96,18 +96,17 @@ def snapshot(session: Session, layout: str, file: Path | None = None, *, in_trai
     left_out = None if in_training or session.training is None else session.training.run
     kept = [(run, entry) for run in session.runs if run is not left_out and (entry := _entry(run, numbers)) is not None]
     runs = [run for run, _ in kept]
-    settings = session.settings
-    if session.splitting:
-        # A copy as the program ends: its texts are still divided as they were before.
-        settings = replace(settings, documents=_documents(session.sources))
     state: dict[str, Json] = {
-        "settings": json.loads(settings.to_text()),
+        "settings": json.loads(session.settings.to_text()),
         "text": session.text,
         "playhead": session.playhead,
         "layout": layout,
     }
     if file is not None:
         state["file"] = str(file)
+    if session.splitting:
+        # A copy for recovery: its texts are not all divided yet as its settings say, and will be by what restores it.
+        state["splitting"] = True
     return Snapshot(
         tuple(numbers),
         len(session.sources),
@@ -197,6 +196,8 @@ def adopt(session: Session, reopened: Reopened) -> None:
         session.kept.put(source, kept)
     session.set_settings(Settings.from_text(json.dumps(reopened.state.get("settings"))))
     session.set_sources(reopened.sources)
+    if reopened.state.get("splitting") is True:
+        session.split()
     session.set_text(reopened.text("text"))
     session.activate(reopened.active)
     session.set_playhead(_number(reopened.state, "playhead"))

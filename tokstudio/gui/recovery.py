@@ -112,8 +112,8 @@ class Recovery(QObject):
         if not self._would_lose:
             self._forget(recorder)
             return
-        if (self._session.splitting or self._session.opening) and self._then is None:
-            # What is there is about to change, or to go; only where the program ends first it is kept as it is.
+        if self._session.opening and self._then is None:
+            # What is there is about to go; only where the program ends first it is kept.
             return
         self._copying = True
         taken = snapshot(self._session, self._panes.arrangement(), self._projects.path, in_training=False)
