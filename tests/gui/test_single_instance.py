@@ -3,9 +3,12 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import errno
 import os
+import socket as sockets
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -216,6 +219,24 @@ def test_of_two_windows_beside_the_first_one_takes_its_place_and_the_other_waits
     other.close()
     for window in (first, second, third):
         window.deleteLater()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere no connection is put off")
+def test_a_window_that_could_not_even_connect_to_the_first_takes_its_place_all_the_same(qtbot):
+    name = address(settings_file().parent)
+    with sockets.socket(sockets.AF_UNIX) as first, ExitStack() as waiting:
+        first.bind(name)
+        first.listen(1)
+        full = False
+        while not full:
+            another = waiting.enter_context(sockets.socket(sockets.AF_UNIX))
+            another.setblocking(False)
+            full = another.connect_ex(name) == errno.EAGAIN
+        later = Claim(name).listen(QCoreApplication.instance())
+        assert not later._server.isListening()
+    qtbot.waitUntil(later._server.isListening, timeout=PATIENCE)
+    later.close()
+    later.deleteLater()
 
 
 def test_what_is_no_request_changes_nothing(qtbot, monkeypatch):

@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 _STARTING = 10_000  # milliseconds that another start may take until it listens
 _ANSWER = 5_000
-_AGAIN = 500
+_AGAIN = 500  # milliseconds until a window that waits to be the first tries it once more
 _UNDERSTOOD = b"tokstudio\n"
 _LONGEST = 1 << 20
 # What connecting to a window ends with that is dead, or has never been.
@@ -163,7 +163,12 @@ class LaterStarts(QObject):
         """
         if _is_of_this_person(self._name):
             self._first.connectToServer(self._name)
-            if self._first.waitForConnected(_AGAIN) or self._first.error() not in _NOBODY:
+            # Connecting takes no time: where it does not come about at once, too many are waiting there already.
+            if self._first.waitForConnected(0):
+                return
+            if self._first.error() not in _NOBODY:
+                self._first.abort()
+                QTimer.singleShot(_AGAIN, self, self._succeed)
                 return
             if os.path.isabs(self._name):
                 QLocalServer.removeServer(self._name)
