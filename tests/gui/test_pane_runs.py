@@ -131,7 +131,7 @@ def entries(menu: QMenu) -> dict[str, QAction]:
 def test_the_menu_of_a_row_acts_on_that_row(qtbot, three, session, actions):
     menu = ask_for_menu(three, 0)
     offered = entries(menu)
-    assert list(offered) == ["Make Active", "Continue", "Export…", "Rename", "Delete", "Columns of &Runs"]
+    assert list(offered) == ["Make Active", "Continue", "Export…", "Rename", "Delete", "&Columns of Runs"]
     assert offered["Continue"].isEnabled(), "its vocabulary was the smallest"
     with qtbot.waitSignal(actions["export_tokenizer"].triggered):
         offered["Export…"].trigger()
@@ -157,7 +157,7 @@ def test_while_one_run_trains_another_can_be_deleted_but_not_exported(qtbot, thr
     assert [name for name, action in entries(menu).items() if action.isEnabled()] == [
         "Rename",
         "Delete",
-        "Columns of &Runs",
+        "&Columns of Runs",
     ]
     menu.close()
     growing = session.active

@@ -79,7 +79,7 @@ SPECS: tuple[Spec, ...] = (
     Spec("clear_recent", "&Clear This List", "Forget the files that were opened lately."),
     Spec(
         "remove_source",
-        "&Remove Selected",
+        "Remo&ve Selected",
         "Take the chosen sources out of the corpus.",
         (),
         "remove",
@@ -162,11 +162,11 @@ SPECS: tuple[Spec, ...] = (
         "previous",
         obstacles.nothing_found,
     ),
-    Spec("filter", "F&ilter", "Go to the filter of the table that is shown.", ("Ctrl+Shift+F",), "filter"),
+    Spec("filter", "Fi&lter", "Go to the filter of the table that is shown.", ("Ctrl+Shift+F",), "filter"),
     Spec("train", "&Train", "Train a tokenizer on the corpus.", ("Ctrl+R", "F5"), "train", lambda s: s.obstacle),
     Spec(
         "train_on_sample",
-        "Train on a Sa&mple",
+        "Train on a Samp&le",
         "Train on as much as fits into memory.",
         (),
         "train",
@@ -174,7 +174,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     Spec(
         "train_anyway",
-        "Train An&yway",
+        "Train Any&way",
         "Train although there is likely too little memory.",
         obstacle=obstacles.no_need_to_force,
     ),
@@ -231,7 +231,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     Spec(
         "first",
-        "To the &Start",
+        "To the St&art",
         "Move the playhead before the first merge.",
         ("Alt+Home",),
         "first",
@@ -242,7 +242,7 @@ SPECS: tuple[Spec, ...] = (
     Spec("last", "To the &End", "Move the playhead to the newest merge.", ("Alt+End",), "last", obstacles.at_end),
     Spec(
         "play",
-        "Play &Merges",
+        "Pla&y Merges",
         "Let the playhead run along, from the start where it is at the end.",
         ("Ctrl+P",),
         "train",
@@ -250,19 +250,19 @@ SPECS: tuple[Spec, ...] = (
         checkable=True,
     ),
     Spec(
-        "previous_run", "Earlier &Run", "Show the run before the active one.", ("Alt+PgUp",), "", obstacles.no_other_run
+        "previous_run", "Earl&ier Run", "Show the run before the active one.", ("Alt+PgUp",), "", obstacles.no_other_run
     ),
     Spec("next_run", "Later R&un", "Show the run after the active one.", ("Alt+PgDown",), "", obstacles.no_other_run),
-    Spec("rename_run", "Re&name Run…", "Give the active run another name.", ("F2",), "rename", obstacles.no_run),
+    Spec("rename_run", "Rena&me Run…", "Give the active run another name.", ("F2",), "rename", obstacles.no_run),
     Spec(
         "change_pattern",
-        "Change &Pattern…",
+        "C&hange Pattern…",
         "Say how a tokenizer splits text whose files do not.",
         obstacle=obstacles.pattern_is_known,
     ),
     Spec(
         "count_uses",
-        "Count &Uses in the Corpus",
+        "Cou&nt Uses in the Corpus",
         "Encode the corpus with the opened tokenizer, and count how often each token stands there.",
         obstacle=obstacles.cannot_count_uses,
     ),
@@ -295,7 +295,7 @@ SPECS: tuple[Spec, ...] = (
     Spec("show_ids", "Token &Ids", "Write the id beneath each token of the text.", ("Ctrl+I",), "ids", checkable=True),
     Spec(
         "recognise_specials",
-        "Special &Tokens in Text",
+        "Sp&ecial Tokens in Text",
         "Make special tokens in the text their ids instead of plain text.",
         obstacle=obstacles.no_specials,
         checkable=True,

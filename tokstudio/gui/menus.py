@@ -14,20 +14,20 @@ _FORMATS = " ".join(f"export_{known.name}" for known in TOKENIZERS)
 # "-" is a line, "> Title" opens a submenu that "<" ends.
 _MENUS: dict[str, str] = {
     "&File": "open_project save_project save_project_as - open_corpus open_folder open_counts paste_corpus "
-    ">&Samples sample_article sample_scripts sample_python - "
+    ">Sa&mples sample_article sample_scripts sample_python - "
     "sample_train_article sample_train_scripts sample_train_python < "
-    ">&Recent < - remove_source reload_source >Enc&oding < clear_corpus - open_tokenizer open_tokenizer_folder "
+    ">&Recent < - remove_source reload_source >Encodin&g < clear_corpus - open_tokenizer open_tokenizer_folder "
     f">&Export export_tokenizer - {_FORMATS} - export_merges_csv export_merges_jsonl export_vocabulary_csv - "
     "export_ids export_plot_png export_plot_svg export_tree_svg < - quit",
     "&Edit": "copy copy_ids - find find_next find_previous - filter",
     "&Train": "train train_on_sample train_anyway continue_run pause resume step stop - "
-    ">&Base_Tokens load_base_tokens "
-    "base_tokens_of_corpus < - first previous next last play >Playing_Spee&d < - "
+    ">Base_To&kens load_base_tokens "
+    "base_tokens_of_corpus < - first previous next last play >Playin&g_Speed < - "
     "previous_run next_run rename_run change_pattern count_uses delete_run",
     "&View": ">&Panes < reset_layout - why_merge why_not_one_token step_through_text - "
     ">&Theme theme_system theme_light theme_dark < >Text_&Size text_larger text_smaller text_reset < - "
     "show_white_space byte_level_characters show_ids recognise_specials more_settings "
-    ">Columns_of_&Runs <",
+    ">&Columns_of_Runs <",
     "&Help": "shortcuts about",
 }
 

@@ -151,7 +151,7 @@ class RunTable(QTableView):
         return str(self._runs.headerData(column, Qt.Orientation.Horizontal))
 
     def _make_columns_menu(self) -> QMenu:
-        menu = QMenu("Columns of &Runs", self)
+        menu = QMenu("&Columns of Runs", self)
         for column in _WIDEST:
             action = menu.addAction(self._title(column))
             action.setCheckable(True)
