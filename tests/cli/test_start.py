@@ -122,6 +122,24 @@ def test_a_double_click_that_fails_leaves_its_sentence_in_the_log_folder(loader_
     assert f"tokstudio: {last_failure_file().read_text(encoding='utf-8')}" == said
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there a box says it")
+def test_the_sentence_of_a_failed_start_is_gone_once_one_succeeds(window, monkeypatch):
+    monkeypatch.setenv("DISPLAY", ":0")
+    last_failure_file().parent.mkdir(parents=True, exist_ok=True)
+    last_failure_file().write_text("The window cannot open.\n", encoding="utf-8")
+    assert cli.main(["--new-window"]) == 0
+    assert not last_failure_file().exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there a box says it")
+def test_settings_that_cannot_be_reset_now_are_no_failed_start(window, monkeypatch, capsys):
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr("tokstudio.gui.crash_report.is_running", lambda folder: True)
+    assert cli.main(["--reset-settings"]) == 1
+    assert "A window is open" in capsys.readouterr().err
+    assert not last_failure_file().exists()
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is always a display")
 def test_nothing_is_left_for_who_reads_standard_error(loader_fails, monkeypatch, capsys):
     monkeypatch.delenv("DISPLAY", raising=False)

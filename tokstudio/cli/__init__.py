@@ -79,8 +79,9 @@ def _run(words: Sequence[str], signals: Signals) -> int:
 
 
 def _open_window(arguments: argparse.Namespace) -> int:
-    from tokstudio.cli.failed_start import leave_word, missing_words
+    from tokstudio.cli.failed_start import forget_word, leave_word, missing_words
 
+    forget_word()
     try:
         # The window loads more libraries as it opens.
         from tokstudio.cli.window import open_window
@@ -92,5 +93,6 @@ def _open_window(arguments: argparse.Namespace) -> int:
         failure: Exception = TokStudioError(missing_words(error))
     except (TokStudioError, OSError) as error:
         failure = error
-    leave_word(str(failure))
+    # Who resets the settings has typed that, and reads the answer where it was typed.
+    leave_word(str(failure), lasting=not arguments.reset_settings)
     raise failure

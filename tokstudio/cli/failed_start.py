@@ -32,12 +32,23 @@ def missing_words(error: ImportError) -> str:
 
 
 def last_failure_file() -> Path:
-    """Where the last failure of a start without a terminal stands."""
+    """Where it stands that the last start failed, if it was one without a terminal."""
     return Path(platformdirs.user_log_dir("tokstudio", appauthor=False)) / "failed-start.txt"
 
 
-def leave_word(sentence: str) -> None:
-    """Says it besides where a person finds it who has started by a double click and sees no standard error."""
+def forget_word() -> None:
+    """Removes what an earlier start has left: this one opens the window, or says anew why it does not."""
+    with suppress(OSError):
+        last_failure_file().unlink(missing_ok=True)
+
+
+def leave_word(sentence: str, *, lasting: bool = True) -> None:
+    """Says it besides where a person finds it who has started by a double click and sees no standard error.
+
+    Args:
+        sentence: What to say.
+        lasting: Whether it may stand in a file; a box shows it all the same.
+    """
     with suppress(OSError, ValueError):
         if sys.stderr is not None and sys.stderr.isatty():
             return
@@ -46,7 +57,7 @@ def leave_word(sentence: str) -> None:
                 import ctypes
 
                 ctypes.windll.user32.MessageBoxW(None, sentence, "TokStudio", _ERROR_ICON)
-        elif sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        elif lasting and (sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
             file = last_failure_file()
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(f"{sentence}\n", encoding="utf-8", errors="backslashreplace")
