@@ -118,6 +118,12 @@ def bundle(monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", "")
 
 
+def test_the_sources_are_read_for_the_first_loop_only(bundle, monkeypatch):
+    known = cache.identity()
+    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail("read again"))
+    assert cache.identity() == known
+
+
 def test_a_bundle_keeps_loops_in_the_caches_of_the_person(bundle, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))

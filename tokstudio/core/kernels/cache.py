@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -33,10 +34,14 @@ _problems: list[str] = []
 
 def identity() -> str:
     """16 hexadecimal digits that change with the loops, compiler and interpreter, and but for a bundle their place."""
+    return _identity("" if is_bundle() else str(Path(__file__).parent))
+
+
+@cache  # each loop of a bundle asks for it
+def _identity(place: str) -> str:
     digest = hashlib.sha256()
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
-    place = "" if is_bundle() else str(Path(__file__).parent)
     for part in (version("numba"), version("llvmlite"), version("numpy"), sys.version, place):
         digest.update(os.fsencode(part))
     return digest.hexdigest()[:16]
