@@ -185,3 +185,9 @@ def test_a_filter_by_length_is_of_whole_tokens(qtbot, model):
         wanted = (lambda n: n == 256) if typed.endswith("256") else (lambda n: n >= 300)
         assert settled(qtbot, model) == [row + 1 for row, n in enumerate(lengths) if wanted(n)][::-1]
     assert max(lengths) >= 600
+
+
+def test_lengths_of_which_the_greater_comes_first_are_an_error():
+    assert FilterQuery("length:9-5").error == "No length is at least 9 and at most 5: the smaller one comes first."
+    assert FilterQuery("/a/ length:9-5").error
+    assert not FilterQuery("length:5-5").error

@@ -39,7 +39,11 @@ class FilterQuery(Query):
         super().__init__("" if is_expression else rest)
         self.text, self.lengths, self.is_expression = text, lengths, is_expression
         self._compiled: regex.Pattern[str] | None = None
-        if is_expression:
+        if lengths is not None and lengths[0] > lengths[1]:
+            self.error = (
+                f"No length is at least {lengths[0]:,} and at most {lengths[1]:,}: the smaller one comes first."
+            )
+        elif is_expression:
             self._compile(rest[1:-1] if slashes else rest)
 
     @property
