@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -221,6 +222,43 @@ def test_a_text_named_from_its_folder_is_found_from_everywhere(qtbot, monkeypatc
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
+    assert at_the_window(monkeypatch, look, [str(project)]) == 0
+
+
+@pytest.mark.parametrize("found", ["by opening", "by reload"])
+def test_a_file_that_is_missing_while_the_corpus_is_divided_anew_is_kept(qtbot, monkeypatch, book, project, found):
+    away = book.with_name("away.txt")
+    make(qtbot, monkeypatch, book, project)
+    book.rename(away)
+
+    def divide(window, answers):
+        session = window._session
+        opened(qtbot, window, project)
+        session.set_settings(replace(session.settings, documents="line"))
+        quiet(qtbot, window)
+        saved(qtbot, window, answers, project)
+        if found == "by reload":
+            away.rename(book)
+            window.corpus.source_list.select_rows([0])
+            window.actions_by_id["reload_source"].trigger()
+            check(qtbot, window)
+
+    def look(window, answers):
+        opened(qtbot, window, project)
+        check(qtbot, window)
+
+    def check(qtbot, window):
+        session = window._session
+        qtbot.waitUntil(lambda: session.corpus.bytes == len(TEXT), timeout=PATIENCE)
+        quiet(qtbot, window)
+        (source,) = session.sources
+        assert session.settings.documents == "line"
+        assert source.documents == TEXT.count("\n")
+        assert session.active.corpus.documents == 1, "the run was trained on the whole file"
+
+    assert at_the_window(monkeypatch, divide, [str(project)]) == 0
+    if found == "by opening":
+        away.rename(book)
     assert at_the_window(monkeypatch, look, [str(project)]) == 0
 
 

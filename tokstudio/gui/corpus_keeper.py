@@ -120,7 +120,7 @@ class CorpusKeeper(JobKeeper):
         old, documents = self.sources[index], self._documents
         kept = self.kept.of(old)
         if is_missing(old) and kept is not None:
-            self.start_job(lambda: find_again(old, kept, documents), self._take_reread, self._reading_failed)
+            self.start_job(lambda: find_again(old, kept), self._take_reread, self._reading_failed)
         elif old.path is not None:
             self.start_job(lambda: reread(old, encoding, documents), self._take_reread, self._reading_failed)
 

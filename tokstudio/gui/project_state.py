@@ -27,7 +27,7 @@ from tokstudio.core.project import (
 from tokstudio.core.project.json_values import Json
 from tokstudio.core.readers import read_source
 from tokstudio.gui.choices import Documents, Settings
-from tokstudio.gui.kept_sources import KeptSources, changed_since, missing_source
+from tokstudio.gui.kept_sources import KeptSources, changed_since, is_missing, missing_source
 from tokstudio.gui.problems import Problem
 from tokstudio.gui.session import Session
 from tokstudio.gui.studio_run import Origin, StudioRun
@@ -104,8 +104,8 @@ def snapshot(session: Session, layout: str, file: Path | None = None, *, in_trai
     }
     if file is not None:
         state["file"] = str(file)
-    if session.splitting:
-        # A copy for recovery: its texts are not all divided yet as its settings say, and will be by what restores it.
+    if session.splitting or any(map(is_missing, session.sources)):
+        # A copy for recovery, or a text that is kept as it was divided: what opens it divides all as the settings say.
         state["splitting"] = True
     return Snapshot(
         tuple(numbers),

@@ -15,7 +15,7 @@ from tokstudio.core.progress import Progress, Work
 from tokstudio.core.project import ProjectSource, reopen_source_work
 from tokstudio.core.readers import expand_work, read_source, unique_work
 from tokstudio.core.word_counts import read_counts_work
-from tokstudio.gui.kept_sources import changed_since
+from tokstudio.gui.kept_sources import changed_since, is_missing
 
 _PIECE = 1 << 18  # characters
 
@@ -104,18 +104,18 @@ def reread(old: Source, encoding: str | None, documents: str = "file") -> Work[C
         return Unread(old, error)
 
 
-def find_again(missing: Source, kept: ProjectSource, documents: str = "file") -> Work[Changed | Unread]:
-    """Looks again for a source of a project whose file was not there."""
+def find_again(missing: Source, kept: ProjectSource) -> Work[Changed | Unread]:
+    """Looks again for a source of a project whose file was not there; it is divided as it was."""
     try:
         found = yield from reopen_source_work(kept)
     except TokStudioError as error:
         return Unread(missing, error)
     problem = changed_since(kept) if found.changed else ""
-    return Changed(((missing, found.source),), documents, problem)
+    return Changed(((missing, found.source),), kept.documents or "file", problem)
 
 
 def split_all(sources: Iterable[Source], documents: str, before: Mapping[Source, Source]) -> Work[Changed]:
-    """Gives every source with the same text in other documents.
+    """Gives every source with the same text in other documents; what is missing stays, and so what is known of it.
 
     Args:
         sources: The sources.
@@ -125,7 +125,7 @@ def split_all(sources: Iterable[Source], documents: str, before: Mapping[Source,
     """
     pairs: list[tuple[Source, Source]] = []
     for source in sources:
-        made = yield from source.split_work(documents)
+        made = source if is_missing(source) else (yield from source.split_work(documents))
         known = (source, *([before[source]] if source in before else []))
         pairs.append((source, next((one for one in known if np.array_equal(one.ends, made.ends)), made)))
     return Changed(tuple(pairs), documents)
