@@ -44,6 +44,22 @@ def test_the_licence_of_the_chosen_component_is_read_by_the_keyboard(qtbot, abou
     assert about.licence.hasFocus()
 
 
+def test_every_component_has_a_licence_that_can_be_read(about):
+    for row in range(about.table.rowCount()):
+        about.table.selectRow(row)
+        assert len(about.licence.toPlainText()) > 500, about.table.item(row, 0).text()
+
+
+def test_the_licences_of_qt_are_there_in_full(about):
+    about.table.selectRow(row_of(about, "Qt"))
+    text = about.licence.toPlainText()
+    assert (
+        text.startswith("                   GNU LESSER GENERAL PUBLIC LICENSE")
+        or "GNU LESSER GENERAL PUBLIC" in text[:80]
+    )
+    assert "END OF TERMS AND CONDITIONS" in text, "the one that it adds to"
+
+
 def test_the_versions_are_copied_for_whoever_reports_a_fault(qtbot, about):
     [copy] = [button for button in about.findChildren(QPushButton) if button.text() == "Copy Versions"]
     qtbot.mouseClick(copy, Qt.MouseButton.LeftButton)

@@ -16,8 +16,12 @@ from pathlib import Path
 
 from PySide6.QtCore import qVersion
 
+from tokstudio.core.errors import TokStudioError
 from tokstudio.core.own_process import is_bundle
+from tokstudio.resources import resource
 
+# Whose owners bring no text, as it is a usual one; the second adds to the first.
+_USUAL = {"LGPL 3": ("LGPL-3", "GPL-3"), "Apache 2.0": ("Apache-2.0",)}
 _LICENCE = re.compile(r"licen[cs]e|copying|notice", re.IGNORECASE)
 # What it is called, its package, and its licence in the words of its owners.
 _KNOWN = (
@@ -56,12 +60,18 @@ class Component:
 def components() -> list[Component]:
     """All that is there."""
     python = Component("Python", platform.python_version(), "Python Software Foundation", _of_python)
-    qt = Component("Qt", qVersion() or "", "LGPL 3", lambda: "https://www.gnu.org/licenses/lgpl-3.0.html")
+    qt = Component("Qt", qVersion() or "", "LGPL 3", partial(_usual, "LGPL 3"))
     found = [python, qt]
     for name, package, licence in _KNOWN:
         with suppress(PackageNotFoundError):
             known = distribution(package)
-            found.append(Component(name, known.version, licence, partial(_text, known)))
+            found.append(Component(name, known.version, licence, partial(_text, known, licence)))
+    # A bundle holds libraries of the system that it was made on as well.
+    with suppress(TokStudioError, OSError):
+        told = resource("licences/system-libraries.txt")
+        with told.open(encoding="utf-8") as file:
+            system = file.readline().strip()
+        found.append(Component("Libraries of the system", system, "each its own", partial(told.read_text, "utf-8")))
     return found
 
 
@@ -75,10 +85,15 @@ def _of_python() -> str:
     return sys.copyright
 
 
-def _text(package: Distribution) -> str:
+def _text(package: Distribution, licence: str) -> str:
     texts: list[str] = []
     for file in package.files or []:
         if ".dist-info" in str(file) and _LICENCE.search(file.name):
             with suppress(OSError):
                 texts.append(Path(str(file.locate())).read_text(encoding="utf-8", errors="replace").strip())
-    return "\n\n".join(texts) or package.metadata["Name"]
+    return "\n\n".join(texts) or _usual(licence)
+
+
+def _usual(licence: str) -> str:
+    names = _USUAL.get(licence, ())
+    return "\n\n".join(resource(f"licences/{name}.txt").read_text(encoding="utf-8").strip() for name in names)
