@@ -48,7 +48,8 @@ Python Software Foundation. numpy, numba and llvmlite come under BSD licences,
 pyqtgraph, charset-normalizer, platformdirs and tiktoken under the MIT licence,
 regex, tokenizers and sentencepiece under the Apache Licence, version 2.0 (see
 /usr/share/common-licenses/Apache-2.0), protobuf under a BSD licence. The texts
-that they bring are in bundled-licences.txt.gz beside this file.
+that they bring are in bundled-licences.txt.gz beside this file, as are those of
+the libraries of the system that it was made on, package by package.
 """
 
 
@@ -167,6 +168,8 @@ def licences(bundle: Path) -> Iterator[tuple[str, str]]:
         for file in sorted(folder.rglob("*")):
             if file.is_file() and re.search(r"licen[cs]e|copying|notice", file.name, flags=re.IGNORECASE):
                 yield f"{name}: {file.relative_to(folder)}", file.read_text(encoding="utf-8", errors="replace")
+    system = bundle / "_internal" / "tokstudio" / "resources" / "licences" / "system-libraries.txt"
+    yield "Libraries of the system that it was made on", system.read_text(encoding="utf-8")
 
 
 def write_control(architecture: str) -> None:
