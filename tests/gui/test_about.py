@@ -53,10 +53,7 @@ def test_every_component_has_a_licence_that_can_be_read(about):
 def test_the_licences_of_qt_are_there_in_full(about):
     about.table.selectRow(row_of(about, "Qt"))
     text = about.licence.toPlainText()
-    assert (
-        text.startswith("                   GNU LESSER GENERAL PUBLIC LICENSE")
-        or "GNU LESSER GENERAL PUBLIC" in text[:80]
-    )
+    assert "GNU LESSER GENERAL PUBLIC LICENSE" in text[:80]
     assert "END OF TERMS AND CONDITIONS" in text, "the one that it adds to"
 
 
