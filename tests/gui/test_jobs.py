@@ -60,29 +60,21 @@ def test_the_result_arrives_once_and_in_the_window_s_thread(qtbot):
     assert job.progress == Progress("counting", 4, 5)
 
 
-def test_an_error_is_a_value(qtbot):
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [(ValueError("no"), "no"), (SystemExit("moved or deleted"), "start it again")],
+    ids=["any", "the end of a bundle whose files are gone"],
+)
+def test_an_error_is_a_value(qtbot, error, told):
     def work() -> Work[None]:
         yield Progress("going")
-        raise ValueError("no")
+        raise error
 
     job, listener = listened(work)
     job.start()
     qtbot.waitUntil(lambda: ("ended", None) in listener.heard)
     assert [name for name, _ in listener.heard] == ["failed", "ended"]
-    assert str(listener.heard[0][1]) == "no"
-
-
-def test_what_ends_the_program_in_a_bundle_whose_files_are_gone_is_an_error(qtbot):
-    def gone() -> Work[None]:
-        yield Progress("loading")
-        raise SystemExit("moved or deleted")
-
-    job, listener = listened(gone)
-    job.start()
-    qtbot.waitUntil(lambda: len(listener.heard) == 2)
-    (kind, error), _ = listener.heard
-    assert kind == "failed"
-    assert "start it again" in str(error)
+    assert told in str(listener.heard[0][1])
 
 
 @pytest.mark.parametrize("paused", [False, True])

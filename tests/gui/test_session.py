@@ -9,6 +9,7 @@ import pytest
 
 from tests.gui.person import PATIENCE, TEXT
 from tokstudio import Corpus, TrainingConfig, train
+from tokstudio.core.progress import Progress
 from tokstudio.gui.session import Session
 from tokstudio.gui.training import Settings
 from tokstudio.resources import sample_text
@@ -223,3 +224,25 @@ def test_closing_in_the_middle_of_a_training_ends_its_thread(qtbot, session, pau
 def test_settings_that_did_not_change_tell_nobody(qtbot, session):
     with qtbot.assertNotEmitted(session.settings_changed):
         session.set_settings(replace(session.settings))
+
+
+def test_a_division_that_is_cancelled_leaves_the_setting_by_which_the_text_is_divided(qtbot, session, monkeypatch):
+    def endless(sources, documents, before):
+        while True:
+            yield Progress("dividing")
+
+    session.add_text("one\ntwo\n")
+    before = session.sources
+    monkeypatch.setattr("tokstudio.gui.corpus_keeper.split_all", endless)
+    session.set_settings(replace(session.settings, documents="line"))
+    assert session.splitting
+    for job in session.jobs:
+        job.cancel()
+    qtbot.waitUntil(lambda: not session.splitting, timeout=PATIENCE)
+    assert session.sources == before
+    assert session.settings.documents == "file"
+    monkeypatch.undo()
+    session.set_settings(replace(session.settings, documents="line"))
+    qtbot.waitUntil(lambda: not session.splitting, timeout=PATIENCE)
+    assert [source.documents for source in session.sources] == [2]
+    assert session.settings.documents == "line"

@@ -45,6 +45,8 @@ class CorpusKeeper(JobKeeper):
     outdated_changed = Signal()
     refused = Signal(str)
     source_found = Signal(object, object)
+    #: The person has cancelled a division: the text stays as it was divided before, by what this gives.
+    division_cancelled = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -53,6 +55,7 @@ class CorpusKeeper(JobKeeper):
         self.outdated: dict[Source, str] = {}
         self.statistics: Statistics | None = None
         self._documents: Documents = "file"
+        self._divided: Documents = "file"  # what the text was divided by last
         self._before: dict[Source, Source] = {}  # the same text as it was divided before
         self._counting: Job | None = None
         self._splitting: Job | None = None
@@ -131,6 +134,8 @@ class CorpusKeeper(JobKeeper):
         self._documents = documents
         if self.sources:
             self.split()
+        else:
+            self._divided = documents
 
     def split(self) -> None:
         """Divides every source into the documents that were set last."""
@@ -138,7 +143,13 @@ class CorpusKeeper(JobKeeper):
             self._splitting.cancel()
         sources, documents, before = self.sources, self._documents, dict(self._before)
         self._splitting = self.start_job(lambda: split_all(sources, documents, before), self._take_split)
+        self._splitting.cancelled.connect(self._splitting_cancelled)
         self._splitting.ended.connect(self._splitting_ended)
+
+    def _splitting_cancelled(self) -> None:
+        if self.sender() is self._splitting:
+            self._documents = self._divided
+            self.division_cancelled.emit(self._divided)
 
     def _splitting_ended(self) -> None:
         if self.sender() is self._splitting:
@@ -177,6 +188,7 @@ class CorpusKeeper(JobKeeper):
 
     def _take_split(self, changed: Changed) -> None:
         if self.sender() is self._splitting:
+            self._divided = self._documents
             made = dict(changed.pairs)
             self._before |= {new: old for old, new in changed.pairs if new is not old}
             self.set_sources(tuple(made.get(source, source) for source in self.sources))

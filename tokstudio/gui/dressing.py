@@ -52,8 +52,8 @@ class Dressing(QObject):
         return False
 
     def _begin(self) -> None:
-        self._turns.begin({part: partial(self._dress, part) for part in _parts(self._window)})
-        self._turns.begin({self._theme: self._theme.dressed.emit})
+        parts = {part: partial(self._dress, part) for part in _parts(self._window)}
+        self._turns.begin({**parts, self._theme: self._theme.dressed.emit})
 
     def _dress(self, part: QWidget) -> None:
         # Qt may have deleted a bar of tabs since.

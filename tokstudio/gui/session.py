@@ -15,7 +15,7 @@ from tokstudio.core.forecast import Forecast
 from tokstudio.core.project import Recorder
 from tokstudio.core.run import Run
 from tokstudio.core.sample import sample_work
-from tokstudio.gui.choices import Settings
+from tokstudio.gui.choices import Documents, Settings
 from tokstudio.gui.held_out import HeldOutKeeper
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.kept_sources import is_missing
@@ -74,6 +74,7 @@ class Session(RunKeeper):
         self._timer.timeout.connect(self._tick)
         self.sources_changed.connect(self._forget_forecast)
         self.sources_changed.connect(self.training_changed)
+        self.division_cancelled.connect(self._keep_division)
 
     # ---- settings and training
 
@@ -85,6 +86,9 @@ class Session(RunKeeper):
             self.set_documents(settings.documents)
             self.settings_changed.emit()
             self.training_changed.emit()
+
+    def _keep_division(self, documents: Documents) -> None:
+        self.set_settings(replace(self.settings, documents=documents))
 
     @property
     def obstacle(self) -> str | None:

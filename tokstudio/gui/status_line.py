@@ -121,7 +121,6 @@ class StatusLine(QStatusBar):
         self.messageChanged.connect(self._tell_rest)
         self._set_fonts()
         self._refresh()
-        self._show_figures()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Shows as many figures as there is room for now."""

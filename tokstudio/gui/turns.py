@@ -40,12 +40,12 @@ class Turns(QObject):
         if not self._waiting:
             self._end()
             return
-        # Whatever comes of a piece, the window is painted again.
-        self._turn.start()
         began = time.perf_counter()
-        while self._waiting and time.perf_counter() - began < _TURN:
-            self._waiting.pop(next(iter(self._waiting)))()
-        self._turn.start()
+        try:
+            while self._waiting and time.perf_counter() - began < _TURN:
+                self._waiting.pop(next(iter(self._waiting)))()
+        finally:
+            self._turn.start()
 
     def _end(self) -> None:
         self._window.setUpdatesEnabled(True)
