@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.alphabet import Alphabet
+from tokstudio.core.arrays import read_only
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.counting import Sequences, count_work
@@ -28,12 +29,14 @@ from tokstudio.core.places import first_place_work
 from tokstudio.core.progress import Progress, Work, together
 from tokstudio.core.run import special_ids
 from tokstudio.core.specials import Pieces, SpecialFinder
+from tokstudio.core.unicode_classes import classes
 from tokstudio.core.word_counts import refuse_overflow
 
 if TYPE_CHECKING:
     from tokstudio.core.engine import Units
 
 _PIECE = 1 << 18
+_LOOKED_AT = 1 << 22  # bytes by a loop that holds nobody up
 _REPLACEMENT = "\ufffd"
 
 
@@ -176,7 +179,7 @@ def _documents(pieces: Pieces) -> NDArray[np.int64]:
 
 def valid_work(source: Source) -> Work[tuple[Source, int]]:
     """Makes valid UTF-8 of every document: the source, and how many places became U+FFFD."""
-    if (yield from _isvalid_work(source)):
+    if (yield from _is_valid_work(source)):
         return source, 0
     made, ends = bytearray(), list[int]()
     start = replaced = 0
@@ -197,22 +200,12 @@ def valid_work(source: Source) -> Work[tuple[Source, int]]:
     return replace(source, data=np.frombuffer(made, np.uint8), ends=np.array(ends, np.int64)), replaced
 
 
-def _isvalid_work(source: Source) -> Work[bool]:
-    data, ends = source.data, source.ends
-    at = 0
-    while at < len(data):
-        piece = data[at : at + _PIECE + 1]
-        size = min(len(piece), _PIECE)
-        # Back to where a character begins; valid text has one every four bytes.
-        while size < len(piece) and size > 1 and piece[size] & 0xC0 == 0x80:
-            size -= 1
-        first, last = np.searchsorted(ends, [at, at + size]).tolist()
-        try:
-            piece[:size].tobytes().decode()
-        except UnicodeDecodeError:
-            return False
-        if np.any((piece[ends[first:last] - at] & 0xC0) == 0x80):
-            return False
-        at += size
+def _is_valid_work(source: Source) -> Work[bool]:
+    from tokstudio.core.kernels.documents import valid_until
+
+    data, ends, known = read_only(source.data), read_only(source.ends), classes()
+    at, document, valid = 0, 0, True
+    while valid and document < len(ends):
+        at, document, valid = valid_until(data, at, document, ends, known, _LOOKED_AT)
         yield Progress("reading", at, len(data))
-    return True
+    return valid

@@ -1,4 +1,4 @@
-"""Splits many documents in one call, and finds special tokens in them."""
+"""Loops over many documents in one call: splits them, finds special tokens in them, and sees whether they are UTF-8."""
 
 # SPDX-License-Identifier: MIT
 # numpy's stubs cannot tell an element from an array where the index came out of an array itself.
@@ -8,11 +8,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.kernels.addresses import address_of
 from tokstudio.core.kernels.compiled import njit
-from tokstudio.core.kernels.scan import scan
+from tokstudio.core.kernels.scan import scan, wide
 from tokstudio.core.kernels.tables import Int32, Int64
+from tokstudio.core.kernels.words import load_eight
 
 Bytes = NDArray[np.uint8]
+
+_NOT_ASCII = np.uint64(0x8080808080808080)  # the bits by which eight bytes are not all ASCII
 
 
 @njit(nogil=True, cache=True)
@@ -132,3 +136,42 @@ def cut_specials(
             document += 1
     state[0], state[1], state[2] = at, document, begin
     return found
+
+
+@njit(nogil=True, cache=True)
+def valid_until(
+    data: Bytes, at: int, document: int, stops: Int64, classes: Bytes, budget: int
+) -> tuple[int, int, bool]:
+    """Looks for a byte that is part of no UTF-8 character; none reaches from one document into the next.
+
+    Args:
+        data: uint8, the documents one after another.
+        at: Where to go on.
+        document: The document that `at` is in.
+        stops: int64, where each document ends.
+        classes: uint8 [0x110000], the class of each code point.
+        budget: Bytes and documents to look at.
+
+    Returns:
+        Where to go on, in which document, and whether all is valid until there.
+    """
+    text, known = address_of(data), address_of(classes)
+    last = at + document + budget
+    while document < stops.size and at + document < last:
+        stop = stops[document]
+        until = min(stop, last)
+        while at < until:
+            if data[at] < 0x80:
+                while at + 8 <= until and load_eight(data, at) & _NOT_ASCII == 0:
+                    at += 8
+                while at < until and data[at] < 0x80:
+                    at += 1
+            else:
+                size = wide(text, at, stop, known) >> 8
+                if size == 1:
+                    return at, document, False
+                at += size
+        if at < stop:
+            break
+        document += 1
+    return at, document, True

@@ -50,8 +50,8 @@ else:
 
 
 @_inner
-def _wide(data: int, at: int, stop: int, classes: int) -> int:
-    """The character at `at`, which is not ASCII."""
+def wide(data: int, at: int, stop: int, classes: int) -> int:
+    """The character at `at`, which is not ASCII: its bits, and its bytes from bit 8 on; one byte where it is none."""
     lead, left = byte_at(data, at), stop - at
     if 0xC2 <= lead < 0xE0:
         if left >= 2:
@@ -80,7 +80,7 @@ def _character(data: int, at: int, stop: int, classes: int) -> int:
     byte = byte_at(data, at)
     if byte < 0x80:
         return byte_at(classes, byte) | _ONE_BYTE
-    return _wide(data, at, stop, classes)
+    return wide(data, at, stop, classes)
 
 
 @_inner
@@ -93,7 +93,7 @@ def _run(data: int, at: int, stop: int, classes: int, kinds: int) -> int:
                 break
             at += 1
         else:
-            character = _wide(data, at, stop, classes)
+            character = wide(data, at, stop, classes)
             if not character & kinds:
                 break
             at += character >> 8
