@@ -173,8 +173,12 @@ class PlotCanvas(pg.GraphicsView):
 
     def set_labels(self, x_label: str, y_label: str, caption: str = "") -> None:
         """Name the axes beside the cross-hair and in exported pictures; on screen a caption above names both."""
+        words_only = bool(self._caption and caption)  # the axes stay as they are
         self._labels, self._caption = (x_label, y_label), caption
-        self._apply_theme()
+        if words_only:
+            self._scene_changed()
+        else:
+            self._apply_theme()
 
     def set_log(self, x: bool, y: bool) -> None:
         """Choose logarithmic axes; places that have no logarithm are left out."""
