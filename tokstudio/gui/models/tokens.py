@@ -222,13 +222,15 @@ class RunTokens:
         assert run.config is not None
         assert run.alphabet is not None
         known = dict(run.alphabet.tokens)
-        specials = run.special_tokens
-        known |= {number: text.encode() for text, number in specials.items()}
+        special = {number: text.encode() for text, number in run.special_tokens.items()}
+        known |= special
         self._trailing = len(run.config.trailing_specials)
         base, end = run.base_size, run.base_size + len(run)
         ids = [*range(base), *range(end, end + self._trailing)]
         self._base = [known[number] for number in ids]
-        self._base_kinds = [run.tokenizer.kind(number) for number in ids]
+        # Not asked of the tokenizer one by one: of characters there may be 10,000.
+        unit: TokenKind = "byte" if run.alphabet.base == "bytes" else "character"
+        self._base_kinds = ["special" if number in special else unit for number in ids]
 
     def _take_file(self, run: StudioRun) -> None:
         """Learns the numbers that a file gives its tokens."""
