@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QPushButton, QToolButton
 
 from tests.gui.person import PATIENCE
@@ -145,6 +146,34 @@ def test_earlier_runs_stay_and_the_legend_changes_to_them(qtbot, pane, trained, 
     assert pane.bar.maximum() == 344
     trained.delete(second)
     assert list(pane.plot._curves) == [first.key]
+
+
+def curve_entries(pane) -> dict[str, QAction]:
+    pane.curves.aboutToShow.emit()
+    return {action.text(): action for action in pane.curves.actions() if not action.isSeparator()}
+
+
+def test_curves_of_other_runs_are_left_out_and_shown_again_and_the_rest_has_their_room(qtbot, pane, trained, make_run):
+    odd, second, active = trained.active, make_run(vocabulary_size=300), make_run(vocabulary_size=290)
+    trained.rename(odd, "R&D")
+    assert set(pane.plot._curves) == {odd.key, second.key, active.key}
+    assert "R&D" in [entry.name for entry in pane.legend._entries]
+    entries = curve_entries(pane)
+    assert [*entries] == ["R&&D", second.name, active.name, "Show All", "Hide All but the Active"]
+    assert [entry.isEnabled() for entry in entries.values()] == [True, True, False, False, True]
+    wide = pane.plot._view.viewRange()[0][1]
+    entries["R&&D"].trigger()
+    assert set(pane.plot._curves) == {second.key, active.key}
+    assert pane.plot._view.viewRange()[0][1] < wide
+    assert "R&D" not in [entry.name for entry in pane.legend._entries]
+    curve_entries(pane)["Hide All but the Active"].trigger()
+    assert set(pane.plot._curves) == {active.key}
+    assert not curve_entries(pane)["Hide All but the Active"].isEnabled()
+
+    trained.activate(odd)
+    assert set(pane.plot._curves) == {odd.key, active.key}, "what is looked at is always drawn"
+    curve_entries(pane)["Show All"].trigger()
+    assert set(pane.plot._curves) == {odd.key, second.key, active.key}
 
 
 def at_curve(pane, run, merges):

@@ -14,6 +14,7 @@ from tokstudio.gui.models.runs import (
     CORPUS,
     ENDED,
     HELD_OUT,
+    HUE,
     MARK,
     MERGES,
     NAME,
@@ -93,6 +94,20 @@ def test_a_double_click_and_enter_make_a_run_active(qtbot, three, session):
     assert session.active is session.runs[0]
 
 
+def test_a_run_without_its_curve_in_the_plot_has_no_colour(three, session):
+    menu = ask_for_menu(three, 0)
+    entry = entries(menu)["Show Curve"]
+    assert (entry.isChecked(), entry.isEnabled()) == (True, True)
+    assert table(three).model().index(0, MARK).data(HUE) == session.runs[0].hue
+    entry.trigger()
+    menu.close()
+    assert session.runs[0].curve_hidden
+    assert table(three).model().index(0, MARK).data(HUE) is None
+    session.activate(session.runs[0])
+    assert table(three).model().index(0, MARK).data(HUE) == session.runs[0].hue
+    assert not entries(ask_for_menu(three, 0))["Show Curve"].isEnabled()
+
+
 def test_f2_renames_in_place(qtbot, three, session):
     table(three).setFocus()
     qtbot.keyClick(table(three), Qt.Key.Key_Up)
@@ -131,7 +146,7 @@ def entries(menu: QMenu) -> dict[str, QAction]:
 def test_the_menu_of_a_row_acts_on_that_row(qtbot, three, session, actions):
     menu = ask_for_menu(three, 0)
     offered = entries(menu)
-    assert list(offered) == ["Make Active", "Continue", "Export…", "Rename", "Delete", "&Columns of Runs"]
+    assert list(offered) == ["Make Active", "Continue", "Export…", "Show Curve", "Rename", "Delete", "&Columns of Runs"]
     assert offered["Continue"].isEnabled(), "its vocabulary was the smallest"
     with qtbot.waitSignal(actions["export_tokenizer"].triggered):
         offered["Export…"].trigger()
@@ -155,6 +170,7 @@ def test_while_one_run_trains_another_can_be_deleted_but_not_exported(qtbot, thr
     menu.close()
     menu = ask_for_menu(three, 0)
     assert [name for name, action in entries(menu).items() if action.isEnabled()] == [
+        "Show Curve",
         "Rename",
         "Delete",
         "&Columns of Runs",

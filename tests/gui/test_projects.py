@@ -81,6 +81,7 @@ def test_all_that_is_there_is_saved_and_opened_again(qtbot, monkeypatch, tmp_pat
         session.train()
         quiet(qtbot, window)
         session.rename(first, "日本 <b>first</b>")
+        session.show_curve(session.runs[2], False)
         session.activate(first)
         session.set_playhead(17)
         session.set_text("the cat \n 🌍 sat")
@@ -102,6 +103,7 @@ def test_all_that_is_there_is_saved_and_opened_again(qtbot, monkeypatch, tmp_pat
         assert [source.name for source in session.sources] == [book.name, "Pasted text"]
         assert session.corpus.bytes == len(TEXT) + len("pasted � text. ".encode() * 30)
         assert [run.name for run in session.runs] == ["日本 <b>first</b>", "classic/vocabulary.json", "Run 3"]
+        assert [run.curve_hidden for run in session.runs] == [False, False, True]
         assert session.active is session.runs[0]
         assert session.playhead == 17
         assert session.text == "the cat \n 🌍 sat"

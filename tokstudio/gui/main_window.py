@@ -228,6 +228,8 @@ class MainWindow(QMainWindow):
         self._recent_menu.aboutToShow.connect(self._fill_recent)
         self._encoding_menu = menus["Encoding"]
         self._encoding_menu.aboutToShow.connect(self._fill_encodings)
+        self._curves_menu = menus["Curves_of_Runs"]
+        self._curves_menu.aboutToShow.connect(self._fill_curves)
         for pane in self.panes:
             menus["Panes"].addAction(pane.toggleViewAction())
         menus["Playing_Speed"].addActions(self.compression.speeds.actions())
@@ -288,6 +290,9 @@ class MainWindow(QMainWindow):
     def _fill_encodings(self) -> None:
         self._encoding_menu.clear()
         self.corpus.add_encodings(self._encoding_menu)
+
+    def _fill_curves(self) -> None:
+        self.compression.fill_curves(self._curves_menu)
 
     def _list_lengths(self, fewest: int, most: int) -> None:
         self.vocabulary.show()

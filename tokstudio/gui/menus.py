@@ -27,7 +27,7 @@ _MENUS: dict[str, str] = {
     "&View": ">&Panes < reset_layout - why_merge why_not_one_token step_through_text - "
     ">&Theme theme_system theme_light theme_dark < >Text_&Size text_larger text_smaller text_reset < - "
     "show_white_space byte_level_characters show_ids recognise_specials more_settings "
-    ">&Columns_of_Runs <",
+    ">&Columns_of_Runs < >Cur&ves_of_Runs <",
     "&Help": "shortcuts about",
 }
 

@@ -135,6 +135,7 @@ def run_state(run: StudioRun) -> dict[str, Json]:
         "written": run.written,
         "replaced": run.replaced,
         "exported": run.exported,
+        "curve_hidden": run.curve_hidden,
     }
 
 
@@ -345,6 +346,7 @@ def _reopened_run(key: int, entry: ProjectRun, texts: _Texts) -> StudioRun:
     ratio = entry.state.get("held_out_ratio")
     run.held_out_ratio = ratio if isinstance(ratio, float) and 0 < ratio < _LARGEST_NUMBER else None
     run.exported = entry.state.get("exported") is True
+    run.curve_hidden = entry.state.get("curve_hidden") is True
     why = next((texts.lost[number] for number in entry.sources if number in texts.lost), None)
     run.corpus_problem = None if why is None else f"{why}; {run.name} cannot go on"
     return run

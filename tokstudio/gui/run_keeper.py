@@ -102,6 +102,12 @@ class RunKeeper(CorpusKeeper):
             run.name = name.strip()
             self.runs_changed.emit()
 
+    def show_curve(self, run: StudioRun, shown: bool) -> None:
+        """Lets the plot draw the curves of a run or leave them out; those of the active run are always drawn."""
+        if run.curve_hidden == shown:
+            run.curve_hidden = not shown
+            self.runs_changed.emit()
+
     def delete(self, run: StudioRun) -> None:
         """Forgets a run that is not being trained."""
         if run is self._in_training:

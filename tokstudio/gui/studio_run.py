@@ -76,6 +76,7 @@ class StudioRun(MergeLog):
         saved: How many of its merges a project file holds.
         begun: The run before its first merge, while it trains; None before that is known.
         seconds: What its training has taken so far, while it trains.
+        curve_hidden: Whether the plot leaves its curves out while another run is active.
         corpus_problem: Why it cannot go on: what it was trained on is not there any more.
         counted: The uses of a tokenizer opened from a file in the corpus that is open; None until somebody asks.
         by_slot: Its tokens by slot, once something has shown them; see `tokens_of`.
@@ -100,6 +101,7 @@ class StudioRun(MergeLog):
         self.alphabet: Alphabet | None = None
         self.base_counts: NDArray[np.int64] | None = None
         self.exported = False
+        self.curve_hidden = False
         self.saved = 0
         self.seconds = 0.0
         self.corpus_problem: str | None = None

@@ -23,7 +23,7 @@ _NAMED = 5  # special tokens
 
 #: Role: whether the run of a row is the active one.
 ACTIVE = Qt.ItemDataRole.UserRole + 1
-#: Role: the number of its curve's colour; None where there is no curve.
+#: Role: the number of its curve's colour; None where no curve is drawn.
 HUE = Qt.ItemDataRole.UserRole + 2
 
 (
@@ -160,7 +160,7 @@ class RunsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.FontRole:
             return self._font(run, number)
         if role == HUE:
-            return run.hue if run.has_counts else None
+            return run.hue if run.has_counts and (run is self._active or not run.curve_hidden) else None
         if role == ACTIVE:
             return run is self._active
         if role == Qt.ItemDataRole.AccessibleTextRole and number == MARK:

@@ -7,6 +7,7 @@ Before there is anything to draw it is the place where people are welcomed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction, QActionGroup, QImage
@@ -35,6 +36,7 @@ from tokstudio.resources import SAMPLES
 
 _MANY = 100_000  # merges from which on the growing curve is drawn less often
 _SELDOM = 250  # milliseconds
+_LONGEST_NAME = 360  # pixels
 _HELD_OUT = "held-out"  # of a curve's name, and of what the plot calls it
 
 _READY = "Each merge joins the two tokens that stand side by side most often. Press Train and watch."
@@ -124,6 +126,8 @@ class CompressionPane(Pane):
         self.menu.addSeparator()
         self._log = self.menu.addAction("Log scales")
         self._log.setCheckable(True)
+        self.curves = self.menu.addMenu("Curves of runs")
+        self.curves.aboutToShow.connect(self._fill_own_curves)
         self.menu.triggered.connect(self._choose_view)
         self.view_button = QToolButton()
         self.view_button.setText("View")
@@ -172,6 +176,38 @@ class CompressionPane(Pane):
         self.body.addWidget(self.stack, 1)
         self.body.addWidget(self.remark)
         self.body.addWidget(self.bar)
+
+    # ---- which runs have curves
+
+    def fill_curves(self, menu: QMenu) -> None:
+        """Lists the runs that have curves, to be drawn or left out."""
+        menu.clear()
+        runs, session = self._with_curves, self._session
+        for run in runs:
+            name = menu.fontMetrics().elidedText(run.name, Qt.TextElideMode.ElideRight, _LONGEST_NAME)
+            action = menu.addAction(name.replace("&", "&&"))
+            action.setCheckable(True)
+            action.setChecked(run is session.active or not run.curve_hidden)
+            action.setEnabled(run is not session.active)
+            action.setStatusTip("Draws the curves of this run, or leaves them out.")
+            action.toggled.connect(partial(session.show_curve, run))
+        others = [run for run in runs if run is not session.active]
+        menu.addSeparator()
+        for words, shown in (("Show All", True), ("Hide All but the Active", False)):
+            action = menu.addAction(words)
+            action.setEnabled(any(run.curve_hidden == shown for run in others))
+            action.triggered.connect(partial(self._show_curves, others, shown))
+
+    def _fill_own_curves(self) -> None:
+        self.fill_curves(self.curves)
+
+    def _show_curves(self, runs: list[StudioRun], shown: bool) -> None:
+        for run in runs:
+            self._session.show_curve(run, shown)
+
+    @property
+    def _with_curves(self) -> list[StudioRun]:
+        return [run for run in self._session.runs if run.has_counts]
 
     # ---- keeping up
 
@@ -233,11 +269,12 @@ class CompressionPane(Pane):
 
     def _draw(self) -> None:
         """Draws the curves that are not as they were drawn last."""
-        if self._session.active is not self._shown_active:
+        active = self._session.active
+        if active is not self._shown_active:
             # What was looked at closely may not even be there in another run.
-            self._shown_active = self._session.active
+            self._shown_active = active
             self.plot.reset_zoom()
-        runs = [run for run in self._session.runs if run.has_counts and len(run)]
+        runs = [run for run in self._with_curves if len(run) and (run is active or not run.curve_hidden)]
         for key in set(self._drawn) - {run.key for run in runs}:
             self.plot.remove_curve(key)
             self.plot.remove_curve((key, _HELD_OUT))
@@ -248,7 +285,7 @@ class CompressionPane(Pane):
                 len(run),
                 run.ended,
                 run.name,
-                run is self._session.active,
+                run is active,
                 run.held_out_tokens is None,
             )
             if self._drawn.get(run.key) != state:
@@ -256,7 +293,7 @@ class CompressionPane(Pane):
                 self._draw_run(run)
         if self.stack.currentWidget() is not self.plot:
             runs = []
-        active_first = sorted(runs, key=lambda run: (run is not self._session.active, -run.key))
+        active_first = sorted(runs, key=lambda run: (run is not active, -run.key))
         self.legend.set_entries([entry for run in active_first for entry in self._entries(run)])
 
     def _draw_run(self, run: StudioRun) -> None:

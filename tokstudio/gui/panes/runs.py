@@ -147,6 +147,11 @@ class RunsPane(Pane):
         if run.origin is not None:
             change = self._actions["change_pattern"].text()
             _add(menu, change, partial(self._trigger, "change_pattern"), not run.origin.says_pattern and not held)
+        if run.has_counts:
+            curve = _add(menu, "Show Curve", None, run is not session.active)
+            curve.setCheckable(True)
+            curve.setChecked(run is session.active or not run.curve_hidden)
+            curve.toggled.connect(partial(session.show_curve, run))
         _add(menu, "Rename\tF2", self._rename_current)
         _add(menu, "Delete\tDel", self._delete_current, trained is None or trained.run is not run)
         menu.addSeparator()
@@ -155,7 +160,9 @@ class RunsPane(Pane):
         menu.popup(place)
 
 
-def _add(menu: QMenu, text: str, done: object, possible: bool = True) -> None:
+def _add(menu: QMenu, text: str, done: object, possible: bool = True) -> QAction:
     action = menu.addAction(text)
-    action.triggered.connect(done)  # pyright: ignore[reportArgumentType]
+    if done is not None:
+        action.triggered.connect(done)  # pyright: ignore[reportArgumentType]
     action.setEnabled(possible)
+    return action
