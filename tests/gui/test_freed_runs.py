@@ -32,6 +32,7 @@ def visited(qtbot, window):
     assert window.token.lines.model.rowCount()
     assert window.text.steps.model.rowCount()
     assert window.why.model.rowCount()
+    window.compression.curves.aboutToShow.emit()
     window.actions_by_id["find"].trigger()
     qtbot.keyClicks(window.finder.box, "cat")
     settled(qtbot, window)

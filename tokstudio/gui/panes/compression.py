@@ -190,20 +190,22 @@ class CompressionPane(Pane):
             action.setChecked(run is session.active or not run.curve_hidden)
             action.setEnabled(run is not session.active)
             action.setStatusTip("Draws the curves of this run, or leaves them out.")
-            action.toggled.connect(partial(session.show_curve, run))
-        others = [run for run in runs if run is not session.active]
+            # By its key: a menu keeps no run that is deleted.
+            action.toggled.connect(partial(self._show_curves, {run.key}))
+        others = {run.key: run.curve_hidden for run in runs if run is not session.active}
         menu.addSeparator()
         for words, shown in (("Show All", True), ("Hide All but the Active", False)):
             action = menu.addAction(words)
-            action.setEnabled(any(run.curve_hidden == shown for run in others))
-            action.triggered.connect(partial(self._show_curves, others, shown))
+            action.setEnabled(shown in others.values())
+            action.triggered.connect(partial(self._show_curves, set(others), shown))
 
     def _fill_own_curves(self) -> None:
         self.fill_curves(self.curves)
 
-    def _show_curves(self, runs: list[StudioRun], shown: bool) -> None:
-        for run in runs:
-            self._session.show_curve(run, shown)
+    def _show_curves(self, keys: set[int], shown: bool) -> None:
+        for run in self._with_curves:
+            if run.key in keys:
+                self._session.show_curve(run, shown)
 
     @property
     def _with_curves(self) -> list[StudioRun]:
