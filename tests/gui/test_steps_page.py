@@ -147,9 +147,9 @@ def test_the_menu_leads_to_the_steps_and_keys_through_them(qtbot, monkeypatch):
 
 def test_each_step_is_named_and_what_it_made_is_marked(qtbot, session, steps):
     rounds = rounds_of(session)
-    assert steps.phase.text() == "1  Pre-tokens: the text is cut into 1."
+    assert steps.phase.text() == "Pre-tokens: the text is cut into 1."
     steps.bar.slider.setValue(1)
-    assert steps.phase.text() == f"2  Base tokens: {len(SENTENCE)} bytes."
+    assert steps.phase.text() == f"Base tokens: {len(SENTENCE)} bytes."
     assert not steps.view.marked()
     several = next(number for number in range(2, len(rounds)) if len(rounds.round(number).starts) > 1)
     for number in (several, len(rounds) - 1):
@@ -157,7 +157,7 @@ def test_each_step_is_named_and_what_it_made_is_marked(qtbot, session, steps):
         made, state = rounds.round(number), rounds.state(number)
         assert {int(state.starts[token]) for token in steps.view.marked()} == set(made.starts.tolist())
         assert all(int(state.ids[token]) == made.token for token in steps.view.marked())
-        assert steps.phase.text().startswith(f"3  Merge {number - 1} of {len(rounds) - 2}: ")
+        assert steps.phase.text().startswith(f"Merge {number - 1} of {len(rounds) - 2}: ")
         assert steps.phase.text().endswith(f"(merge {made.merge})")
     steps.bar.slider.setValue(several)
     assert f"at {len(rounds.round(several).starts)} places" in steps.phase.text()
@@ -280,7 +280,7 @@ def test_base_characters(qtbot, session, pane):
     session.set_text("the cat")
     steps = stepped(qtbot, pane)
     steps.bar.slider.setValue(1)
-    assert steps.phase.text() == "2  Base tokens: 7 characters."
+    assert steps.phase.text() == "Base tokens: 7 characters."
     session.set_text("the é")
     qtbot.waitUntil(lambda: steps.pages.currentWidget() is steps.empty, timeout=PATIENCE)
     assert "é" in steps.empty.label.text()
@@ -560,3 +560,20 @@ def test_who_writes_asks_about_the_word_at_the_cursor_and_not_what_was_selected_
     settled(qtbot, pane)
     assert steps._question == written.bytes_at_cursor()
     assert steps._question[0] >= len(SENTENCE) - 2
+
+
+def test_who_has_selected_a_part_of_what_is_written_asks_about_that(qtbot, session, pane, steps):
+    written = pane.encode.input
+    session.set_text("é🌍 " + SENTENCE)
+    pane.tabs.setCurrentIndex(0)
+    written.setFocus()
+    qtbot.waitUntil(written.hasFocus, timeout=PATIENCE)
+    cursor = written.textCursor()
+    cursor.setPosition(1)
+    cursor.setPosition(6, cursor.MoveMode.KeepAnchor)
+    written.setTextCursor(cursor)
+    pane.ask_why_not()
+    settled(qtbot, pane)
+    begin, end = len("é".encode()), len("é🌍 ".encode()) + 2
+    assert steps._question == (begin, end)
+    assert why_not_one(steps._rounds.steps, begin, end).sentence in steps.why_not.words.text()

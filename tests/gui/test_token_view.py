@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QAction, QColor, QGuiApplication
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QMainWindow
 
 from tokstudio.gui.theme import DARK, LIGHT, Theme
 from tokstudio.gui.widgets.token_view import TokenView
@@ -331,3 +331,19 @@ def test_one_piece_from_right_to_left_stays_where_it_is(view: TokenView):
     view.set_tokens(*spans(b"a", "שלום".encode(), b"b", b"1", "太".encode()))
     begins = [view.token_rectangle(token).left() for token in range(5)]
     assert begins == sorted(begins)
+
+
+def test_a_menu_that_a_key_asks_for_opens_at_the_token_that_was_reached(qtbot, view: TokenView):
+    view.set_tokens(*spans(*LINES))
+    view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+    places = []
+    view.customContextMenuRequested.connect(places.append)
+    view.setFocus()
+    qtbot.waitUntil(view.hasFocus)
+    handle = view.window().windowHandle()
+    for token in (1, view._table.tokens - 1):
+        view.select(token, token)
+        # What the platform sends to the window for the key.
+        QApplication.sendEvent(handle, QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(), QPoint()))
+        assert view.token_at(view.viewport().mapFrom(view, places[-1])) == token
+    assert len(places) == 2

@@ -22,16 +22,16 @@ def step_words(rounds: Rounds, number: int, pieces: int, *, in_characters: bool 
     """
     step = rounds.round(number)
     if step.kind == "pre-tokens":
-        return f"1  Pre-tokens: the text is cut into {pieces:,}."
+        return f"Pre-tokens: the text is cut into {pieces:,}."
     if step.kind == "base tokens":
         unit = "bytes" if rounds.steps.tokenizer.alphabet.base == "bytes" else "characters"
-        return f"2  Base tokens: {pieces:,} {unit if not _mixed(rounds) else f'tokens, {unit} for the most part'}."
+        return f"Base tokens: {pieces:,} {unit if not _mixed(rounds) else f'tokens, {unit} for the most part'}."
     tokens, limit = rounds.steps.tokenizer.tokens, 4 * _LABEL  # a character has four bytes at most
     label = characters_label if in_characters else token_label
     heads = (whole_characters(tokens.prefix(one, limit + 1), limit) for one in (step.left, step.right, step.token))
     left, right, token = (label(head, _LABEL) for head in heads)
     places = f" at {len(step.starts):,} places" if len(step.starts) > 1 else ""
-    return f"3  Merge {number - 1:,} of {len(rounds) - 2:,}: {left} + {right} → {token}{places} (merge {step.merge:,})"
+    return f"Merge {number - 1:,} of {len(rounds) - 2:,}: {left} + {right} → {token}{places} (merge {step.merge:,})"
 
 
 def _mixed(rounds: Rounds) -> bool:

@@ -188,11 +188,13 @@ class TextPane(Pane):
     def ask_why_not(self) -> None:
         """Says, on the page Steps, why what is selected is not one token; of one piece or none, the word around it.
 
-        Who is at the text itself means the word at the cursor there.
+        Who is at the text itself means what is selected there, or the word at the cursor.
         """
-        stretch = self._session.stretch if not self.encode.input.hasFocus() else None
-        start, stop = stretch[:2] if stretch is not None else self.encode.input.bytes_at_cursor()
-        self.steps.ask_why_not(start, stop, of_word=stretch is None or stretch.tokens == 1)
+        written = self.encode.input
+        stretch = None if written.hasFocus() else self._session.stretch
+        chosen = written.selected_bytes() if stretch is None else stretch[:2]
+        start, stop = chosen or written.bytes_at_cursor()
+        self.steps.ask_why_not(start, stop, of_word=chosen is None or (stretch is not None and stretch.tokens == 1))
         self.tabs.setCurrentIndex(2)
 
     def step_through(self) -> None:

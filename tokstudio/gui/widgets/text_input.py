@@ -59,6 +59,15 @@ class TextInput(QPlainTextEdit):
         end = len(to_utf8(self._text[:behind]))
         return end - len(to_utf8(self._text[behind - 1 : behind])), end
 
+    def selected_bytes(self) -> tuple[int, int] | None:
+        """Gives the bytes of what is selected, as `bytes_at_cursor` does; None where nothing is."""
+        cursor, raw = self.textCursor(), self._raw()
+        if not cursor.hasSelection():
+            return None
+        places = (_characters(raw, units) for units in (cursor.selectionStart(), cursor.selectionEnd()))
+        start, stop = (len(to_utf8(self._text[:place])) for place in places)
+        return start, stop
+
     def set_text(self, text: str) -> None:
         """Replaces the text, as one step that can be undone where it is short."""
         if text == self._text:

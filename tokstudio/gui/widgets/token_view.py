@@ -280,6 +280,13 @@ class TokenView(TokenScroll):
             return True
         return super().event(event)
 
+    def inputMethodQuery(self, query: Qt.InputMethodQuery) -> object:
+        """Says where the token is that the keyboard has reached: a menu that is asked for by a key opens there."""
+        if query == Qt.InputMethodQuery.ImCursorRectangle and self._current >= 0:
+            place = self.token_rectangle(self._current).toRect() & self.viewport().rect()
+            return place.translated(self.viewport().pos())
+        return super().inputMethodQuery(query)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Moves the current token, extends the selection with Shift, copies."""
         edit = self._edit_of(event)
