@@ -447,3 +447,10 @@ def test_a_pane_that_is_taken_from_behind_its_tab_into_a_window_of_its_own_shows
         qtbot.waitUntil(lambda: pane.model.rowCount() == 259, timeout=PATIENCE)
 
     assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_menu_of_a_row_is_about_the_row_below_the_pointer(qtbot, session, trained, pane, actions):
+    place = pane.table.visualRect(pane.model.index(3, 1)).center()
+    qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.RightButton, pos=place)
+    assert session.chosen == pane.model.token_at(3)
+    assert pane.table.actions() == [actions["why_merge"], actions["copy"]]

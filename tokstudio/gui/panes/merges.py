@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLabel
 
@@ -39,9 +38,7 @@ class MergesPane(TablePane):
         self.follow(actions["byte_level_characters"])
         self._merges.matches_changed.connect(self.show_matches)
         self.table.rowActivated.connect(self._go_to)
-        # The row below the pointer is chosen before its menu comes.
-        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self.table.addActions([actions["why_merge"], actions["copy"]])
+        self.offer(actions["why_merge"], actions["copy"])
         session.runs_changed.connect(self._runs_changed)
         session.merges_added.connect(self._merges_added)
         session.playhead_changed.connect(self._playhead_changed)

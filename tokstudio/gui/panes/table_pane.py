@@ -86,6 +86,11 @@ class TablePane(Pane):
         self.model.set_in_characters(characters.isChecked())
         characters.toggled.connect(self.model.set_in_characters)
 
+    def offer(self, *actions: QAction) -> None:
+        """Puts actions on the menu of the rows; the row below the pointer is chosen before it comes."""
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self.table.addActions(actions)
+
     def focus_filter(self) -> None:
         """Puts the keyboard into the filter."""
         self.filter.setFocus()

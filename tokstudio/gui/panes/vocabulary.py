@@ -38,7 +38,8 @@ class VocabularyPane(TablePane):
     Args:
         session: The studio's state.
         theme: Its looks.
-        actions: The window's actions by id: `export_vocabulary_csv`, `byte_level_characters` and `count_uses`.
+        actions: The window's actions by id: `export_vocabulary_csv`, `byte_level_characters` and `count_uses`, and
+            `why_merge` and `copy` for the rows' menu.
     """
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
@@ -47,6 +48,7 @@ class VocabularyPane(TablePane):
         self._tokens.setParent(self)
         self._as_expressions = False
         self.follow(actions["byte_level_characters"])
+        self.offer(actions["why_merge"], actions["copy"])
         self.kinds = FilterButton(theme)
         self.panel = self.kinds.panel
         self.header.addWidget(self.kinds)
