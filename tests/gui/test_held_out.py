@@ -14,6 +14,7 @@ from tests.gui.person import PATIENCE
 from tokstudio.core.holdout import hold_out_work
 from tokstudio.core.metrics import measure_work
 from tokstudio.core.progress import Progress, finish
+from tokstudio.gui.models.sources import plain
 from tokstudio.gui.panes.compression import CompressionPane
 from tokstudio.gui.run_curves import saved_by_each
 from tokstudio.gui.studio_run import StudioRun
@@ -127,6 +128,20 @@ def test_what_the_last_merges_saved_can_be_read_whole_in_a_narrow_pane(qtbot, se
     qtbot.waitUntil(whole)
     assert pane.remark.text().endswith(" bytes per MB at 2 bytes an id.")
     assert pane.plot.height() >= pane.plot.minimumHeight()
+
+
+def test_in_a_low_pane_what_they_saved_is_one_line_with_all_of_it_in_its_tip(qtbot, session, pane):
+    trained(qtbot, session)
+    choose(pane, "Saved by a merge")
+    assert pane.remark_line.isHidden()
+    lowest = 14 * pane.fontMetrics().height()
+    pane.resize(430, lowest - 1)
+    assert pane.remark.isHidden()
+    assert pane.remark_line.text() == pane.remark.text()
+    qtbot.waitUntil(lambda: pane.remark_line.toolTip() == plain(pane.remark.text()))
+    pane.resize(430, lowest)
+    assert pane.remark.isVisible()
+    assert pane.remark_line.isHidden()
 
 
 def test_without_a_share_it_says_how_to_see_one(qtbot, session, pane):

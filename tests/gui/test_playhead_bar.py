@@ -173,3 +173,20 @@ def test_the_speed_makes_no_window_wider(qtbot):
     bar.speed_button.hide()
     bar.layout().activate()
     assert bar.minimumSizeHint().width() == asked
+
+
+def test_the_ends_leave_their_room_to_the_slider_where_there_is_little(bar):
+    ends = [button(bar, "First"), button(bar, "Last")]
+    others = [button(bar, "Previous"), button(bar, "Next"), bar.play_button]
+    asked = bar.minimumSizeHint().width()
+    seen = set()
+    for width in range(600, asked, -1):
+        bar.resize(width, 40)
+        bar.layout().activate()
+        assert all(one.isVisible() for one in others)
+        shown = [end.isVisible() for end in ends]
+        assert shown[0] == shown[1]
+        seen.add(shown[0])
+        assert slider(bar).width() >= 80 or not shown[0]
+        assert bar.minimumSizeHint().width() == asked
+    assert seen == {True, False}

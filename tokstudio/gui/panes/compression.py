@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QAction, QActionGroup, QImage
+from PySide6.QtGui import QAction, QActionGroup, QImage, QResizeEvent
 from PySide6.QtWidgets import QLabel, QMenu, QStackedWidget, QToolButton
 
 from tokstudio.gui.player import SPEEDS
@@ -27,6 +27,7 @@ from tokstudio.gui.run_curves import (
 from tokstudio.gui.session import Session
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.elided_label import ElidedLabel
 from tokstudio.gui.widgets.legend import Entry, Legend
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.playhead_bar import PlayheadBar
@@ -37,6 +38,7 @@ from tokstudio.resources import SAMPLES
 _MANY = 100_000  # merges from which on the growing curve is drawn less often
 _SELDOM = 250  # milliseconds
 _LONGEST_NAME = 360  # pixels
+_LOW = 14  # lines of text that a low pane has not
 _HELD_OUT = "held-out"  # of a curve's name, and of what the plot calls it
 
 _READY = "Each merge joins the two tokens that stand side by side most often. Press Train and watch."
@@ -108,6 +110,11 @@ class CompressionPane(Pane):
         super().show_title(shown)
         self._name_view()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Gives the plot what room there is."""
+        super().resizeEvent(event)
+        self._fit_remark()
+
     # ---- building
 
     def _make_header(self) -> None:
@@ -173,8 +180,11 @@ class CompressionPane(Pane):
         self.remark.setTextFormat(Qt.TextFormat.PlainText)
         self.remark.setWordWrap(True)
         self.remark.setMinimumWidth(1)
+        self.remark_line = ElidedLabel()
+        self.remark_line.setProperty("role", "muted")
         self.body.addWidget(self.stack, 1)
         self.body.addWidget(self.remark)
+        self.body.addWidget(self.remark_line)
         self.body.addWidget(self.bar)
 
     # ---- which runs have curves
@@ -329,7 +339,14 @@ class CompressionPane(Pane):
             told = ""
         if told != self.remark.text():
             self.remark.setText(told)
-        self.remark.setVisible(bool(told))
+            self.remark_line.setText(told)
+        self._fit_remark()
+
+    def _fit_remark(self) -> None:
+        """Leaves the room to the plot where there is little: the remark has one line then, and its tip has the rest."""
+        low = self.height() < _LOW * self.fontMetrics().height()
+        self.remark.setVisible(bool(self.remark.text()) and not low)
+        self.remark_line.setVisible(bool(self.remark.text()) and low)
 
     # ---- what a person does
 

@@ -27,6 +27,8 @@ _NOTHING = "–"
 _LEAST_DIGITS = 4
 _PLAY, _HOLD = "Play merges", "Hold the playhead"
 _ROOM_FOR_SPEED = 480
+_ROOM_FOR_SLIDER = 80
+_SPACING = 4
 
 
 class _Slider(QSlider):
@@ -108,7 +110,7 @@ class PlayheadBar(QWidget):
 
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
+        layout.setSpacing(_SPACING)
         row = (self._first, self._previous, self.play_button, self._slider, self._next, self._last)
         for widget in (*row, self._label, self.speed_button):
             layout.addWidget(widget, 1 if widget is self._slider else 0)
@@ -167,16 +169,16 @@ class PlayheadBar(QWidget):
             self._show_state()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave out the speed, which is in the menu as well, rather than the slider."""
+        """Leave out the speed and the ends, which are in the menus as well, rather than the slider."""
         super().resizeEvent(event)
-        self._fit_speed()
+        self._fit_buttons()
 
     def minimumSizeHint(self) -> QSize:
-        """Without the speed: while the bar was not shown yet, no room has told it to go."""
+        """Without the speed and the ends: while the bar was not shown yet, no room has told them to go."""
         hint = super().minimumSizeHint()
-        layout = self.layout()
-        if layout is not None and not self.speed_button.isHidden():
-            hint.setWidth(hint.width() - self.speed_button.minimumSizeHint().width() - layout.spacing())
+        for button in (self._first, self._last, self.speed_button):
+            if not button.isHidden():
+                hint.setWidth(hint.width() - button.minimumSizeHint().width() - _SPACING)
         return hint
 
     def maximum(self) -> int:
@@ -237,13 +239,19 @@ class PlayheadBar(QWidget):
         if self._label.minimumSize() != size:
             # Of one size, so that no new number makes the window lay itself out.
             self._label.setFixedSize(size)
+            self._fit_buttons()
             # At once: the label would reach over the edge until the next round of events.
             layout = self.layout()
             if layout is not None:
                 layout.activate()
 
-    def _fit_speed(self) -> None:
+    def _fit_buttons(self) -> None:
         self.speed_button.setVisible(self.width() >= self._theme.scaled(_ROOM_FOR_SPEED))
+        ends, others = (self._first, self._last), (self._previous, self.play_button, self._next)
+        widths = [self._label.width(), *(button.sizeHint().width() for button in (*ends, *others))]
+        taken = sum(widths) + _SPACING * len(widths)
+        for button in ends:
+            button.setVisible(self.width() - taken >= self._theme.scaled(_ROOM_FOR_SLIDER))
 
     def _apply_theme(self) -> None:
         font = self._theme.tabular_font()
