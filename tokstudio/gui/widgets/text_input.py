@@ -1,10 +1,14 @@
 """A field for a text of any length: one that is too long to be edited without a stall is shown by its beginning.
 
-The field keeps the whole text; what is done with it is its owner's matter.
+The field keeps the whole text, also the carriage returns, which Qt's own does not. What is done with it is its owner's
+matter.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
+
+import re
+from bisect import bisect_left
 
 from PySide6.QtCore import QMimeData, QSize, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QTextCursor
@@ -37,6 +41,8 @@ class TextInput(QPlainTextEdit):
         self._shortened = False
         self._setting = False
         self.setTabChangesFocus(True)
+        self._edited_at = 0
+        self.document().contentsChange.connect(self._note_edit)
         self.textChanged.connect(self._take)
 
     @property
@@ -50,21 +56,21 @@ class TextInput(QPlainTextEdit):
         return len(_beginning(self._text)) if self._shortened else len(self._text)
 
     def text(self) -> str:
-        """Gives the whole text, exactly as it was set until the person edits it."""
+        """Gives the whole text, exactly as it was set, pasted and typed."""
         return self._text
 
     def bytes_at_cursor(self) -> tuple[int, int]:
         """Gives the bytes of the character that the cursor stands behind, or of the first one: `text[a:b]` in UTF-8."""
-        behind = max(1, min(_characters(self._raw(), self.textCursor().position()), len(self._text)))
+        behind = max(1, min(self._place(self.textCursor().position()), len(self._text)))
         end = len(to_utf8(self._text[:behind]))
         return end - len(to_utf8(self._text[behind - 1 : behind])), end
 
     def selected_bytes(self) -> tuple[int, int] | None:
         """Gives the bytes of what is selected, as `bytes_at_cursor` does; None where nothing is."""
-        cursor, raw = self.textCursor(), self._raw()
+        cursor = self.textCursor()
         if not cursor.hasSelection():
             return None
-        places = (_characters(raw, units) for units in (cursor.selectionStart(), cursor.selectionEnd()))
+        places = map(self._place, (cursor.selectionStart(), cursor.selectionEnd()))
         start, stop = (len(to_utf8(self._text[:place])) for place in places)
         return start, stop
 
@@ -97,14 +103,19 @@ class TextInput(QPlainTextEdit):
 
     def insertFromMimeData(self, source: QMimeData) -> None:
         """Inserts plain text; one that is too long is kept beside the field rather than in it."""
-        pasted = source.text()
-        if len(pasted) < _LONGEST_LINE and len(self._text) + len(pasted) <= _LONGEST_EDITED:
-            self.textCursor().insertText(pasted)
+        pasted, cursor = source.text(), self.textCursor()
+        short = len(pasted) < _LONGEST_LINE and len(self._text) + len(pasted) <= _LONGEST_EDITED
+        if short and _as_shown(pasted) == pasted:
+            cursor.insertText(pasted)
             self.ensureCursorVisible()
             return
-        cursor, text = self.textCursor(), self._raw()
-        begin, end = (_characters(text, place) for place in (cursor.selectionStart(), cursor.selectionEnd()))
-        self.set_text(text[:begin] + pasted + text[end:])
+        begin, end = map(self._place, (cursor.selectionStart(), cursor.selectionEnd()))
+        behind = cursor.selectionStart() + _units(_as_shown(pasted))
+        self.set_text(self._text[:begin] + pasted + self._text[end:])
+        if not self._shortened:
+            cursor.setPosition(min(behind, self.document().characterCount() - 1))
+            self.setTextCursor(cursor)
+            self.ensureCursorVisible()
         self.edited.emit()
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
@@ -138,14 +149,63 @@ class TextInput(QPlainTextEdit):
         cursor.insertText(text)
         self.moveCursor(QTextCursor.MoveOperation.Start)
 
+    def _note_edit(self, position: int, _removed: int, _added: int) -> None:
+        self._edited_at = position
+
     def _take(self) -> None:
         if not self._setting:
-            self._text = self._raw()
+            self._text = _edited(self._text, self._raw(), self._edited_at)
             self.edited.emit()
+
+    def _place(self, units: int) -> int:
+        """The character of the text at a place in the document, in which Qt counts by UTF-16 units."""
+        return _place(self._text, _characters(self._raw(), units))
 
     def _raw(self) -> str:
         # `toPlainText` would turn every non-breaking space into a space.
         return self.document().toRawText().replace(_PARAGRAPH, "\n")
+
+
+def _as_shown(text: str) -> str:
+    """The text as Qt's field has it: every end of a line is a line feed."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace(_PARAGRAPH, "\n")
+
+
+def _place(text: str, shown: int) -> int:
+    """The character of `text` that one of `_as_shown(text)` is."""
+    places = [found.start() - before for before, found in enumerate(re.finditer("\r\n", text))]
+    return shown + bisect_left(places, shown)
+
+
+def _edited(text: str, shown: str, at: int) -> str:
+    """The text after an edit of what is shown of it: ends of lines that the edit did not touch stay as they were.
+
+    Args:
+        text: What it was.
+        shown: What is shown now.
+        at: UTF-16 units of that before the edit.
+    """
+    before = _as_shown(text)
+    if before == text:
+        return shown
+    # Among equal characters, no further than where the edit began.
+    head = min(_same(before, shown), _characters(shown, at))
+    tail = min(_same(before[::-1], shown[::-1]), len(before) - head, len(shown) - head)
+    made = text[: _place(text, head)] + shown[head : len(shown) - tail] + text[_place(text, len(before) - tail) :]
+    # A carriage return that a line feed has come behind would be one end of a line with it, and is shown as two.
+    return made if _as_shown(made) == shown else shown
+
+
+def _same(one: str, other: str) -> int:
+    """How many characters the two begin with are the same."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _too_long(text: str) -> bool:
@@ -157,6 +217,11 @@ def _too_long(text: str) -> bool:
 def _beginning(text: str) -> str:
     shown = text[:_SHOWN]
     return shown[:_SHOWN_OF_LONG_LINE] if max(map(len, shown.split("\n"))) > _SHOWN_OF_LONG_LINE else shown
+
+
+def _units(text: str) -> int:
+    """UTF-16 units of a text."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _characters(text: str, units: int) -> int:
