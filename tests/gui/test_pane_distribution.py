@@ -110,7 +110,16 @@ def test_a_rank_that_is_chosen_shows_its_token(qtbot, pane, trained):
     plot.setFocus()
     qtbot.keyClick(plot, Qt.Key.Key_Home)
     qtbot.keyClick(plot, Qt.Key.Key_Return)
-    assert trained.token == int(np.argmax(trained.active.uses(344)))
+    uses = trained.active.uses(344)
+    assert trained.token == int(np.argmax(uses))
+    shown = {trained.token}
+    for _ in range(40):
+        qtbot.keyClick(plot, Qt.Key.Key_Right)
+        qtbot.keyClick(plot, Qt.Key.Key_Return)
+        rank = int(plot.accessibleDescription().split()[1].replace(",", ""))
+        assert uses[trained.token] == sorted(uses.tolist(), reverse=True)[rank - 1]
+        shown.add(trained.token)
+    assert len(shown) == 41, "tokens that are used equally often are not the same one each time"
 
 
 def test_of_an_opened_tokenizer_it_says_how_to_count_and_then_draws(qtbot, pane, session, actions):
@@ -148,11 +157,14 @@ def test_at_the_window_a_bar_lists_its_tokens_in_the_vocabulary(qtbot, monkeypat
         window.distribution.raise_()
         qtbot.waitUntil(lambda: window.distribution.stack.currentWidget() is window.distribution.lengths)
         plot = window.distribution.lengths
+        window.vocabulary.filter.setText("xyz")
+        window.vocabulary.panel.choose(["digits"])
         place = plot.to_scene(1.0, 10.0).toPoint()
         qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
         model = window.vocabulary.model
         qtbot.waitUntil(lambda: model.rowCount() == 256, timeout=PATIENCE)
         assert not window.vocabulary.visibleRegion().isEmpty()
-        assert window.vocabulary.kinds.text() == "Kinds (1)"
+        assert window.vocabulary.kinds.text() == "Kinds (1)", "what was filtered for before is over"
+        assert window.vocabulary.filter.text() == ""
 
     assert at_the_window(monkeypatch, act) == 0

@@ -597,3 +597,17 @@ def test_figures_of_the_text_before_are_dimmed_until_there_are_new_ones(qtbot, s
     assert page.figures.isEnabled()
     assert page.figures.values()[0] == "52,000"
     qtbot.waitUntil(page.others.isEnabled, timeout=PATIENCE)
+
+
+def test_another_run_does_not_wait_for_what_is_encoded_for_the_first(qtbot, session: Session, trained, make_run):
+    first = session.active
+    second = make_run(CORPUS, vocabulary_size=280)
+    session.activate(first)
+    settled(qtbot, trained)
+    session.set_text("the cat is that " * 40_000)
+    assert trained.encode.latest.busy
+    session.activate(second)
+    assert trained.encode._asked is not None
+    assert trained.encode._asked[0] == second.key
+    settled(qtbot, trained)
+    assert trained.encode.figures.values()[2] == f"{len(second.tokenizer.encode(session.text)):,}"

@@ -74,6 +74,12 @@ def test_the_rank_is_that_among_all_tokens_of_the_encoded_corpus(session: Sessio
             assert words.endswith(f"{uses[token]:,} uses in the corpus, rank {rank} of {len(session.tokenizer)}")
 
 
+def test_the_unknown_token_says_what_becomes_it(session: Session, pane: TokenPane, unknown_run):
+    unknown_run(CORPUS)
+    session.look_at(session.tokenizer.special_tokens["<unk>"])
+    assert pane.meaning.text() == "Every character that is not in the vocabulary becomes it."
+
+
 def test_a_byte_says_what_it_means(session: Session, trained: TokenPane):
     session.look_at(0x20)
     assert trained.facts.text().startswith("byte 20: space  ·  ")

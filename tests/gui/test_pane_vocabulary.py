@@ -255,6 +255,11 @@ def test_a_length_holds_for_the_token_of_a_number_as_well(qtbot, pane, trained):
     assert shown(qtbot, pane) == [tokens[256 + 299]]
     pane.filter.setText(f"300 length:{len(tokens[300])}")
     assert tokens[300] in shown(qtbot, pane)
+    behind = shown(qtbot, pane)
+    pane.filter.setText(f"length:{len(tokens[300])} 300")
+    assert shown(qtbot, pane) == behind
+    pane.filter.setText("length:3+ /^ ?t/")
+    assert shown(qtbot, pane) == [token for token in tokens if len(token) >= 3 and token.lstrip(b" ")[:1] == b"t"]
 
 
 def test_an_expression_that_would_take_for_ever_is_given_up(qtbot, pane, make_run):

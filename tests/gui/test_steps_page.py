@@ -577,3 +577,45 @@ def test_who_has_selected_a_part_of_what_is_written_asks_about_that(qtbot, sessi
     begin, end = len("é".encode()), len("é🌍 ".encode()) + 2
     assert steps._question == (begin, end)
     assert why_not_one(steps._rounds.steps, begin, end).sentence in steps.why_not.words.text()
+
+
+def test_the_word_at_the_cursor_is_found_far_behind_what_is_stepped_through_at_first(qtbot, session, pane, steps):
+    session.set_text(f"{SENTENCE}. " * 2000)
+    pane.tabs.setCurrentIndex(0)
+    written = pane.encode.input
+    cursor = written.textCursor()
+    cursor.setPosition(15_000)
+    written.setTextCursor(cursor)
+    written.setFocus()
+    qtbot.waitUntil(written.hasFocus, timeout=PATIENCE)
+    pane.ask_why_not()
+    settled(qtbot, pane)
+    assert steps.why_not.isVisible()
+    text = session.text[steps._stepping.begin :][: len(steps._stepping.steps.data)]
+    assert 0 < len(text) < 20
+    assert text.strip() in steps.why_not.words.text()
+
+
+def test_more_than_can_be_stepped_through_is_said(qtbot, session, pane, steps):
+    session.set_text(f"{SENTENCE}. " * 2000)
+    pane.tabs.setCurrentIndex(0)
+    written = pane.encode.input
+    written.selectAll()
+    written.setFocus()
+    qtbot.waitUntil(written.hasFocus, timeout=PATIENCE)
+    pane.ask_why_not()
+    settled(qtbot, pane)
+    assert steps.why_not.isVisible()
+    assert steps.why_not.words.text().startswith("At most 10,000 bytes are stepped through")
+    session.set_text(SENTENCE)
+    settled(qtbot, pane)
+    assert not steps.why_not.isVisible()
+
+
+def test_what_was_asked_of_a_run_is_not_answered_of_another(qtbot, session, pane, steps, make_run):
+    pane.ask_why_not()
+    settled(qtbot, pane)
+    assert steps.why_not.isVisible()
+    make_run(vocabulary_size=270)
+    settled(qtbot, pane)
+    assert not steps.why_not.isVisible()

@@ -100,6 +100,32 @@ def answer(full: Steps, here: Steps, start: int, stop: int) -> tuple[WhyNot, str
     return why, f"It is one token from merge {first:,} to merge {last:,}."
 
 
+def answer_words(
+    made: Stepping, here: Steps, asked: tuple[int, int], playhead: int, *, of_word: bool
+) -> tuple[str, dict[int, int]]:
+    """Why some bytes of the text are not one token at the playhead, in words.
+
+    Args:
+        made: The steps with all merges.
+        here: Those at the playhead.
+        asked: The first of the bytes in the text, and the one behind the last.
+        playhead: How many merges there are at the playhead.
+        of_word: Whether the whole pre-token is meant that the first of them stands in.
+
+    Returns:
+        The sentences; and of the merges that they name, by number, the tokens.
+    """
+    start, stop = (at - made.begin for at in asked)
+    if of_word:
+        start, stop = word_around(made.steps, start)
+    why, more = answer(made.steps, here, start, stop)
+    moves = why.kind in ("one", "was one", "after", "late") or why.left is not None
+    lead = f"At merge {playhead:,}: " if moves and playhead < made.steps.merges else ""
+    results = made.steps.tokenizer.merge_results
+    merges = {merge: int(results[merge - 1]) for merge in (why.merge, why.taken_by) if merge}
+    return f"{lead}{why.sentence} {more}".strip(), merges
+
+
 def word_around(steps: Steps, at: int) -> tuple[int, int]:
     """The pre-token in which a byte stands: its first byte, and the one behind its last."""
     cut = steps.pre_tokens

@@ -10,6 +10,7 @@ import regex
 from tokstudio.gui.models.query import HINT, Query
 
 _LENGTH = re.compile(r"(?:^|\s)length:(\d{1,9})(?:(-|\+)(\d{0,9}))?\s*$", re.IGNORECASE)
+_LENGTH_FIRST = re.compile(r"^\s*length:(\d{1,9})(?:(-|\+)(\d{0,9}))?\s+(?=\S)", re.IGNORECASE)
 _TOO_LONG = "The expression takes too long: repeat less inside of what is repeated."
 _SECONDS = 0.02  # that an expression may take over one token
 
@@ -19,9 +20,9 @@ FILTER_HINT = f"{HINT} A regular expression stands between slashes: /ing$/. leng
 class FilterQuery(Query):
     """A `Query` that knows lengths and regular expressions as well.
 
-    `length:4-8`, `length:4` or `length:4+` stands behind what else is typed. A regular expression stands between
-    slashes; to it upper and lower case are two. That it takes too long may turn out while it is searched with; from
-    then on it accepts nothing.
+    `length:4-8`, `length:4` or `length:4+` stands behind what else is typed, or before it. A regular expression stands
+    between slashes; to it upper and lower case are two. That it takes too long may turn out while it is searched with;
+    from then on it accepts nothing.
 
     Args:
         text: What was typed.
@@ -30,10 +31,10 @@ class FilterQuery(Query):
 
     def __init__(self, text: str, expression: bool = False) -> None:
         rest, lengths = text, None
-        if found := _LENGTH.search(text):
+        if found := _LENGTH.search(text) or _LENGTH_FIRST.match(text):
             low = int(found[1])
             high = low if found[2] is None else int(found[3]) if found[3] else 2**40
-            lengths, rest = (low, high), text[: found.start()]
+            lengths, rest = (low, high), text[: found.start()] or text[found.end() :]
         slashes = len(rest) > 2 and rest.startswith("/") and rest.endswith("/")
         is_expression = bool(rest) and (slashes or expression)
         super().__init__("" if is_expression else rest)

@@ -166,17 +166,18 @@ class DistributionPane(Pane):
         self.stack.setCurrentWidget(self.empty)
 
     def _length_words(self, x: float, y: float) -> str:
-        more = " or more" if x == self._last_bar else ""
+        more = " or more" if self._last_bar and x == self._last_bar else ""
         return f"{x:,.0f} byte{'' if x == 1 else 's'}{more} · {y:,.0f} token{'' if y == 1 else 's'}"
 
     def _rank_words(self, x: float, y: float) -> str:
         return f"rank {x:,.0f} · {y:,.0f} use{'' if y == 1 else 's'}"
 
     def _choose_length(self, length: float) -> None:
-        self.lengthsChosen.emit(int(length), 0 if length == self._last_bar else int(length))
+        last = self._last_bar and length == self._last_bar
+        self.lengthsChosen.emit(int(length), 0 if last else int(length))
 
     def _choose_rank(self, rank: float) -> None:
-        """Shows a token of that rank; of those that are used equally often the one made first."""
+        """Shows the token of that rank; those that are used equally often come in the order of making."""
         run, tokens = self._session.active, self._tokens
         if run is None or tokens is None or not 1 <= rank <= len(self._ranked):
             return

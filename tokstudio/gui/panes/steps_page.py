@@ -31,7 +31,7 @@ from tokstudio.gui.models.rounds import RoundsModel
 from tokstudio.gui.run_keeper import Stretch
 from tokstudio.gui.session import Session
 from tokstudio.gui.step_words import step_words
-from tokstudio.gui.stepping import Stepping, answer, stepping_work, word_around
+from tokstudio.gui.stepping import LONGEST, Stepping, answer_words, stepping_work
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.follow_table import FollowTable
@@ -45,6 +45,7 @@ from tokstudio.gui.widgets.words import words
 _NO_TEXT = "Write a text under Encode, to go through its encoding merge by merge."
 _NO_TOKENIZER = "Train or open a tokenizer to go through this text merge by merge."
 _NOT_READY = "The steps appear here once the corpus is read."
+_TOO_LONG = f"At most {LONGEST:,} bytes are stepped through: select less of the text to see why they are not one token."
 _LEAST_ROWS = 2  # of the table
 _PAUSE = 250  # milliseconds between two looks at a run that grows
 _SMALLEST = (220, 190)  # pixels, as of the other pages
@@ -75,6 +76,7 @@ class StepsPage(QWidget):
         self._selected: tuple[int, int] | None = None  # bytes that are stepped through; None: all
         self._chosen: tuple[int, int] | None = None  # bytes that are selected here
         self._question: tuple[int, int] | None = None
+        self._of_run: StudioRun | None = None
         self._of_word = False  # whether it is the whole pre-token that is asked about
         self._asked: _Key | None = None
         self._shown: _Key | None = None
@@ -129,7 +131,7 @@ class StepsPage(QWidget):
 
     def ask_why_not(self, start: int, stop: int, *, of_word: bool) -> None:
         """Says why some bytes of the text, or the whole pre-token that the first stands in, are not one token."""
-        self._question, self._of_word = (start, stop), of_word
+        self._question, self._of_word, self._of_run = (start, stop), of_word, self.session.active
         if not self._holds(*self._question):
             self._selected = self._question
         self.refresh()
@@ -158,6 +160,8 @@ class StepsPage(QWidget):
         if reason or run is None:
             self._show_nothing(reason)
             return
+        if run is not self._of_run:
+            self._question = None  # it was asked of another run
         specials = self._actions.get("recognise_specials")
         recognised = specials is not None and specials.isChecked()
         key = (run, len(run), session.text, self._selected, recognised)
@@ -195,7 +199,8 @@ class StepsPage(QWidget):
         self._whole.setVisible(self._selected is not None)
         self._top.setVisible(bool(made.note))
         self.pages.setCurrentWidget(self.page)
-        if anew and self._question is not None and not self._holds(*self._question):
+        asked_now = self._question is not None and self._question == self._selected
+        if anew and self._question is not None and not (asked_now or self._holds(*self._question)):
             self._question = None
         self._follow_playhead(begin=anew and self._question is None, end=anew and self._question is not None)
         self._give_keyboard()
@@ -279,19 +284,15 @@ class StepsPage(QWidget):
     # ---- why not one token
 
     def _answer(self) -> None:
-        made, rounds = self._stepping, self._rounds
-        if made is None or rounds is None or self._question is None or not self._holds(*self._question):
+        made, rounds, asked = self._stepping, self._rounds, self._question
+        if asked is not None and asked[1] - asked[0] > LONGEST:
+            self.why_not.show_answer(_TOO_LONG, {})
+        elif made is not None and rounds is not None and asked is not None and self._holds(*asked):
+            words = answer_words(made, rounds.steps, asked, self._playhead, of_word=self._of_word)
+            self.why_not.show_answer(*words)
+        else:
             self.why_not.hide()
             return
-        start, stop = (at - made.begin for at in self._question)
-        if self._of_word:
-            start, stop = word_around(made.steps, start)
-        why, more = answer(made.steps, rounds.steps, start, stop)
-        moves = why.kind in ("one", "was one", "after", "late") or why.left is not None
-        lead = f"At merge {self._playhead:,}: " if moves and self._playhead < made.steps.merges else ""
-        results = made.steps.tokenizer.merge_results
-        merges = {merge: int(results[merge - 1]) for merge in (why.merge, why.taken_by) if merge}
-        self.why_not.show_answer(f"{lead}{why.sentence} {more}".strip(), merges)
         self.why_not.show()
 
     def _holds(self, start: int, stop: int) -> bool:

@@ -225,10 +225,10 @@ class TextPage(QWidget):
     def _may_wait(self, key: _Key, tokenizer: Tokenizer) -> bool:
         """Whether what is under way is worth seeing, and this comes after it."""
         asked = self._asked
-        if asked is None or not (self.latest.busy or self._pause.isActive()):
+        if asked is None or key[0] != asked[0] or not (self.latest.busy or self._pause.isActive()):
             return False
         # The same text at another playhead; or whatever is typed meanwhile, where a library would begin anew.
-        return key[2] == asked[2] or (tokenizer.library is not None and key[0] == asked[0] and self.latest.busy)
+        return key[2] == asked[2] or (tokenizer.library is not None and self.latest.busy)
 
     def _finished(self, made: tuple[object, TokenTable]) -> None:
         self._prepared = True

@@ -34,6 +34,7 @@ _EXPLAINED: dict[TokenKind, str] = {
     "unreachable": "No merge makes this token, so no text becomes it.",
     "other": "No merge makes this token: its library does, by rules of its own.",
 }
+_UNKNOWN = "Every character that is not in the vocabulary becomes it."
 _UNREACHED = {
     MADE_OTHERWISE: "No text becomes it: where its bytes stand, other merges come first.",
     CUT: "No text becomes it: the pattern always cuts it.",
@@ -214,7 +215,8 @@ class TokenPane(Pane):
         self.headline.set_token(raw, kind == "special", as_characters and kind != "special")
         self.origin.setText(f"id {token:,} · {_origin(tokenizer, token, kind)}")
         self._session.reaches.ask(run)
-        explained = _EXPLAINED.get(kind) or _UNREACHED.get(_reach(run, token))
+        unknown = _UNKNOWN if token == tokenizer.alphabet.unknown else ""
+        explained = unknown or _EXPLAINED.get(kind) or _UNREACHED.get(_reach(run, token))
         self.meaning.setText(explained or (meaning(raw) if 1 < length <= _LONGEST_TITLE else ""))
         self.merges.show_token(tokenizer, token, as_characters)
         self._fit()

@@ -155,7 +155,9 @@ class VocabularyPane(TablePane):
         return FilterQuery(text, self.panel.expression.isChecked())
 
     def show_lengths(self, low: int, high: int) -> None:
-        """Lists the tokens of so many bytes."""
+        """Lists all tokens of so many bytes, whatever was filtered for before."""
+        self.filter.clear()
+        self.panel.clear()
         self.panel.set_lengths(low, high)
 
     def _make_index(self) -> None:

@@ -106,7 +106,7 @@ class WhyPane(Pane):
         return QSize(380, 320)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leaves the number out where the tabs have no room beside it: the first row says it as well."""
+        """Leaves the number out where the tabs have no room beside it: the Token pane says it as well."""
         super().resizeEvent(event)
         self._fit_header()
 
@@ -391,6 +391,7 @@ class WhyPane(Pane):
         self.table.setMinimumHeight(_ROWS * row + self.table.horizontalHeader().height())
         # As high with the link as without it: else the table would move below the pointer.
         self.later.setMinimumHeight(self.go.sizeHint().height())
+        self._fit_header()
 
     def _single_shot(self, milliseconds: int) -> QTimer:
         timer = QTimer(self)

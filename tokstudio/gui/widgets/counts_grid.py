@@ -128,6 +128,11 @@ class CountsGrid(QWidget):
         self._arrange()
 
 
+# What is meant by names that mean something else in everyday language.
+_EXPLAINED = {"Words": ": runs of letters, digits and _, and every other character by itself, white space as well"}
+
+
 def _told(count: Count) -> str:
     name, tokens = count
-    return f"{name}: cannot encode this text" if tokens is None else f"{name}: {tokens:,} tokens of this text"
+    told = f"{name}: cannot encode this text" if tokens is None else f"{name}: {tokens:,} tokens of this text"
+    return f"{told}{_EXPLAINED.get(name, '')}"

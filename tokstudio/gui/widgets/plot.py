@@ -47,8 +47,8 @@ class CurvePlot(PlotCanvas):
     """Curves over merges, a playhead, and a cross-hair that reads values.
 
     The wheel zooms along x; a double click or `A` shows everything again; y always fits what is visible. Left and
-    Right, Page Up and Page Down, Home and End move the playhead while the plot has the focus. A click moves it too; a
-    double click on the curve of another run asks for that run.
+    Right, Page Up and Page Down move the playhead while the plot has the focus. A click moves it too; a double click on
+    the curve of another run asks for that run.
     """
 
     playheadDragged = Signal(int)
@@ -332,8 +332,6 @@ class CurvePlot(PlotCanvas):
             Qt.Key.Key_Right: self._playhead + 1,
             Qt.Key.Key_PageUp: self._playhead + page,
             Qt.Key.Key_PageDown: self._playhead - page,
-            Qt.Key.Key_Home: float(curve.x[0]),
-            Qt.Key.Key_End: float(curve.x[-1]),
         }
         if key in targets:
             self._move_to(targets[key])
