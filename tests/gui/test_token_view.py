@@ -6,16 +6,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QGuiApplication
+from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QFontMetricsF, QGuiApplication
 from PySide6.QtWidgets import QApplication, QMainWindow
 
 from tokstudio.gui.theme import DARK, LIGHT, Theme
+from tokstudio.gui.widgets.token_rows import PADDING
+from tokstudio.gui.widgets.token_scroll import MARGIN
 from tokstudio.gui.widgets.token_view import TokenView
 
 # A font may lack shaping rules that its fallback brings, and a platform without a screen may lack window hints.
 pytestmark = pytest.mark.qt_log_ignore("OpenType support missing", "This plugin does not support", extend=True)
 
 LINES = (b"The", b" cat", b" sat", b"\n", b"on", b" the", b" mat", b".", b"\n", b"End")
+FAMILY = "👨🏽‍👩🏽‍👧🏽‍👦".encode()
+SHARED = 32  # tokens of the family
 GLOBE = (b"a", b"\xf0\x9f", b"\x8c", b"\x8d", b"b")
 
 
@@ -219,6 +223,51 @@ def test_ids_make_room_below_the_pieces(view: TokenView):
     view.set_show_ids(True)
     assert view.token_rectangle(4).top() - view.token_rectangle(0).top() > step
     assert image_of(view) != without
+
+
+def family(first_id: int):
+    """A family of as many tokens as a piece can have, between two words."""
+    pairs = len(FAMILY) - SHARED
+    parts = [FAMILY[2 * pair : 2 * pair + 2] for pair in range(pairs)]
+    parts += [FAMILY[byte : byte + 1] for byte in range(2 * pairs, len(FAMILY))]
+    data, ends, ids = spans(b"a", *parts, b"b" * 90)
+    return data, ends, ids - 500 + first_id
+
+
+@pytest.mark.parametrize("first_id", [1, 128, 99_990])
+def test_ids_below_a_piece_are_as_many_as_fit_and_none_is_cut(qtbot, theme: Theme, first_id: int):
+    data, ends, ids = family(first_id)
+    whole = 0
+    for width in range(120, 1001, 20):
+        view = TokenView(theme)
+        qtbot.addWidget(view)
+        view.resize(width, 300)
+        view.set_show_ids(True)
+        view.set_tokens(data, ends, ids)
+        view.show()
+        measured = QFontMetricsF(view._id_font).horizontalAdvance
+        boxes = [box for row in range(len(view._rows)) for box in view._rows.boxes(row)]
+        assert max(box.x + box.width for box in boxes) <= view._row_width() + 0.1
+        shared = [box for box in boxes if box.tokens > 1]
+        assert [box.tokens for box in shared] == [SHARED], "the emoji is drawn once"
+        for box in boxes:
+            if box.begin:
+                continue
+            text = view._rows.id_text(box)
+            assert measured(text) <= box.width
+            told = text.split()
+            more = int(told.pop()) if told[-1].startswith("+") else 0
+            assert told == [str(token) for token in ids[box.first : box.first + len(told)]]
+            assert len(told) + more == box.tokens
+            whole += box.tokens == SHARED and not more
+            if more:
+                following = " ".join([*told, str(ids[box.first + len(told)]), f"+{more - 1}" * (more > 1)]).strip()
+                assert measured(following) > view._row_width() - 2 * PADDING, "one more would have fitted"
+        view.select(0, 0)  # else the view's own outline is drawn, at its edges
+        image = image_of(view)
+        for column in [*range(MARGIN), *range(image.width() - MARGIN, image.width())]:
+            assert all(image.pixelColor(column, y) == QColor(LIGHT.surface) for y in range(0, image.height(), 2))
+    assert whole > 0 or first_id > 1000, "all of them where they fit"
 
 
 def test_broken_bytes_and_every_script_can_be_painted(view: TokenView):

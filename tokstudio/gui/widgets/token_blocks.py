@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tokstudio.gui.widgets.pieces import Piece, PieceTable, edges_of
 from tokstudio.gui.widgets.reading_order import Box
-from tokstudio.gui.widgets.token_rows import GAP, PADDING, Shaper, TokenRows
+from tokstudio.gui.widgets.token_rows import GAP, PADDING, Shaper, TokenRows, id_room, id_text
 
 _TOKENS = 256  # of a block, about: a quarter of a millisecond of work, or three where every piece is to be shaped
 _SEARCHED = 8 * _TOKENS  # tokens in which the end of a line is looked for
@@ -181,10 +181,9 @@ class TokenBlocks:
             yield box._replace(first=first + box.first)
 
     def id_text(self, box: Box) -> str:
-        """Gives the ids that stand below a piece."""
-        shown = min(box.tokens, TokenRows.IDS_SHOWN)
-        text = " ".join(map(str, self.table.ids[box.first : box.first + shown].tolist()))
-        return text if box.tokens == shown else f"{text} +{box.tokens - shown}"
+        """Gives the ids that stand below a piece, as many as are no wider than it."""
+        ids = self.table.ids[box.first : box.first + box.tokens].tolist()
+        return id_text(ids, id_room(box.width, self._id_cell))
 
     def _rows_of(self, block: int) -> TokenRows:
         rows = self._laid_out.get(block)

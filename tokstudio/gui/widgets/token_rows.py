@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -141,8 +141,6 @@ class TokenRows:
         width: The room in a row.
     """
 
-    IDS_SHOWN = 8  # below a piece that more tokens share
-
     def __init__(self, table: PieceTable, shaper: Shaper, id_cell: float, width: float) -> None:
         self.table = table
         self.shaper = shaper
@@ -150,6 +148,7 @@ class TokenRows:
         self.ascent = shaper.ascent
         self._id_cell = id_cell
         self._width = width
+        self._id_room = id_room(width, id_cell)
         self._measured = 0
         self._widths = np.zeros(table.tokens)  # of each piece's text
         self._left = np.zeros(table.tokens + 1)  # where each piece would begin if all stood in one row
@@ -214,7 +213,11 @@ class TokenRows:
             yield self._part_box(box, part) if part else box
 
     def _part_box(self, box: Box, part: tuple[int, int]) -> Box:
-        width = min(self.shaper.shape(box.raw, *part).width + 2 * PADDING, self._width)
+        width = self.shaper.shape(box.raw, *part).width
+        if part[0] == 0:
+            ids = self.table.ids[box.first : box.first + box.tokens].tolist()
+            width = max(width, len(id_text(ids, self._id_room)) * self._id_cell)
+        width = min(width + 2 * PADDING, self._width)
         return box._replace(width=width, begin=part[0], end=part[1], plain=False)
 
     def _measure(self, end: int) -> None:
@@ -241,15 +244,17 @@ class TokenRows:
     def _place(self, begin: int, end: int) -> None:
         first = self.table.first[begin : end + 1]
         counts = np.diff(first)
-        widths = np.maximum(self._widths[begin:end], np.where(counts > 1, counts * TICK, 0.0))
+        # Ticks and ids make no piece wider than a row: only a text can be broken.
+        room = self._width - 2 * PADDING
+        widths = np.maximum(self._widths[begin:end], np.where(counts > 1, np.minimum(counts * TICK, room), 0.0))
         if self._id_cell and begin < end:
-            # What `id_text` gives: digits, a space between two ids, and how many more there are.
+            # What `id_text` gives: digits, and a space between two ids.
             digits = np.append(0, np.cumsum(_digits(self.table.ids[first[0] : first[-1]])))
-            shown = np.minimum(counts, self.IDS_SHOWN)
-            begins = first[:-1] - first[0]
-            more = np.where(counts > shown, 2 + _digits(counts - shown), 0)
-            characters = digits[begins + shown] - digits[begins] + shown - 1 + more
-            np.maximum(widths, characters * self._id_cell, out=widths)
+            characters = np.diff(digits[first - first[0]]) + counts - 1
+            for index in np.flatnonzero(characters > self._id_room).tolist():
+                ids = self.table.ids[first[index] : first[index + 1]].tolist()
+                characters[index] = len(id_text(ids, self._id_room))
+            np.maximum(widths, np.minimum(characters * self._id_cell, room), out=widths)
         np.cumsum(widths + (2 * PADDING + GAP), out=self._left[begin + 1 : end + 1])
         self._left[begin + 1 : end + 1] += self._left[begin]
 
@@ -283,6 +288,28 @@ class TokenRows:
         for part in self.shaper.parts(self.table.raw(piece), max(self._width - 2 * PADDING, 1.0)):
             self._parts[len(self._firsts)] = part
             self._firsts.append(piece)
+
+
+def id_room(width: float, id_cell: float) -> int:
+    """Gives how many characters of ids fit below a piece of this width; 0 where no ids are shown."""
+    return int((width - 2 * PADDING) / id_cell + 0.01) if id_cell else 0
+
+
+def id_text(ids: Sequence[int], room: int) -> str:
+    """Gives as many ids as fit, from the first on, and how many more there are.
+
+    `[240, 159, 143]` -> `"240 159 143"` in 11 characters, `"240 159 +1"` in 10, `"240 +2"` in 9.
+    """
+    texts = [str(token) for token in ids]
+    text = " ".join(texts)
+    if len(text) <= room:
+        return text
+    shown = length = 0
+    for shown, token in enumerate(texts):
+        length += len(token) + 1
+        if length + len(f"+{len(texts) - shown - 1}") > room:
+            break
+    return " ".join([*texts[:shown], f"+{len(texts) - shown}"])
 
 
 def _option(mode: QTextOption.WrapMode) -> QTextOption:
