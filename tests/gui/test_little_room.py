@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QGuiApplication, QWheelEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QTabBar, QWidget
 
-from tests.gui.person import PATIENCE, TEXT, at_the_window
+from tests.gui.person import PATIENCE, TEXT, at_the_window, trained
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.panes.configure import ConfigurePane
 from tokstudio.gui.panes.corpus import CorpusPane
@@ -322,5 +322,40 @@ def test_the_field_for_finding_stays_in_the_toolbar_of_a_narrow_window(qtbot, mo
         qtbot.mouseClick(box, Qt.MouseButton.LeftButton)
         qtbot.keyClicks(box, "the")
         assert box.text() == "the"
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 640)])
+def test_ids_that_are_asked_for_stand_in_a_list_below_the_tokens(qtbot, monkeypatch, tmp_path, width, height):
+    path = tmp_path / "book.txt"
+    path.write_text(TEXT)
+
+    def act(window, answers):
+        window.resize(width, height)
+        window.reset_layout()
+        window.commands.open_paths([path])
+        trained(qtbot, window)
+        page = window.text.encode
+        window._session.set_text("Bats! " * 100)
+        window.text.raise_()
+        qtbot.waitUntil(lambda: page.view.isVisible() and bool(page.others.counts()), timeout=PATIENCE)
+        last = int(page.figures.values()[2].replace(",", "")) - 1
+        page.view.select(last, last)
+        window.actions_by_id["show_ids"].trigger()
+        row = page.ids.place_of(0).height()
+        qtbot.waitUntil(lambda: page.ids.viewport().height() >= 2 * row)
+        for widget in (page.input, page.view, page.figures, page.others, page.ids):
+            assert in_sight(widget), widget
+        assert page.ids.verticalScrollBar().maximum() > 0
+        assert page.ids.viewport().rect().contains(page.ids.place_of(last)), "what is selected is in sight"
+        assert page.view.viewport().height() >= 3 * page.view.verticalScrollBar().singleStep()  # of a row
+        place = page.ids.place_of(last - 2).center()
+        qtbot.mouseClick(page.ids.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        assert page.view.selection() == (last - 2, last - 2)
+        # Where there is no room for both, the tokens and the ids below them stay.
+        window.text.resize(window.text.width(), 260)
+        assert not page.ids.isVisible()
+        assert page.view.isVisible()
 
     assert at_the_window(monkeypatch, act) == 0

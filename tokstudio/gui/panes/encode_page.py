@@ -38,8 +38,9 @@ _FIGURES = (
 _COUNTED_AT_ONCE = 1_000_000  # characters
 _LONG = 20_000  # characters from which on what others make of them takes so long that the old counts are dimmed
 # Pixels of height below which a line is left out, the tokens being dearer.
-_ROOM_FOR_IDS = 440  # the ids beneath the pieces have to do
 _ROOM_FOR_OTHERS = 310
+_ROOM_FOR_IDS = 270  # beside the figures; with less, the ids beneath the pieces have to do
+_ROOM_OF_IDS = 55  # what their list takes: before it, the counts of others become one line
 _ROOM_FOR_LINE = 190  # beside the figures; with less, others are told by a tool tip
 _COMPARED_AFTER = 250  # milliseconds without a change
 _PLACEHOLDER = "Type or paste a text to see it in tokens."
@@ -257,16 +258,16 @@ class EncodePage(TextPage):
         """Shows what was asked for and has room; a switch that would do something is always there."""
         ids = self._show is not None and self._show.isChecked()
         self.view.set_show_ids(ids)
-        roomy = self.height() >= self._theme.scaled(_ROOM_FOR_OTHERS)
         beside = self.height() - self.figures.sizeHint().height()
-        room_for_line = beside >= self._theme.scaled(_ROOM_FOR_LINE)
+        listed = ids and self._encoded is not None and beside >= self._theme.scaled(_ROOM_FOR_IDS)
+        roomy = self.height() >= self._theme.scaled(_ROOM_FOR_OTHERS + (_ROOM_OF_IDS if listed else 0))
+        room_for_line = beside >= self._theme.scaled(_ROOM_FOR_LINE + (_ROOM_OF_IDS if listed else 0))
         compared = roomy and bool(self.others.counts())
         self.brief.setVisible(not roomy and room_for_line and bool(self.others.counts()))
         self.caption.setVisible(compared)
         self.others.setVisible(compared)
         self.specials.setVisible(roomy or self.specials.isEnabled())
-        room = self.height() >= self._theme.scaled(_ROOM_FOR_IDS)
-        self.ids.setVisible(ids and room and self._encoded is not None)
+        self.ids.setVisible(listed)
 
     def _select_pieces(self, first: int, last: int) -> None:
         self.view.select(first, last)

@@ -18,6 +18,7 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QResizeEvent,
+    QShowEvent,
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QWidget
 
@@ -97,6 +98,11 @@ class IdGrid(QAbstractScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Puts the ids into as many columns as fit."""
         self._measure()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Brings what was selected before it was shown into view."""
+        super().showEvent(event)
+        self._show(self._first)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draws the visible ids; an error goes to the hook, never into Qt."""
