@@ -1,7 +1,8 @@
 """How long the window is deaf through every action it has, with a large corpus and vocabulary behind it, offscreen.
 
-A corpus is read and trained on, a tokenizer of 100,000 tokens beside it is opened if --tokenizer names one; then every
-action of the menus that can be done is done, one after the other, with a timer of 16 ms running. Dialogs are answered.
+A corpus is read and trained on, a tokenizer of 100,000 tokens beside it is opened if --tokenizer names one. Then a
+person types, drags, sorts and turns the wheel, and every action of the menus that can be done is done, one after the
+other, with a timer of 16 ms running. Dialogs are answered.
 """
 
 # SPDX-License-Identifier: MIT
@@ -13,6 +14,7 @@ from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
+from _by_hand import by_hand
 from _common import machine, parser, table, texts
 from _window import BAR, HEAD, Clock, busy, open_studio
 from PySide6.QtCore import QTimer
@@ -68,6 +70,7 @@ def main() -> None:
         answers = _Answers(Path(folder), path)
         with open_studio(Path(folder), answers) as studio:
             rows = _prepare(studio, path, parsed.vocabulary, parsed.tokenizer)
+            rows += by_hand(studio)
             rows += _everything(studio)
     worst = sorted(rows, key=lambda row: -int(row[4].split()[0]))
     table(HEAD, worst[:20])
