@@ -376,6 +376,21 @@ def test_what_is_read_from_right_to_left_stands_so(view: TokenView):
     assert all(view.token_at(box.center().toPoint()) == token for token, box in enumerate(boxes))
 
 
+def test_tokens_of_a_shared_piece_from_right_to_left_stand_so_as_well(view: TokenView):
+    mark = "\u0645\u064f".encode()  # two characters that are drawn as one
+    view.set_show_ids(True)
+    view.set_tokens(*spans(mark[:2], mark[2:], b" ", "é".encode()[:1], "é".encode()[1:]))
+    boxes = [view.token_rectangle(token) for token in range(5)]
+    assert boxes[0] == boxes[1]
+    assert boxes[3] == boxes[4]
+    for first, from_left in ((0, (1, 0)), (3, (3, 4))):
+        box = boxes[first]
+        halves = [QPoint(round(box.left() + box.width() * share), round(box.center().y())) for share in (0.25, 0.75)]
+        assert tuple(view.token_at(place) for place in halves) == from_left
+        shown = next(one for one in view._rows.boxes(0) if one.first == first)
+        assert view._rows.id_text(shown) == " ".join(str(view._table.ids[token]) for token in from_left)
+
+
 def test_one_piece_from_right_to_left_stays_where_it_is(view: TokenView):
     view.set_tokens(*spans(b"a", "שלום".encode(), b"b", b"1", "太".encode()))
     begins = [view.token_rectangle(token).left() for token in range(5)]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tokstudio.gui.theme import Palette, Theme
 
 _PADDING = 6.0
+_OVER_ANOTHER = 4  # the cost of a place where another label stands
 _DISTANCES = (8.0, 36.0, 64.0, 92.0)
 
 
@@ -67,14 +68,16 @@ class PlotLabels:
         sides = [(place.y() + far, place.y() - far - size.height()) for far in _DISTANCES]
         tops = [top for below, over in sides for top in ((over, below) if above else (below, over))]
         choices = [QRectF(QPointF(left, top), size) for left in lefts for top in tops]
-        costs = [self._cost(box) for box in choices]
-        best = [box for box, cost in zip(choices, costs, strict=True) if cost == min(costs)]
+        costs = {number: self._cost(box) for number, box in enumerate(choices)}
+        best = sorted(costs, key=costs.__getitem__)
+        places = (self._inside(choices[number]) for number in best if costs[number] < _OVER_ANOTHER)
         # Where the curve runs is asked last, for as few places as will do: it takes the longest.
-        return self._inside(next((box for box in best if not self._covers_curve(box)), best[0]))
+        free = next((box for box in places if not self._covers_curve(box)), None)
+        return self._inside(choices[best[0]]) if free is None else free
 
     def _cost(self, box: QRectF) -> int:
         inside = self._inside(QRectF(box))
-        return 4 * self._overlaps(inside) + 2 * (inside.left() != box.left()) + (inside != box)
+        return _OVER_ANOTHER * self._overlaps(inside) + 2 * (inside.left() != box.left()) + (inside != box)
 
     def _inside(self, box: QRectF) -> QRectF:
         area = self._area

@@ -36,6 +36,15 @@ class Box(NamedTuple):
     begin: int = 0
     end: int = -1
 
+    @property
+    def mirrored(self) -> bool:
+        """Whether it is read from right to left, so that the first of its tokens stands at the right."""
+        return direction(self.raw) > 0
+
+    def mirror(self, number: int) -> int:
+        """Which of its tokens, from the left, the one with this number is; or the other way round."""
+        return self.tokens - 1 - number if self.mirrored else number
+
 
 def placed_for_reading(boxes: Sequence[Box]) -> list[Box]:
     """Mirrors the places of each stretch that is read from right to left, in a row that is read from the left.

@@ -181,9 +181,10 @@ class TokenBlocks:
             yield box._replace(first=first + box.first)
 
     def id_text(self, box: Box) -> str:
-        """Gives the ids that stand below a piece, as many as are no wider than it."""
+        """Gives the ids that stand below a piece in its own direction, as many as are no wider than it."""
         ids = self.table.ids[box.first : box.first + box.tokens].tolist()
-        return id_text(ids, id_room(box.width, self._id_cell))
+        text = id_text(ids, id_room(box.width, self._id_cell))
+        return " ".join(reversed(text.split(" "))) if box.mirrored else text
 
     def _rows_of(self, block: int) -> TokenRows:
         rows = self._laid_out.get(block)

@@ -184,7 +184,7 @@ class RowPainter:
             selected = selection is not None and selection[0] <= token <= selection[1]
             height = _TICK_HEIGHT + (1 if selected else 0)
             tick = QRectF(
-                rectangle.left() + 2 + (token - box.first) * step + 0.75,
+                rectangle.left() + 2 + box.mirror(token - box.first) * step + 0.75,
                 rectangle.bottom() - height - (2.5 if selected else 1.5),
                 max(step - 1.5, 1.0),
                 height,

@@ -339,7 +339,7 @@ class TokenView(TokenScroll):
 
     def _token_in(self, box: Box, x: float) -> int:
         share = (x - box.x) / max(box.width, 1.0)
-        return box.first + min(max(int(share * box.tokens), 0), box.tokens - 1)
+        return box.first + box.mirror(min(max(int(share * box.tokens), 0), box.tokens - 1))
 
     def _set_hovered(self, token: int) -> None:
         if token != self._hovered:
