@@ -122,6 +122,18 @@ def test_what_there_is_to_say_instead_of_lines(qtbot, session: Session, trained:
     assert words.text() == "text.txt has changed."
 
 
+def test_each_run_says_by_itself_why_there_are_no_lines(qtbot, session: Session, trained: TokenPane):
+    words = trained.lines.empty.label
+    session.active.corpus = None
+    session.look_at(ord("t"))
+    session.runs_changed.emit()
+    assert words.text() == "The corpus that this run was trained on is not there any more."
+    session.set_sources(())
+    session.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "small")
+    session.look_at(256)
+    assert "open a text" in words.text()
+
+
 def test_an_opened_tokenizer_looks_in_the_open_corpus(qtbot, session: Session, pane: TokenPane):
     session.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "small")
     session.look_at(256)
@@ -189,6 +201,19 @@ def test_stop_ends_the_search_and_says_so(qtbot, monkeypatch, session: Session, 
     assert "Stopped" in trained.lines.empty.label.text()
     qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
     assert trained.lines.model.rowCount() == 0
+
+
+def test_a_search_that_nobody_sees_ends(qtbot, monkeypatch, session: Session, trained: TokenPane):
+    def for_ever(search: LineSearch, most: int):
+        while True:
+            yield Progress("searching")
+
+    monkeypatch.setattr(LineSearch, "more_work", for_ever)
+    session.look_at(ord("t"))
+    qtbot.waitUntil(lambda: trained.lines._jobs.busy, timeout=PATIENCE)
+    trained.tabs.setCurrentIndex(0)
+    assert not trained.lines.searching
+    qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
 
 
 def test_a_part_of_a_character_is_shown_by_its_bytes():

@@ -74,6 +74,19 @@ def test_the_special_token_that_is_looked_at_stays_the_same_while_the_run_grows(
     assert session.token == session.active.special_tokens["<|end|>"]
 
 
+def test_the_special_token_that_is_found_stays_the_same_while_the_run_grows(qtbot, session):
+    session.add_text(LINES)
+    session.set_settings(Settings(400, special_tokens=("<|end|>",)))
+    session.step()
+    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
+    session.find(session.active.special_tokens["<|end|>"])
+    session.look_at(97)
+    session.resume()
+    ended(qtbot, session)
+    assert len(session.active) > 1
+    assert session.found == session.active.special_tokens["<|end|>"]
+
+
 def test_a_training_that_is_stopped_before_anything_is_laid_out_leaves_no_run(qtbot, session):
     session.add_text(TEXT)
     session.train()

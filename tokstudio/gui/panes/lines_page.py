@@ -80,7 +80,7 @@ class LinesPage(QWidget):
         wanted = None
         if run is not None and token is not None and corpus is not None:
             wanted = (run, token, self._session.playhead, corpus.sources)
-        if wanted == self._wanted:
+        if wanted is not None and wanted == self._wanted:
             return
         self._wanted = wanted
         self._forget()
