@@ -34,7 +34,12 @@ CORPUS = "the cat sat on the mat and the cat ate the rat; that is that. " * 40
 
 @pytest.fixture
 def actions(theme: Theme) -> dict[str, QAction]:
-    names = {"show_white_space": "whitespace", "show_ids": "ids", "recognise_specials": "text"}
+    names = {
+        "show_white_space": "whitespace",
+        "show_ids": "ids",
+        "recognise_specials": "text",
+        "byte_level_characters": "text",
+    }
     made = {name: QAction(icon(drawing, theme), name) for name, drawing in names.items()}
     for action in made.values():
         action.setCheckable(True)
@@ -611,3 +616,20 @@ def test_another_run_does_not_wait_for_what_is_encoded_for_the_first(qtbot, sess
     assert trained.encode._asked[0] == second.key
     settled(qtbot, trained)
     assert trained.encode.figures.values()[2] == f"{len(second.tokenizer.encode(session.text)):,}"
+
+
+def test_the_byte_level_alphabet_leaves_the_place_and_the_selection(qtbot, session: Session, trained, actions):
+    session.set_text("the cat is that émission\n" * 400)
+    settled(qtbot, trained)
+    view = trained.encode.view
+    bar = view.verticalScrollBar()
+    bar.setValue(bar.maximum() // 2)
+    first = view.token_at(QPoint(20, 20))
+    view.select(first + 3, first + 4)
+    place, selected = view.token_at(QPoint(20, 20)), view.selection()
+    assert place > 100
+    actions["byte_level_characters"].toggle()
+    settled(qtbot, trained)
+    assert "Ġ" in view._table.data.decode()
+    assert view.selection() == selected
+    assert view.token_at(QPoint(20, 20)) == place

@@ -65,9 +65,12 @@ class TokenScroll(QAbstractScrollArea):
         self.show_table(TokenTable(data, ends, ids, special))
 
     def show_table(self, table: TokenTable) -> None:
-        """Shows a text; for the same text as before the place that is looked at stays."""
-        if table.data != self._table.data:
-            self._top_byte = 0
+        """Shows a text; for the same text as before, or the same tokens written otherwise, what is looked at stays."""
+        before = self._table
+        if table.data != before.data:
+            top = int(np.searchsorted(before.edges, self._top_byte, side="right")) - 1
+            same = 0 <= top < table.tokens and np.array_equal(table.ids, before.ids)
+            self._top_byte = int(table.edges[top]) if same else 0
         self._table = table
         self._lay_out_anew()
 
