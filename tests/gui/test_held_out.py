@@ -105,7 +105,7 @@ def test_below_the_plot_stands_what_the_last_merges_saved(qtbot, session, pane):
     share = 1 - last.tokens / first.tokens
     own = 1 - run.tokens_at(len(run)) / run.tokens_before
     told = pane.remark.text().replace("\u00a0", " ")
-    assert told.startswith(f"The last {len(run):,} merges saved {100 * share:.1f} % of the held-out tokens, ")
+    assert told.startswith(f"All {len(run):,} merges saved {100 * share:.1f} % of the held-out tokens, ")
     assert f" {100 * own:.1f} % of those trained on; " in told
     session.set_playhead(1)
     assert pane.remark.text().startswith("The first merge saved ")

@@ -47,7 +47,7 @@ SAVED = View(
     "Saved by a merge",
     "Compression · saved by a merge",
     "bytes per MB",
-    "bytes per MB of text over merges, mean of a tenth",
+    "bytes saved per MB by a merge, mean over the last tenth of them",
     log=True,
 )
 VIEWS = (RATIO, TOKENS, COUNT, SAVED)
@@ -109,7 +109,7 @@ def remark(run: StudioRun, merges: int, view: View) -> str:
     if not last:
         return missing
     first, size = merges - mean_over(merges), id_bytes(run, merges)
-    several = f"The last {last:,} merges" if last > 1 else "The first merge"
+    several = f"{'All' if last == merges else 'The last'} {last:,} merges" if last > 1 else "The first merge"
     share = _share_saved(run.tokens_at(merges - last), run.tokens_at(merges))
     held_out = run.held_out_tokens
     if held_out is None:

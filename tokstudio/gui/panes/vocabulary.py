@@ -104,6 +104,10 @@ class VocabularyPane(TablePane):
         self._show_token(scroll=False)
         self._count_matches()
 
+    def _count_matches(self) -> None:
+        super()._count_matches()
+        self.panel.tell_matches(self.note.text())
+
     def total(self) -> int:
         """How many tokens there are at the playhead."""
         return self._tokens.size

@@ -126,6 +126,10 @@ class FilterPanel(QFrame):
         if ticked != self.chosen():
             self._tell()
 
+    def tell_matches(self, words: str) -> None:
+        """Says how much passes: the panel covers where that is said else."""
+        self.told.setText(words)
+
     def open_below(self, button: QWidget) -> None:
         """Opens it below a button, inside the screen."""
         self.adjustSize()
@@ -152,7 +156,7 @@ class FilterPanel(QFrame):
             for name in names:
                 column.addWidget(self._box(name, name))
             column.addSpacing(6)
-        right.addWidget(_title("Script"))
+        right.addWidget(_title("Script, with share of tokens"))
         self._no_scripts = QLabel("Known when all tokens have been made.")
         self._no_scripts.setProperty("role", "muted")
         self._no_scripts.setWordWrap(True)
@@ -184,7 +188,11 @@ class FilterPanel(QFrame):
         self.clear_button = QPushButton("&Clear")
         self.clear_button.clicked.connect(self.clear)
         bottom = QHBoxLayout()
+        self.told = QLabel()
+        self.told.setProperty("role", "muted")
         bottom.addWidget(self.expression, 1)
+        bottom.addWidget(self.told)
+        bottom.addSpacing(8)
         bottom.addWidget(self.clear_button)
         grid.addLayout(bottom, 2, 0, 1, 2)
 
