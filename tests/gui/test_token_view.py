@@ -411,3 +411,19 @@ def test_a_menu_that_a_key_asks_for_opens_at_the_token_that_was_reached(qtbot, v
         QApplication.sendEvent(handle, QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(), QPoint()))
         assert view.token_at(view.viewport().mapFrom(view, places[-1])) == token
     assert len(places) == 2
+
+
+def test_what_is_marked_comes_into_view_only_where_none_of_it_is(view: TokenView):
+    view.set_tokens(*spans(*[b"word "] * 2000))
+    bar, sight = view.verticalScrollBar(), view.viewport().rect()
+    for place in (0, 7, bar.maximum() // 2, bar.maximum() // 2 + 11, bar.maximum()):
+        bar.setValue(place)
+        seen = [token for token in range(2000) if sight.contains(view.token_rectangle(token).toAlignedRect())]
+        assert list(view._in_sight()) == seen
+        stays = bar.value()
+        view.mark([0, seen[-1], 1999])
+        assert bar.value() == stays
+        far = 1500 if seen[0] < 1000 else 200
+        view.mark([far, far + 1])
+        assert far in view._in_sight()
+    assert view.marked() == {far, far + 1}

@@ -6,6 +6,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QRectF, QSize, Qt
@@ -224,6 +226,17 @@ class TokenScroll(QAbstractScrollArea):
             bar.setValue(top)
         elif top + height + 2 * MARGIN > bar.value() + self.viewport().height():
             bar.setValue(top + height + 2 * MARGIN - self.viewport().height())
+
+    def _in_sight(self) -> range:
+        """The tokens of the rows that are wholly in sight."""
+        height, top = self._row_height(), self.verticalScrollBar().value() - MARGIN
+        first = max(0, -(-top // height))
+        room = self.viewport().height() - math.ceil(self._rows.height + 2 * INSET)
+        last = min(len(self._rows) - 1, (top + room) // height)
+        if not self._table.tokens or first > last:
+            return range(0)
+        begin, end = next(iter(self._rows.boxes(first))), list(self._rows.boxes(last))[-1]
+        return range(begin.first, end.first + end.tokens)
 
     def _follow_theme(self) -> None:
         if self._text_size != self._theme.text_size:

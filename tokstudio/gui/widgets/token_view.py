@@ -76,8 +76,7 @@ class TokenView(TokenScroll):
     def mark(self, tokens: Collection[int]) -> None:
         """Lets some tokens stand out, and brings the first of them into view if none of them is."""
         self._marked = frozenset(tokens)
-        sight = self.viewport().rect()
-        if tokens and not any(sight.contains(self.token_rectangle(token).toAlignedRect()) for token in tokens):
+        if tokens and self._marked.isdisjoint(self._in_sight()):
             self._bring_into_view(min(tokens))
         self.viewport().update()
 
