@@ -74,6 +74,8 @@ def test_bytes_are_those_and_no_others():
         ("Ġa", b" a"),
         ("\\t", b"\t"),
         ("↵", b"\n"),
+        ("⏎", b"\n"),
+        ("←", b"\r"),
         (" ", b" "),
     ],
 )

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import tokenizers
@@ -11,6 +13,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.gui.person import PATIENCE
+from tests.gui.test_token_cells import lefts
 from tokstudio import load
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.library_places import MOST
@@ -25,6 +28,7 @@ from tokstudio.gui.panes.token import TokenPane
 from tokstudio.gui.project_state import run_state
 from tokstudio.gui.session import Session
 
+ARABIC = "كان الولد يقرأ، الكتاب في المدرسة كل صباح، وكانت المعلمة تسأل التلاميذ عن الجديد.\n"
 CORPUS = "the cat sat on the mat\n\tand the cat ate the rat;\r\nthat is that. naïve 太阳\n" * 30
 
 
@@ -67,7 +71,7 @@ def test_every_use_is_a_line_with_the_token_in_its_middle(qtbot, session: Sessio
     assert trained.lines.note.text() == f"{uses:,} places"
     for line in lines:
         # Tabs and other signs apart, the three together are the line that the number says, or a part of it.
-        whole = (line.left + raw + line.right).replace("\u2192", "\t").rstrip("\r")
+        whole = (line.left + raw + line.right).replace("⇥", "\t").rstrip("\r")
         assert whole.split("\n")[0] in text[line.number - 1] + "\n"
     assert trained.lines.stack.currentWidget() is trained.lines.table
 
@@ -80,9 +84,8 @@ def test_nothing_is_looked_for_until_the_page_is_seen(qtbot, session: Session, t
     trained.tabs.setCurrentIndex(1)
     assert trained.lines.searching
     found = len(settled(qtbot, trained))
-    assert 200 <= found <= CORPUS.count("t")
-    of = f"The first {found:,} of " if found < CORPUS.count("t") else ""
-    assert trained.lines.note.text() == f"{of}{CORPUS.count('t'):,} places"
+    assert found == CORPUS.count("t")
+    assert trained.lines.note.text() == f"{found:,} places"
 
 
 def test_lines_are_those_at_the_playhead(qtbot, session: Session, trained: TokenPane):
@@ -186,6 +189,76 @@ def test_selected_lines_are_copied(qtbot, session: Session, trained: TokenPane):
     copied = [one.split("\t") for one in QGuiApplication.clipboard().text().split("\n")]
     assert copied == [[line.left, line.token, line.right, line.source, str(line.number)] for line in lines[:2]]
     assert trained.lines.note.text() == "Copied 2 lines."
+
+
+def test_what_is_not_listed_yet_comes_by_scrolling_and_the_note_says_so(qtbot, make_run, session, pane):
+    make_run(CORPUS * 20, vocabulary_size=330)
+    session.set_playhead(0)
+    session.look_at(ord("t"))
+    found = len(settled(qtbot, pane))
+    assert pane.lines.note.text() == f"The first {found:,} of 8,400 places; scroll for more"
+    qtbot.keyClick(pane.lines.table, Qt.Key.Key_End)
+    assert len(settled(qtbot, pane)) > found
+
+
+def test_a_line_from_right_to_left_begins_on_the_right(qtbot, make_run, session: Session, pane: TokenPane):
+    make_run(ARABIC * 9, vocabulary_size=1000, pattern="gpt2")
+    for raw, row in ((" الكتاب", 0), (" ", 1), ("،", 2)):
+        session.set_playhead(len(session.active) if len(raw) > 1 else 0)
+        session.look_at(token_of(session, raw.encode()) if len(raw) > 1 else ord(" "))
+        line = settled(qtbot, pane)[row]
+        # The rows hold the order of the text.
+        assert [pane.lines.model.index(row, column).data() for column in (LEFT, TOKEN)] == [line.left, line.token]
+        (behind, on_left), (before, on_right) = drawn(pane, row, LEFT), drawn(pane, row, RIGHT)
+        # What is behind begins at the token, with its last letter or the dots outermost; so does what is before.
+        assert behind.endswith("…")
+        assert line.right.replace(" ", "·", 1).startswith(behind[:3].replace(" ", "·", 1))
+        assert before[-4:].rstrip("·") in line.left
+        for places in (on_left, on_right):
+            assert (places[0], places[-1]) == (max(places), min(places))
+
+
+def test_a_token_without_letters_stands_as_what_is_nearest(qtbot, session: Session, pane: TokenPane):
+    session.add_tokenizer(Tokenizer(np.empty((0, 2), np.int32)), "bytes")
+    session.add_text("the cat - كتاب, قلم - book\nكتاب: the cat\n12 - 3", "mixed")
+    session.look_at(ord("-"))
+    # Between both, what is before it decides; where there are no letters, it is from left to right.
+    assert [line.right_to_left for line in settled(qtbot, pane)] == [False, True, False]
+    session.look_at(ord(","))
+    assert [line.right_to_left for line in settled(qtbot, pane)] == [True]
+
+
+def test_what_is_around_the_token_touches_it_and_white_space_there_is_marked(qtbot, session, pane, theme):
+    session.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "small")
+    session.add_text("one ab,two\nxab\ty z\n" + "long " * 30 + "ab " + "line " * 30, "first")
+    session.look_at(256)
+    settled(qtbot, pane)
+    table = pane.lines.table
+    assert [drawn(pane, 0, column)[0] for column in (LEFT, TOKEN, RIGHT)] == ["one·", "ab", ",two"]
+    assert [drawn(pane, 1, column)[0] for column in (LEFT, TOKEN, RIGHT)] == ["x", "ab", "⇥y z"]
+    before, behind = (drawn(pane, 2, column)[0] for column in (LEFT, RIGHT))
+    assert before[0] == "…" == behind[-1]
+    assert before.endswith("g long·")
+    assert behind.startswith("·line l")
+    # As wide a pane as there is shows what is cut off as well.
+    assert pane.lines.model.line(2).left == "…" + ("long " * 30)[-60:]
+    picture = table.viewport().grab().toImage()
+    scale = picture.devicePixelRatio()
+    edges = [round(table.columnViewportPosition(column) * scale) for column in (LEFT, TOKEN, RIGHT, PLACE)]
+    rect = table.visualRect(pane.lines.model.index(1, TOKEN))
+    rows = range(round(rect.top() * scale), round(rect.bottom() * scale))
+    paper = picture.pixel(edges[1] - 60, rows[0])
+    ink = [x for x in range(edges[0], edges[2]) if any(picture.pixel(x, y) != paper for y in rows)]
+    # Of "xab", from letter to letter.
+    letter = table.fontMetrics().horizontalAdvance("x") * scale
+    assert max(b - a for a, b in pairwise(ink)) < letter
+
+
+def drawn(pane: TokenPane, row: int, column: int):
+    """What a cell shows, and where each character stands."""
+    table = pane.lines.table
+    layout = table.itemDelegate().laid_out(row, column, table.columnWidth(column))
+    return layout.text(), lefts(layout)
 
 
 def test_stop_ends_the_search_and_says_so(qtbot, monkeypatch, session: Session, trained: TokenPane):

@@ -14,6 +14,7 @@ from tokstudio.gui.models.merges import MergesModel
 from tokstudio.gui.models.query import Query
 from tokstudio.gui.models.text import Shown, copied, marked, shown
 from tokstudio.gui.studio_run import StudioRun
+from tokstudio.gui.widgets.token_label import token_label
 from tokstudio.resources import sample_text
 
 CONFIG = TrainingConfig(vocabulary_size=700)
@@ -157,12 +158,13 @@ def test_a_copied_row_can_be_read_by_a_spreadsheet(model, tokenizer):
 
 def test_tokens_read_as_text_with_marks_or_as_bytes():
     assert shown(b" a") == Shown(" a", "text")
-    assert marked(shown(b" a\n\tb\xc2\xa0")) == "·a⏎⇥b␣"
+    assert marked(shown(b" a\r\n\tb\xc2\xa0")) == token_label(b" a\r\n\tb\xc2\xa0") == "·a←↵⇥b␣"
     assert shown(b"\xe2\x80") == Shown("E2 80", "bytes")
     assert shown("\u0331i".encode()) == Shown("\u25cc\u0331i", "text"), "a mark alone stands on a dotted circle"
     assert shown("é".encode() * 40, 61).text == "é" * 30 + "…"
     assert shown(b"a" * 61).text == "a" * 60 + "…"
     assert shown(b"\x80" * 70).text.endswith("80 …")
+    assert shown(("🇩🇪" * 9).encode()).text == "🇩🇪" * 7 + "…", "no half of a flag"
     assert copied(b"a\\\n\t\xff") == "61 5C 0A 09 FF"
     assert copied(b"a\\\n\tb") == "a\\\\\\n\\tb"
 

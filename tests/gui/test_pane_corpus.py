@@ -457,7 +457,7 @@ def test_word_counts_are_shown_as_words_with_how_often_each_occurs(qtbot, pane, 
     assert model.index(0, SIZE).data() == "2 words"
     assert "2 words, counted · 4,812 bytes" in model.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole)
     assert pane.caption.text() == "words.tsv · 2 words, counted"
-    assert pane.preview.toPlainText() == "1,200\t·the\n3\tca⏎t"
+    assert pane.preview.toPlainText() == "1,200\t·the\n3\tca↵t"
     shown = pane.statistics.shown()
     assert shown["Words, counted"] == "2"
     assert shown["Characters"] == "4,812"

@@ -230,10 +230,10 @@ def test_a_chain_of_thousands_of_merges_is_no_trouble(session: Session, pane: To
 @pytest.mark.parametrize(
     ("raw", "label", "means"),
     [
-        (b" a\n", "·a⏎", ""),
+        (b" a\n", "·a↵", ""),
         (b"\x1b", "ESC", "byte 1B: escape"),
         (b"a\x00b", "aNULb", ""),
-        (b"\n", "⏎", "byte 0A: line feed"),
+        (b"\n", "↵", "byte 0A: line feed"),
         (b"\x7f", "DEL", "byte 7F: delete"),
         (b"\xe2", "E2", "byte E2: the first of a 3-byte character"),
         (b"\x80", "80", "byte 80: inside a character, never its first"),
@@ -242,11 +242,20 @@ def test_a_chain_of_thousands_of_merges_is_no_trouble(session: Session, pane: To
         ("é".encode(), "é", "U+00E9 latin small letter e with acute"),
         ("\u200d".encode(), "E2 80 8D", "U+200D zero width joiner"),
         ("\u00a0".encode(), "␣", "U+00A0 no-break space"),
+        (b"\r", "←", "byte 0D: carriage return"),
+        ("\u0650".encode(), "\u25cc\u0650", "U+0650 arabic kasra"),
     ],
 )
 def test_every_token_can_be_read(raw: bytes, label: str, means: str):
     assert token_label(raw) == label
     assert meaning(raw) == means
+
+
+def test_a_long_label_ends_between_two_graphemes():
+    flags = "🇩🇪🇫🇷🇯🇵"
+    assert token_label(flags.encode(), 6) == flags
+    assert token_label(flags.encode(), 5) == "🇩🇪🇫🇷…"
+    assert token_label(flags.encode(), 4) == "🇩🇪…"
 
 
 def test_signs_are_told_from_text():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 
@@ -15,12 +16,16 @@ from tokstudio.core.concordance import Concordance, Hit
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.tokenizer import Tokenizer
-from tokstudio.gui.widgets.pieces import hexadecimal
+from tokstudio.gui.models.text import CUT, mark_of
+from tokstudio.gui.widgets.pieces import beginning, ending, hexadecimal
+from tokstudio.gui.widgets.reading_order import direction
 from tokstudio.gui.widgets.token_label import token_label
 
 _PIECE = 1 << 18
 _LONGEST_TOKEN = 400  # characters
-_CUT = "\ufffd"
+_WIDTH = 60  # characters of each side
+_ENDS = ("Cc", "Zl", "Zp")  # what is no part of a line
+_PART = "\ufffd"  # of a character
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +33,14 @@ class Line:
     """One place of a token, in its line.
 
     Attributes:
-        left: What stands before it in its line.
+        left: What stands before it in its line, to the left or not.
         token: The token, white space marked, or its bytes where it is no text.
         right: What stands behind it in its line.
         source: The name of the file or text.
         number: Which line of it, from 1; of word counts, which word.
         count: How often the word occurs, where word counts are given; else 1.
         is_word: Whether word counts are given.
+        right_to_left: Whether the line is read from right to left where the token stands.
     """
 
     left: str
@@ -44,6 +50,7 @@ class Line:
     number: int
     count: int
     is_word: bool
+    right_to_left: bool
 
 
 class LineSearch:
@@ -80,7 +87,7 @@ class LineSearch:
         """
         if self._concordance is None:
             corpus, tokenizer, token, held_out = self._made
-            self._concordance = Concordance(corpus, tokenizer, token, held_out)
+            self._concordance = Concordance(corpus, tokenizer, token, held_out, _WIDTH + 1)
         hits = yield from self._concordance.find_work(most)
         lines: list[Line] = []
         for hit in hits:
@@ -107,21 +114,19 @@ class LineSearch:
     def _line(self, hit: Hit) -> Line:
         corpus, tokenizer, token, _ = self._made
         source = corpus.sources[hit.source]
-        left, right = hit.left, hit.right
-        if _CUT in hit.text and token != tokenizer.alphabet.unknown:
+        left, right = _beginning_cut(hit.left), _end_cut(hit.right)
+        if _PART in hit.text and token != tokenizer.alphabet.unknown:
             # A part of a character: its own bytes, and those of the rest beside it.
             raw = tokenizer.tokens.prefix(token, _LONGEST_TOKEN)
             end = hit.position + tokenizer.tokens.length(token)
             left = _left_with_bytes(source.data[max(0, hit.position - 3) : hit.position].tobytes(), left)
             right = _right_with_bytes(source.data[end : end + 3].tobytes(), right)
-            return Line(_plain(left), token_label(raw, _LONGEST_TOKEN), _plain(right), source.name, *self._place(hit))
-        # Where a library makes several tokens of a character, it gives the text to one of them.
-        raw = hit.text.encode("utf-8", "replace") or tokenizer.tokens.prefix(token, _LONGEST_TOKEN)
-        text = token_label(raw, _LONGEST_TOKEN)
-        return Line(_plain(left), text, _plain(right), source.name, *self._place(hit))
-
-    def _place(self, hit: Hit) -> tuple[int, int, bool]:
-        return self._number, hit.count, self._made[0].sources[hit.source].counts is not None
+        else:
+            # Where a library makes several tokens of a character, it gives the text to one of them.
+            raw = hit.text.encode("utf-8", "replace") or tokenizer.tokens.prefix(token, _LONGEST_TOKEN)
+        text, is_word = token_label(raw, _LONGEST_TOKEN), source.counts is not None
+        way = _is_right_to_left(hit.left, raw, hit.right)
+        return Line(_plain(left), text, _plain(right), source.name, self._number, hit.count, is_word, way)
 
 
 def _right_with_bytes(behind: bytes, right: str) -> str:
@@ -129,7 +134,7 @@ def _right_with_bytes(behind: bytes, right: str) -> str:
     rest = 0
     while rest < len(behind) and behind[rest] & 0xC0 == 0x80:
         rest += 1
-    return f" {hexadecimal(behind[:rest])} {right[1:]}" if rest and right.startswith(_CUT) else right
+    return f" {hexadecimal(behind[:rest])} {right[1:]}" if rest and right.startswith(_PART) else right
 
 
 def _left_with_bytes(before: bytes, left: str) -> str:
@@ -139,11 +144,29 @@ def _left_with_bytes(before: bytes, left: str) -> str:
         start -= 1
     start = max(0, start - 1)
     rest = before[start:]
-    if left.endswith(_CUT) and rest and rest[0] >= 0xC0:
-        return f"{left.rstrip(_CUT)} {hexadecimal(rest)} "
+    if left.endswith(_PART) and rest and rest[0] >= 0xC0:
+        return f"{left.rstrip(_PART)} {hexadecimal(rest)} "
     return left
 
 
+def _beginning_cut(text: str) -> str:
+    return text if len(text) <= _WIDTH else CUT + ending(text, _WIDTH)
+
+
+def _end_cut(text: str) -> str:
+    return text if len(text) <= _WIDTH else beginning(text, _WIDTH) + CUT
+
+
+def _is_right_to_left(left: str, token: bytes, right: str) -> bool:
+    """How a line is read where a token stands: as the token is, or where it has no letters, as the nearest that has."""
+    if way := direction(token):
+        return way > 0
+    for before, behind in zip_longest(reversed(left), right, fillvalue=""):
+        if way := direction(before.encode()) or direction(behind.encode()):
+            return way > 0
+    return False
+
+
 def _plain(text: str) -> str:
-    """A text on one line, each control character a sign of its own."""
-    return "".join("\u2192" if c == "\t" else "\ufffd" if unicodedata.category(c) == "Cc" else c for c in text)
+    """A text on one line, each control character and each end of a line a sign of its own."""
+    return "".join(mark_of(c) or _PART if unicodedata.category(c) in _ENDS else c for c in text)

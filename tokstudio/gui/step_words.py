@@ -28,7 +28,7 @@ def step_words(rounds: Rounds, number: int, pieces: int, *, in_characters: bool 
         return f"Base tokens: {pieces:,} {unit if not _mixed(rounds) else f'tokens, {unit} for the most part'}."
     tokens, limit = rounds.steps.tokenizer.tokens, 4 * _LABEL  # a character has four bytes at most
     label = characters_label if in_characters else token_label
-    heads = (whole_characters(tokens.prefix(one, limit + 1), limit) for one in (step.left, step.right, step.token))
+    heads = (whole_characters(tokens.prefix(one, limit + 4), limit) for one in (step.left, step.right, step.token))
     left, right, token = (label(head, _LABEL) for head in heads)
     places = f" at {len(step.starts):,} places" if len(step.starts) > 1 else ""
     return f"Merge {number - 1:,} of {len(rounds) - 2:,}: {left} + {right} → {token}{places} (merge {step.merge:,})"

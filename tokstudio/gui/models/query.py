@@ -18,7 +18,18 @@ _BYTES = re.compile(
     r"\s*(?:0x(?:[0-9a-f]{2})+(?:\s+0x(?:[0-9a-f]{2})+)*|[0-9a-f]{2}(?:\s+[0-9a-f]{2})+)\s*", re.IGNORECASE
 )
 _NUMBER = re.compile(r"\s*#?\s*([0-9][0-9,]{0,14})\s*")
-_WRITTEN = {"\\n": "\n", "\\t": "\t", "\\r": "\r", "⏎": "\n", "↵": "\n", "⇥": "\t", "␍": "\r", "␠": " ", "␣": " "}
+_WRITTEN = {
+    "\\n": "\n",
+    "\\t": "\t",
+    "\\r": "\r",
+    "⏎": "\n",
+    "↵": "\n",
+    "⇥": "\t",
+    "␍": "\r",
+    "←": "\r",
+    "␠": " ",
+    "␣": " ",
+}
 
 HINT = "Text, bytes such as E2 80 or 0xE2, or a number. \\n and \\t are a line end and a tab."
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tokstudio.core.byte_level import to_characters
-from tokstudio.gui.widgets.pieces import Kind, describe, hexadecimal, standing
+from tokstudio.gui.widgets.pieces import Kind, beginning, describe, hexadecimal, standing
 
 #: Bytes of a token that a table shows.
 SHOWN_BYTES = 60
 CUT = "…"
 
-_MARKS = {" ": "·", "\n": "⏎", "\r": "␍", "\t": "⇥"}
-_OTHER_SPACE = "␣"
+#: What stands for white space wherever tokens are words; the painter of texts draws the same signs.
+MARKS = {" ": "·", "\n": "↵", "\r": "←", "\t": "⇥"}
+OTHER_SPACE = "␣"
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 
@@ -58,7 +59,7 @@ def marked(token: Shown) -> str:
 def mark_of(character: str) -> str:
     """Gives the mark of a character of white space; "" for any other character."""
     if character.isspace():
-        return _MARKS.get(character, _OTHER_SPACE)
+        return MARKS.get(character, OTHER_SPACE)
     return ""
 
 
@@ -69,10 +70,10 @@ def copied(raw: bytes) -> str:
 
 
 def whole_characters(head: bytes, limit: int) -> bytes:
-    """Gives the first `limit` bytes, or up to three fewer where a character would be cut; all where there are fewer.
+    """Gives the first `limit` bytes, or fewer where a character or a grapheme would be cut; all where there are fewer.
 
     Args:
-        head: A token, or its first bytes: more than `limit` of them where it is longer than that.
+        head: A token, or its first bytes: at least four more than `limit` of them where it is as long as that.
         limit: How many bytes there may be.
     """
     if len(head) <= limit:
@@ -80,7 +81,14 @@ def whole_characters(head: bytes, limit: int) -> bytes:
     end = limit
     while end > limit - 3 and head[end] & 0xC0 == 0x80:
         end -= 1
-    return head[:limit] if head[end] & 0xC0 == 0x80 else head[:end]
+    if head[end] & 0xC0 == 0x80:
+        return head[:limit]
+    try:
+        text = head[:end].decode()
+    except UnicodeDecodeError:
+        return head[:end]
+    # Whether the last grapheme goes on, the character behind it says.
+    return beginning(text + head[end : end + 4].decode("utf-8", "ignore")[:1], len(text)).encode()
 
 
 def hex_head(head: bytes, limit: int) -> str:

@@ -186,7 +186,9 @@ class LinesPage(QWidget):
         if self.stack.currentWidget() is not self.table:
             self.stack.setCurrentWidget(self.table)
             self.table.scrollToTop()
-        self.note.setText(self._count(rows, search is not None and search.done))
+        done = search is not None and search.done
+        more = "" if done or rows == self._uses else "; no more are listed" if rows >= _MOST else "; scroll for more"
+        self.note.setText(self._count(rows, done) + more)
 
     def _count(self, rows: int, done: bool) -> str:
         places = f"{rows:,} place{'' if rows == 1 else 's'}"
@@ -194,8 +196,6 @@ class LinesPage(QWidget):
             return f"{places} in the first {size_text(self._search.limit)}"
         if done or rows == self._uses:
             return places
-        if rows >= _MOST:
-            return f"The first {places}"
         return f"The first {rows:,} of {self._uses:,} places" if self._uses else f"The first {places}"
 
     def _failed(self, error: Exception) -> None:

@@ -113,7 +113,7 @@ class MergesPage(QWidget):
 
     def _label(self, tokenizer: Tokenizer, token: int) -> str:
         limit = 4 * _LONGEST_LABEL  # a character has four bytes at most
-        raw = whole_characters(tokenizer.tokens.prefix(token, limit + 1), limit)
+        raw = whole_characters(tokenizer.tokens.prefix(token, limit + 4), limit)
         if self._in_characters(tokenizer, token):
             return in_characters(raw, _LONGEST_LABEL)
         return token_label(raw, _LONGEST_LABEL)

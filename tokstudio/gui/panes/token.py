@@ -208,7 +208,7 @@ class TokenPane(Pane):
         """What the playhead does not change."""
         tokenizer = run.tokenizer
         length = tokenizer.tokens.length(token)
-        raw = whole_characters(tokenizer.tokens.prefix(token, _LONGEST_TITLE + 1), _LONGEST_TITLE)
+        raw = whole_characters(tokenizer.tokens.prefix(token, _LONGEST_TITLE + 4), _LONGEST_TITLE)
         kind = tokenizer.kind(token)
         made_of_bytes = tokenizer.alphabet.base == "bytes"
         as_characters = self._characters.isChecked() and made_of_bytes

@@ -278,7 +278,7 @@ class WhyPane(Pane):
 
     def _label(self, run: StudioRun, token: int) -> str:
         tokens = run.tokenizer.tokens
-        raw = whole_characters(tokens.prefix(token, 4 * _LABEL + 1), 4 * _LABEL)
+        raw = whole_characters(tokens.prefix(token, 4 * _LABEL + 4), 4 * _LABEL)
         if self._characters.isChecked() and run.byte_level:
             return in_characters(raw, _LABEL)
         return token_label(raw, _LABEL)

@@ -3,13 +3,32 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QKeyEvent, QKeySequence, QPalette, QResizeEvent
+import math
+import sys
+
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPalette,
+    QResizeEvent,
+    QTextLayout,
+)
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
+from tokstudio.gui.line_search import Line
 from tokstudio.gui.models.concordance import LEFT, PLACE, RIGHT, TOKEN, ConcordanceModel
+from tokstudio.gui.models.text import mark_of
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.edit_keys import keeps_copy
+from tokstudio.gui.widgets.one_line import laid_out, utf16_places
+from tokstudio.gui.widgets.pieces import CIRCLE, standing
+from tokstudio.gui.widgets.reading_order import direction
 
 _FONT = 12
 _NEAR = 40  # rows from the end at which more are asked for
@@ -17,13 +36,18 @@ _PLACE_FROM = 340  # pixels of width from which line numbers have room
 _LARGEST_SHARE = 0.4  # of the width, for the token
 _LOOKED_AT = 200  # rows by which the token's column is measured
 _MOST_COPIED = 20_000
+_MARGIN = 6  # at the outer ends of a line; what is around the token touches it
 
 
 class _Cells(QStyledItemDelegate):
-    """Draws what is before the token cut at its left, the token in the accent's colour, and line numbers muted."""
+    """Draws lines as they are read: what is before the token on its left, or on its right where that is the beginning.
 
-    def __init__(self, theme: Theme, parent: QTableView) -> None:
+    What is around the token is cut at the outer ends. The token has the accent's colour; marks and numbers are muted.
+    """
+
+    def __init__(self, model: ConcordanceModel, theme: Theme, parent: QTableView) -> None:
         super().__init__(parent)
+        self._model = model
         self._theme = theme
         self.dress()
 
@@ -35,15 +59,85 @@ class _Cells(QStyledItemDelegate):
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
         super().initStyleOption(option, index)
-        column, palette = index.column(), self._theme.palette
-        font = self.bold if column == TOKEN else self.figures if column == PLACE else self.letters
-        colour = palette.accent if column == TOKEN else palette.muted if column == PLACE else palette.text
-        cut = Qt.TextElideMode.ElideLeft if column == LEFT else Qt.TextElideMode.ElideRight
-        cut = Qt.TextElideMode.ElideMiddle if column == TOKEN else cut
-        option.font = font  # pyright: ignore[reportAttributeAccessIssue]
-        option.textElideMode = cut  # pyright: ignore[reportAttributeAccessIssue]
+        if index.column() != PLACE:
+            option.text = ""  # pyright: ignore[reportAttributeAccessIssue] (`paint` draws it)
+        option.font = self.figures  # pyright: ignore[reportAttributeAccessIssue]
         for role in (QPalette.ColorRole.Text, QPalette.ColorRole.HighlightedText):
-            option.palette.setColor(role, QColor(colour))  # pyright: ignore[reportAttributeAccessIssue]
+            option.palette.setColor(role, QColor(self._theme.palette.muted))  # pyright: ignore[reportAttributeAccessIssue]
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Paints one cell; an error goes to the hook, never into Qt."""
+        super().paint(painter, option, index)
+        if index.column() == PLACE:
+            return
+        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
+        painter.save()
+        try:
+            painter.setClipRect(rect)
+            self._paint(painter, QRectF(rect), index.row(), index.column())
+        except Exception as error:  # an exception that leaves an override ends Qt's event loop
+            sys.excepthook(type(error), error, error.__traceback__)
+        finally:
+            painter.restore()
+
+    def _paint(self, painter: QPainter, area: QRectF, row: int, column: int) -> None:
+        layout = self.laid_out(row, column, area.width())
+        line = layout.lineAt(0)
+        left = area.left() if column == RIGHT else area.right() - line.naturalTextWidth()
+        if column == TOKEN:
+            left = area.left() + (area.width() - self.width_of(layout.text())) / 2
+        metrics = QFontMetricsF(self.letters)
+        base = area.top() + (area.height() - metrics.height()) / 2 + metrics.ascent()
+        layout.draw(painter, QPointF(left - line.naturalTextRect().left(), base - line.ascent()))
+
+    def width_of(self, token: str) -> float:
+        """The room that a token takes, in pixels."""
+        metrics = QFontMetricsF(self.bold)
+        # Many a font has the mark beside its circle, where the text has no width any more.
+        beside = metrics.horizontalAdvance(CIRCLE) if token.startswith(CIRCLE) else 0.0
+        return metrics.horizontalAdvance(token) + beside
+
+    def cut(self, token: str, room: float) -> str:
+        """As much of a token as fits into so many pixels."""
+        return QFontMetricsF(self.bold).elidedText(token, Qt.TextElideMode.ElideMiddle, room)
+
+    def laid_out(self, row: int, column: int, room: float) -> QTextLayout:
+        """The text of a cell as it is drawn in so many pixels: what is before the token or behind it, or the token."""
+        line, palette = self._model.line(row), self._theme.palette
+        if column == TOKEN:
+            text = self.cut(line.token, room)
+            accent = QColor(palette.accent)
+            return laid_out(text, self.bold, [(0, utf16_places(text)[-1], accent)], _token_direction(line))
+        is_before = (column == LEFT) != line.right_to_left
+        # White space is marked where it touches the token; within a text it would only be in the way.
+        whole, edge = (_end_marked if is_before else _beginning_marked)(line)
+        cut = Qt.TextElideMode.ElideLeft if is_before else Qt.TextElideMode.ElideRight
+        text = QFontMetricsF(self.letters).elidedText(whole, cut, room - _MARGIN)
+        units = utf16_places(text)
+        edge = min(edge, len(text))
+        first, end = (units[-1 - edge], units[-1]) if is_before else (0, units[edge])
+        colours = [(0, units[-1], QColor(palette.text)), (first, end, QColor(palette.muted))]
+        return laid_out(text, self.letters, colours, line.right_to_left)
+
+
+def _end_marked(line: Line) -> tuple[str, int]:
+    """What is before a token, the white space at its end marked, and how much that is."""
+    letters = line.left.rstrip()
+    return letters + "".join(map(mark_of, line.left[len(letters) :])), len(line.left) - len(letters)
+
+
+def _beginning_marked(line: Line) -> tuple[str, int]:
+    """What is behind a token, the white space at its beginning marked, and how much that is."""
+    letters = standing(line.right.strip())
+    edge = len(line.right) - len(line.right.lstrip())
+    return "".join(map(mark_of, line.right[:edge])) + letters, edge
+
+
+def _token_direction(line: Line) -> bool:
+    """Whether the token is drawn from right to left: bytes in hexadecimal are not."""
+    return line.right_to_left and direction(line.token.encode()) >= 0
 
 
 class ConcordanceTable(QTableView):
@@ -61,7 +155,7 @@ class ConcordanceTable(QTableView):
         super().__init__()
         self._theme = theme
         self._model = model
-        self._cells = _Cells(theme, self)
+        self._cells = _Cells(model, theme, self)
         self.setItemDelegate(self._cells)
         self.setModel(model)
         self.setAccessibleName("Lines with the token")
@@ -86,13 +180,14 @@ class ConcordanceTable(QTableView):
     def fit(self) -> None:
         """Shares out the width: the token in the middle, as wide as it is, and the same room on both sides."""
         rows = self._model.rowCount()
-        letters, figures = QFontMetricsF(self._cells.bold), QFontMetricsF(self._cells.figures)
+        figures = QFontMetricsF(self._cells.figures)
         texts = {self._model.line(row).token for row in range(min(rows, _LOOKED_AT))}
-        padding = 24  # of the cell, and of the frame that Qt leaves room for
-        widest = max((letters.horizontalAdvance(text) for text in texts), default=0.0) + padding
         room = self.viewport().width()
-        token = round(min(max(widest, 24.0), _LARGEST_SHARE * room))
+        # The ones that are too long as they are cut, so that what is around them touches them too.
+        shown = (self._cells.cut(text, _LARGEST_SHARE * room) for text in texts)
+        token = math.ceil(max(map(self._cells.width_of, shown), default=0.0)) + 2
         number = figures.horizontalAdvance(f"{max((self._model.line(rows - 1).number if rows else 0), 9_999):,}")
+        padding = 24  # of the cell, and of the frame that Qt leaves room for
         place = round(number) + padding if room >= _PLACE_FROM else 0
         self.setColumnHidden(PLACE, not place)
         side = max((room - token - place) // 2, 10)

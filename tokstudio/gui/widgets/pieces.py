@@ -19,6 +19,8 @@ Kind = Literal["text", "space", "bytes"]
 #: More tokens than this in one grapheme are shown one by one. A family of four, untrained, is 25 bytes.
 SHARED_LIMIT = 32
 COLOURS = 8
+#: What a mark stands on that has no letter.
+CIRCLE = "\u25cc"
 
 PLAIN = 1  # flag of a piece: printable ASCII, tabs and newlines alone, so one cell a byte
 ENDS_ROW = 2  # flag of a piece: it holds a newline
@@ -216,7 +218,28 @@ def describe(raw: bytes) -> tuple[str, Kind]:
 
 def standing(text: str) -> str:
     """A text that can stand alone: a mark at its beginning stands on a dotted circle, as in every character table."""
-    return "\u25cc" + text if unicodedata.category(text[:1] or " ").startswith("M") else text
+    return CIRCLE + text if unicodedata.category(text[:1] or " ").startswith("M") else text
+
+
+def beginning(text: str, most: int) -> str:
+    """The first `most` characters, or fewer where a grapheme would be cut: no half of a flag."""
+    if len(text) <= most or text.isascii():
+        return text[:most]
+    kept = 0
+    for grapheme in _GRAPHEME.finditer(text):
+        if grapheme.end() > most:
+            break
+        kept = grapheme.end()
+    return text[: kept or most]
+
+
+def ending(text: str, most: int) -> str:
+    """The last `most` characters, or fewer where a grapheme would be cut."""
+    first = len(text) - most
+    if first <= 0 or text.isascii():
+        return text[max(first, 0) :]
+    starts = (grapheme.start() for grapheme in _GRAPHEME.finditer(text))
+    return text[next((start for start in starts if start >= first), first) :]
 
 
 def hexadecimal(raw: bytes) -> str:

@@ -7,16 +7,18 @@ It paints everything itself: a style sheet takes several times as long for each 
 from __future__ import annotations
 
 import sys
-import unicodedata
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QTextCharFormat, QTextLayout, QTextOption
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from tokstudio.gui.models.table import Cell, Column, TokenTable
 from tokstudio.gui.models.text import Shown, mark_of, marked
+from tokstudio.gui.widgets.caption import is_right_to_left
+from tokstudio.gui.widgets.one_line import laid_out, utf16_places
 from tokstudio.gui.widgets.special_frame import paint_special
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ _MARK_WIDTH = 3
 _DIMMED = 0.6
 _PLUS = " + "
 _MOST_MEASURED = 4096  # cells
-_RIGHT_TO_LEFT_MARK = "\u200f"
+_ISOLATE, _END = "\u2068", "\u2069"
 
 
 class TokenCells(QStyledItemDelegate):
@@ -114,9 +116,6 @@ class TokenCells(QStyledItemDelegate):
         """As much of a text as fits into so many pixels, and the pixels that it takes."""
         metrics = self.metrics[words]
         fitting = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room + 1)
-        if fitting != text and unicodedata.bidirectional(fitting[-2:-1] or " ") in ("R", "AL"):
-            # The dots stand where the text goes on, which is to the left.
-            fitting += _RIGHT_TO_LEFT_MARK
         return fitting, metrics.horizontalAdvance(fitting)
 
     def _paint_words(self, painter: QPainter, area: QRectF, text: str, column: Column, colour: QColor) -> None:
@@ -136,21 +135,11 @@ class TokenCells(QStyledItemDelegate):
             painter.setPen(colour)
             painter.drawText(QPointF(area.left(), _baseline(area, metrics)), text)
             return
-        layout = QTextLayout(text, self.letters)
-        option = QTextOption()
-        option.setTextDirection(Qt.LayoutDirection.LeftToRight)
-        option.setWrapMode(QTextOption.WrapMode.NoWrap)
-        layout.setTextOption(option)
-        units = _utf16_places(text)
-        formats = [_format(0, units[-1], colour)]
-        formats += [_format(units[a], units[min(b, len(text))] - units[a], paler) for a, b in marks]
-        layout.setFormats(formats)
-        layout.beginLayout()
-        line = layout.createLine()
-        line.setLineWidth(100_000)
-        layout.endLayout()
+        drawn, units = _isolated(text, cell.tokens) if is_right_to_left(text) else (text, utf16_places(text))
+        colours = [(0, units[-1], colour), *((units[a], units[min(b, len(text))], paler) for a, b in marks)]
+        layout = laid_out(drawn, self.letters, colours)
         painter.setClipRect(area)
-        layout.draw(painter, QPointF(area.left(), _baseline(area, metrics) - line.ascent()))
+        layout.draw(painter, QPointF(area.left(), _baseline(area, metrics) - layout.lineAt(0).ascent()))
 
 
 def _baseline(area: QRectF, metrics: QFontMetricsF) -> float:
@@ -174,18 +163,18 @@ def _marked_places(tokens: tuple[Shown, ...]) -> list[tuple[int, int]]:
     return places
 
 
-def _utf16_places(text: str) -> list[int]:
-    """For each character, and for the end, where it stands in UTF-16, which Qt counts in."""
-    places = [0]
-    for character in text:
-        places.append(places[-1] + (2 if ord(character) > 0xFFFF else 1))
-    return places
+def _isolated(text: str, tokens: tuple[Shown, ...]) -> tuple[str, list[int]]:
+    """Gives a text in which each token has its own direction, and the places of the characters that there were.
 
-
-def _format(start: int, length: int, colour: QColor) -> QTextLayout.FormatRange:
-    made = QTextLayout.FormatRange()
-    made.start, made.length = start, length  # pyright: ignore[reportAttributeAccessIssue]
-    look = QTextCharFormat()
-    look.setForeground(colour)
-    made.format = look  # pyright: ignore[reportAttributeAccessIssue]
-    return made
+    So what is at the end of a token stands there, be it a space, a full stop or the dots of what is cut off; and a pair
+    has its left part on the left.
+    """
+    signs: dict[int, str] = {}
+    at = 0
+    for token in tokens:
+        signs[at], signs[at + len(marked(token))] = _ISOLATE, _END
+        at += len(marked(token)) + len(_PLUS)
+    drawn = "".join(signs.get(place, "") + character for place, character in enumerate([*text, ""]))
+    units = utf16_places(text)
+    before = accumulate(int(place in signs) for place in range(len(units)))
+    return drawn, [unit + more for unit, more in zip(units, before, strict=True)]

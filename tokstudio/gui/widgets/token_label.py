@@ -14,13 +14,11 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, Q
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from tokstudio.core.byte_level import to_characters
+from tokstudio.gui.models.text import MARKS, OTHER_SPACE
 from tokstudio.gui.theme import Theme
-from tokstudio.gui.widgets.pieces import describe, hexadecimal
+from tokstudio.gui.widgets.pieces import beginning, describe, hexadecimal, standing
 from tokstudio.gui.widgets.special_frame import paint_special
 
-# As tables write them.
-_MARKS = {" ": "·", "\n": "⏎", "\r": "␍", "\t": "⇥"}
-_OTHER_SPACE = "␣"
 _SHORT_NAMES = (
     *("NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "TAB", "LF", "VT", "FF", "CR", "SO", "SI"),
     *("DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC", "FS", "GS", "RS", "US"),
@@ -40,7 +38,7 @@ _FRAME = 6.0  # between the frame of a special token and its text
 def segments(raw: bytes) -> list[tuple[str, bool]]:
     r"""Gives a token as stretches to be shown, and whether each is a sign for something rather than text.
 
-    `b" a\n"` -> `[("·", True), ("a", False), ("⏎", True)]`; `b"\x1b"` -> `[("ESC", True)]`; `b"\xe2\x80"` ->
+    `b" a\n"` -> `[("·", True), ("a", False), ("↵", True)]`; `b"\x1b"` -> `[("ESC", True)]`; `b"\xe2\x80"` ->
     `[("E2 80", False)]`.
     """
     try:
@@ -56,13 +54,15 @@ def segments(raw: bytes) -> list[tuple[str, bool]]:
             result[-1] = (result[-1][0] + (sign or character), bool(sign))
         else:
             result.append((sign or character, bool(sign)))
+    if result and not result[0][1]:
+        result[0] = standing(result[0][0]), False
     return result
 
 
 def token_label(raw: bytes, longest: int | None = None) -> str:
-    r"""Gives a token as one plain line: `b" a\n"` -> `"·a⏎"`. Longer ones than `longest` end in "…"."""
+    r"""Gives a token as one plain line: `b" a\n"` -> `"·a↵"`. Longer ones than `longest` end in "…"."""
     text = "".join(part for part, _ in segments(raw))
-    return text if longest is None or len(text) <= longest else text[: longest - 1] + _ELLIPSIS
+    return text if longest is None or len(text) <= longest else beginning(text, longest - 1) + _ELLIPSIS
 
 
 def in_characters(raw: bytes, longest: int | None = None) -> str:
@@ -100,13 +100,13 @@ def _meaning_of_byte(byte: int) -> str:
 
 
 def _sign(character: str) -> str:
-    if character in _MARKS:
-        return _MARKS[character]
+    if character in MARKS:
+        return MARKS[character]
     if ord(character) < 0x20:
         return _SHORT_NAMES[ord(character)]
     if 0x7F <= ord(character) < 0xA0:
         return "DEL" if character == "\x7f" else f"{ord(character):02X}"
-    return _OTHER_SPACE if character.isspace() else ""
+    return OTHER_SPACE if character.isspace() else ""
 
 
 class TokenLabel(QWidget):
