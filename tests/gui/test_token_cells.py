@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtGui import QTextLayout
 
 from tokstudio.gui.models.text import marked, shown
-from tokstudio.gui.widgets.one_line import laid_out, utf16_places
+from tokstudio.gui.widgets.one_line import isolated, laid_out, utf16_places
 from tokstudio.gui.widgets.token_cells import _isolated
 
 
@@ -44,3 +44,8 @@ def test_a_pair_reads_from_left_to_right_and_each_of_its_tokens_as_it_is(qtbot, 
             assert first > last, "the token, a space or the dots of its end as well, goes from right to left"
         if len(text) > len(left) + 3:
             assert max(at[: len(left)]) < at[len(left) + 1] < min(at[len(left) + 3 :])
+
+
+def test_a_label_among_words_keeps_its_own_direction():
+    assert isolated("·كتاب") == "\u2068·كتاب\u2069"
+    assert isolated("·the…") == "·the…"

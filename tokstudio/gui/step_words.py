@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from tokstudio.core.rounds import Rounds
 from tokstudio.gui.models.text import whole_characters
+from tokstudio.gui.widgets.one_line import isolated
 from tokstudio.gui.widgets.token_label import in_characters as characters_label
 from tokstudio.gui.widgets.token_label import token_label
 
@@ -29,7 +30,7 @@ def step_words(rounds: Rounds, number: int, pieces: int, *, in_characters: bool 
     tokens, limit = rounds.steps.tokenizer.tokens, 4 * _LABEL  # a character has four bytes at most
     label = characters_label if in_characters else token_label
     heads = (whole_characters(tokens.prefix(one, limit + 4), limit) for one in (step.left, step.right, step.token))
-    left, right, token = (label(head, _LABEL) for head in heads)
+    left, right, token = (isolated(label(head, _LABEL)) for head in heads)
     places = f" at {len(step.starts):,} places" if len(step.starts) > 1 else ""
     return f"Merge {number - 1:,} of {len(rounds) - 2:,}: {left} + {right} → {token}{places} (merge {step.merge:,})"
 

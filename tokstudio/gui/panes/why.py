@@ -26,6 +26,7 @@ from tokstudio.gui.widgets.busy_line import BusyLine
 from tokstudio.gui.widgets.follow_table import FollowTable
 from tokstudio.gui.widgets.header_tabs import HeaderTabs
 from tokstudio.gui.widgets.merge_line import MergeLine
+from tokstudio.gui.widgets.one_line import isolated
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.rule_grid import RuleChoice, RuleGrid
 from tokstudio.gui.widgets.tall_body import TallBody
@@ -279,12 +280,11 @@ class WhyPane(Pane):
     def _label(self, run: StudioRun, token: int) -> str:
         tokens = run.tokenizer.tokens
         raw = whole_characters(tokens.prefix(token, 4 * _LABEL + 4), 4 * _LABEL)
-        if self._characters.isChecked() and run.byte_level:
-            return in_characters(raw, _LABEL)
-        return token_label(raw, _LABEL)
+        label = in_characters if self._characters.isChecked() and run.byte_level else token_label
+        return label(raw, _LABEL)
 
     def _pair(self, run: StudioRun, pair: PairCount) -> str:
-        return f"{self._label(run, pair.left)} + {self._label(run, pair.right)}"
+        return " + ".join(isolated(self._label(run, token)) for token in (pair.left, pair.right))
 
     # ---- building
 

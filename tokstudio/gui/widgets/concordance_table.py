@@ -56,6 +56,7 @@ class _Cells(QStyledItemDelegate):
         self.bold = QFont(self.letters)
         self.bold.setWeight(QFont.Weight.DemiBold)
         self.figures = self._theme.tabular_font(_FONT)
+        self.metrics, self.bold_metrics = QFontMetricsF(self.letters), QFontMetricsF(self.bold)
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
         super().initStyleOption(option, index)
@@ -88,20 +89,20 @@ class _Cells(QStyledItemDelegate):
         left = area.left() if column == RIGHT else area.right() - line.naturalTextWidth()
         if column == TOKEN:
             left = area.left() + (area.width() - self.width_of(layout.text())) / 2
-        metrics = QFontMetricsF(self.letters)
+        metrics = self.metrics
         base = area.top() + (area.height() - metrics.height()) / 2 + metrics.ascent()
         layout.draw(painter, QPointF(left - line.naturalTextRect().left(), base - line.ascent()))
 
     def width_of(self, token: str) -> float:
         """The room that a token takes, in pixels."""
-        metrics = QFontMetricsF(self.bold)
+        metrics = self.bold_metrics
         # Many a font has the mark beside its circle, where the text has no width any more.
         beside = metrics.horizontalAdvance(CIRCLE) if token.startswith(CIRCLE) else 0.0
         return metrics.horizontalAdvance(token) + beside
 
     def cut(self, token: str, room: float) -> str:
         """As much of a token as fits into so many pixels."""
-        return QFontMetricsF(self.bold).elidedText(token, Qt.TextElideMode.ElideMiddle, room)
+        return self.bold_metrics.elidedText(token, Qt.TextElideMode.ElideMiddle, room)
 
     def laid_out(self, row: int, column: int, room: float) -> QTextLayout:
         """The text of a cell as it is drawn in so many pixels: what is before the token or behind it, or the token."""
@@ -114,7 +115,7 @@ class _Cells(QStyledItemDelegate):
         # White space is marked where it touches the token; within a text it would only be in the way.
         whole, edge = (_end_marked if is_before else _beginning_marked)(line)
         cut = Qt.TextElideMode.ElideLeft if is_before else Qt.TextElideMode.ElideRight
-        text = QFontMetricsF(self.letters).elidedText(whole, cut, room - _MARGIN)
+        text = self.metrics.elidedText(whole, cut, room - _MARGIN)
         units = utf16_places(text)
         edge = min(edge, len(text))
         first, end = (units[-1 - edge], units[-1]) if is_before else (0, units[edge])
@@ -231,7 +232,7 @@ class ConcordanceTable(QTableView):
 
     def _dress(self) -> None:
         self._cells.dress()
-        height = round(QFontMetricsF(self._cells.letters).height()) + self._theme.scaled(6)
+        height = round(self._cells.metrics.height()) + self._theme.scaled(6)
         self.verticalHeader().setMinimumSectionSize(1)
         self.verticalHeader().setDefaultSectionSize(height)
         self.fit()

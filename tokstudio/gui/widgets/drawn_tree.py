@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 
+from tokstudio.gui.widgets.one_line import isolated
 from tokstudio.gui.widgets.tree_layout import Box, TreeNode, lay_out
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class DrawnTree:
         painter.drawRoundedRect(rect, 5, 5)
         painter.setPen(QColor(palette.muted if box.kind == "more" else palette.text))
         label = QFontMetricsF(painter.font()).elidedText(box.label, Qt.TextElideMode.ElideMiddle, _LONGEST_LABEL + 1)
-        painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, label)
+        painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, isolated(label))
 
 
 def _width(boxes: list[Box]) -> float:

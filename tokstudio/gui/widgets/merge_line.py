@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWi
 
 from tokstudio.gui.models.sources import plain
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.one_line import isolated
 from tokstudio.gui.widgets.token_chips import Chip
 
 _FONT = 13
@@ -97,7 +98,7 @@ class MergeLine(QWidget):
         for button, chip, width in zip(self._buttons, self._chips, widths, strict=True):
             button.setFont(font)
             text = metrics.elidedText(chip.label, Qt.TextElideMode.ElideMiddle, width)
-            button.setText(text.replace("&", "&&"))
+            button.setText(isolated(text).replace("&", "&&"))
             button.setFixedWidth(width + 2 * _EDGE)
 
     def _tell(self) -> None:

@@ -8,6 +8,9 @@ from collections.abc import Iterable
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont, QTextCharFormat, QTextLayout, QTextOption
 
+from tokstudio.gui.widgets.caption import is_right_to_left
+
+ISOLATE, END = "\u2068", "\u2069"  # between them text has its own direction
 _WIDE = 100_000.0  # pixels: no line is as long
 
 
@@ -31,6 +34,11 @@ def laid_out(
     layout.createLine().setLineWidth(_WIDE)
     layout.endLayout()
     return layout
+
+
+def isolated(text: str) -> str:
+    """Gives a text that is drawn in its own direction, alone or among words from left to right."""
+    return f"{ISOLATE}{text}{END}" if is_right_to_left(text) else text
 
 
 def utf16_places(text: str) -> list[int]:

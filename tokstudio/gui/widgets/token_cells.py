@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 from tokstudio.gui.models.table import Cell, Column, TokenTable
 from tokstudio.gui.models.text import Shown, mark_of, marked
 from tokstudio.gui.widgets.caption import is_right_to_left
-from tokstudio.gui.widgets.one_line import laid_out, utf16_places
+from tokstudio.gui.widgets.one_line import END, ISOLATE, laid_out, utf16_places
 from tokstudio.gui.widgets.special_frame import paint_special
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ _MARK_WIDTH = 3
 _DIMMED = 0.6
 _PLUS = " + "
 _MOST_MEASURED = 4096  # cells
-_ISOLATE, _END = "\u2068", "\u2069"
 
 
 class TokenCells(QStyledItemDelegate):
@@ -172,7 +171,7 @@ def _isolated(text: str, tokens: tuple[Shown, ...]) -> tuple[str, list[int]]:
     signs: dict[int, str] = {}
     at = 0
     for token in tokens:
-        signs[at], signs[at + len(marked(token))] = _ISOLATE, _END
+        signs[at], signs[at + len(marked(token))] = ISOLATE, END
         at += len(marked(token)) + len(_PLUS)
     drawn = "".join(signs.get(place, "") + character for place, character in enumerate([*text, ""]))
     units = utf16_places(text)

@@ -23,6 +23,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QToolTip, QWidget
 
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.one_line import isolated
 
 _FONT = 12
 _GAP = 4
@@ -183,7 +184,7 @@ class TokenChips(QAbstractScrollArea):
         painter.setPen(QColor(palette.text))
         room = place.adjusted(_PADDING, 0, -_PADDING, 0)
         label = painter.fontMetrics().elidedText(self._chips[index].label, Qt.TextElideMode.ElideMiddle, room.width())
-        painter.drawText(room, Qt.AlignmentFlag.AlignCenter, label)
+        painter.drawText(room, Qt.AlignmentFlag.AlignCenter, isolated(label))
 
     def _arrange(self) -> None:
         metrics = QFontMetrics(self._theme.monospace_font(_FONT))
