@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import re
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokstudio.core.progress import finish
-from tokstudio.gui.models.find_index import HEAD, index_work, search
+from tokstudio.gui.models.find_index import index_work, search_work
+from tokstudio.gui.models.looks import HEAD
 
 BASE = [bytes([value]) for value in range(256)]
 
@@ -28,7 +30,7 @@ def index_of(*tokens):
 
 
 def found(index, heads, text, slot=-1, most=200):
-    return [heads[one] for one in search(index, text, np.arange(len(heads), dtype=np.int32), slot, most)]
+    return [heads[one] for one in finish(search_work(index, text, np.arange(len(heads), dtype=np.int32), slot, most))]
 
 
 def test_what_is_the_text_comes_first_then_what_begins_with_it_then_what_has_it_inside():
@@ -48,7 +50,7 @@ def test_a_space_before_it_makes_no_other_word():
 
 def test_an_id_comes_behind_the_token_of_those_digits():
     index, heads = index_of(b"97", b"1997")
-    assert found(index, heads, "97", slot=97) == [b"97", b"a", b"1997"]
+    assert found(index, heads, "97", slot=97) == [b"97", b"a", b"\x97", b"1997"]
     assert found(index, heads, "#98", slot=98) == [b"b"]
 
 
@@ -56,6 +58,12 @@ def test_an_id_comes_behind_the_token_of_those_digits():
 def test_bytes_are_found_by_their_hexadecimal_digits(typed):
     index, heads = index_of(b"ab", b"cab", b"abc")
     assert found(index, heads, typed) == [b"ab", b"abc", b"cab"]
+
+
+@pytest.mark.parametrize("typed", ["be", "BE"])
+def test_two_hexadecimal_digits_find_the_token_of_that_byte_behind_what_is_that_text(typed):
+    index, heads = index_of(b"be", b" be", b"bee", b"a\xbe")
+    assert found(index, heads, typed) == [b"be", b" be", b"\xbe", b"bee"]
 
 
 def test_bytes_are_those_and_no_others():
@@ -124,9 +132,10 @@ def test_at_most_so_many_are_found():
     assert found(index, heads, "!")[0] == b"!"
 
 
-def test_of_a_long_token_the_beginning_is_searched():
+def test_of_a_long_token_the_beginning_is_kept():
     index, heads = index_of(b"ab" * HEAD)
     assert max(map(len, index.heads)) == HEAD
+    assert index.lengths.tolist() == list(map(len, heads))
     assert len(found(index, heads, "ab" * 100)) == 200
 
 
@@ -147,7 +156,8 @@ def test_all_that_has_the_text_is_found_each_once_and_in_its_class(tokens, typed
     small = [one.lower() for one in dict.fromkeys((typed, typed.upper(), typed.lower(), typed.title()))]
     needles = {one.encode().lower() for one in small} | {typed.encode().lower()}
     begun = needles | {b" " + needle for needle in needles}
-    expected = {token for token in heads if any(one in token.lower() for one in needles)}
+    byte = {bytes.fromhex(typed)} if re.fullmatch("[0-9A-Fa-f]{2}", typed) else set[bytes]()
+    expected = {token for token in heads if any(one in token.lower() for one in needles)} | byte
     assert set(made) == expected
     assert len(made) == len(expected)
     kinds = [
@@ -156,7 +166,7 @@ def test_all_that_has_the_text_is_found_each_once_and_in_its_class(tokens, typed
         else 1
         if token == b" " + typed.encode()
         else 2
-        if token.lower() in begun
+        if token.lower() in begun or token in byte
         else 3
         if token.lower().startswith(tuple(begun))
         else 4

@@ -15,9 +15,10 @@ from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.alphabet import Alphabet
 from tokstudio.core.run import MergeBatch
 from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.gui.models.looks import NOT_UTF8, describe_token
 from tokstudio.gui.models.ordering import order_steps
 from tokstudio.gui.models.query import Query
-from tokstudio.gui.models.tokens import NOT_UTF8, RunTokens
+from tokstudio.gui.models.tokens import RunTokens
 from tokstudio.gui.models.vocabulary import VocabularyModel
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.resources import sample_text
@@ -287,18 +288,25 @@ def test_a_file_may_number_its_tokens_as_it_likes(qtbot, tokenizer):
     assert settled(qtbot, model)[:2] == [7, 1000]
 
 
-def test_a_long_token_is_judged_by_both_its_ends(qtbot):
-    corpus = Corpus.from_text("é" * 4096)
-    config = TrainingConfig(vocabulary_size=290)
+@pytest.mark.parametrize(
+    "text", ["é" * 4096, (" " * 3000 + "1" * 700) * 2, "\u3000" * 2000], ids=["é", "wide", "broad"]
+)
+def test_a_long_token_is_judged_as_a_whole(qtbot, text):
+    corpus = Corpus.from_text(text)
+    config = TrainingConfig(vocabulary_size=300, pattern="none")
     made = train(corpus, config)
     run = StudioRun(1, "r", config, corpus)
     run.append(MergeBatch(1, made.merges[:, 0], made.merges[:, 1], made.run.counts, made.run.tokens_after))
     tokens = RunTokens(run)
+    whole = [made.tokens[token] for token in range(len(made))]
+    assert max(map(len, whole)) > 256
+    expected = [describe_token(raw) for raw in whole]
+    assert [bool(flag & NOT_UTF8) for flag in expected] == [_broken(raw) for raw in whole]
+    begun = [flag if len(raw) <= 512 else flag & NOT_UTF8 for flag, raw in zip(expected, whole, strict=True)]
+    assert [tokens.flags_of(slot) for slot in range(len(made))] == begun
     for _ in tokens.gather():
         pass
-    broken = [_broken(made.tokens[token]) for token in range(len(made))]
-    assert max(len(token) for token in made.tokens) > 256
-    assert [bool(flag & NOT_UTF8) for flag in tokens.flags()] == broken
+    assert tokens.flags().tolist() == expected
 
 
 def test_a_copied_row_has_all_columns(model, tokenizer):

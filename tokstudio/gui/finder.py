@@ -6,10 +6,12 @@ The field and its list are `find_box.py`; what is marked and brought into sight,
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import time
+
 from PySide6.QtCore import QObject, Signal
 
 from tokstudio.gui.latest import Latest
-from tokstudio.gui.models.find_index import MOST, TokenIndex, index_work, search
+from tokstudio.gui.models.find_index import MOST, TokenIndex, index_work, search_work
 from tokstudio.gui.models.found import FoundModel
 from tokstudio.gui.models.query import Query
 from tokstudio.gui.obstacles import are_specials_off, not_in_text
@@ -19,6 +21,9 @@ from tokstudio.gui.widgets.find_box import FindBox
 
 _NO_RUN = "Train a tokenizer first, or open one."
 _READING = "Reading the vocabulary…"
+_SEARCHING = "Searching…"
+_AT_ONCE = 0.02  # seconds before a search is left to a job: long tokens may take long
+_MUCH = 1 << 24  # bytes of an index that no step of a search at once may go through
 
 
 class Finder(QObject):
@@ -46,6 +51,10 @@ class Finder(QObject):
         self._indexing = Latest(session, self, quiet=True)
         self._indexing.done.connect(self._take_index)
         self._indexing.failed.connect(session.report)
+        self._entered = False  # whether the first token is to be shown when it is found
+        self._searching = Latest(session, self, quiet=True)
+        self._searching.done.connect(self._take_found)
+        self._searching.failed.connect(session.report)
         self.box.asked.connect(self._ask)
         self.box.entered.connect(self._enter)
         self.box.chosen.connect(self._choose)
@@ -68,6 +77,7 @@ class Finder(QObject):
         run = self._session.active
         if run is not self.model.run:
             self._indexing.cancel()
+            self._searching.cancel()
             self._index = None
             self._wanted = False
             self.box.close_list()
@@ -98,7 +108,8 @@ class Finder(QObject):
     # ---- finding
 
     def _ask(self, text: str) -> None:
-        self._wanted = bool(text)
+        self._wanted, self._entered = bool(text), False
+        self._searching.cancel()
         self._show_place()
         if not text:
             self.box.close_list()
@@ -120,10 +131,37 @@ class Finder(QObject):
             self.box.show_found(_READING)
             return
         number = Query(text).number
-        slots = search(self._index, text, tokens.ids, -1 if number is None else tokens.slot_of(number))
+        slot = -1 if number is None else tokens.slot_of(number)
+        index, ids = self._index, tokens.ids
+        self._searching.cancel()
+        work, until = search_work(index, text, ids, slot), time.perf_counter() + _AT_ONCE
+        try:
+            while len(index.exact.data) < _MUCH and time.perf_counter() < until:
+                next(work)
+        except StopIteration as end:
+            self._list(end.value)
+            return
+        self.model.set_slots(())
+        self.box.show_found(_SEARCHING)
+        self._searching.run(lambda: work)
+
+    def _take_found(self, slots: list[int]) -> None:
+        if not self.box.popup.isVisible():
+            # The person has left the list.
+            return
+        self._list(slots)
+        if self._entered and slots:
+            self.box.close_list()
+            self._choose(0)
+
+    def _list(self, slots: list[int]) -> None:
+        """Shows what has been found."""
+        tokens = self.model.tokens
+        if tokens is None:
+            return
         self.model.set_playhead(self._session.playhead)
         self.model.set_slots(slots)
-        note = "" if slots else _nothing(number, len(tokens.ids))
+        note = "" if slots else _nothing(Query(self.box.text()).number, len(tokens.ids))
         if len(slots) == MOST:
             note = f"The first {MOST}; type more to narrow them down."
         self.box.show_found(note)
@@ -144,13 +182,16 @@ class Finder(QObject):
             self.said.emit(not_in_text(self._session))
 
     def _enter(self) -> None:
-        if self._session.places[1]:
+        if self._searching.busy:
+            self._entered = True
+        elif self._session.places[1]:
             self._session.go_to_place(1)
         else:
             self._ask(self.box.text())
 
     def _dismiss(self) -> None:
         self._wanted = False
+        self._searching.cancel()
         self._session.find(None)
 
     def _show_place(self) -> None:

@@ -53,8 +53,21 @@ class FilterQuery(Query):
         return self.is_expression or super().needs_heads
 
     def accepts(self, raw: bytes) -> bool:
-        """Whether a token has what is asked for, however long it is; `raw` may be the beginning of it."""
-        return self._matches(raw) if self.is_expression else not self.needs_heads or super().accepts(raw)
+        """Whether a token has what is asked for, however long it is."""
+        if not self.is_expression:
+            return not self.needs_heads or super().accepts(raw)
+        try:
+            return self._matches(raw)
+        except TimeoutError:
+            self.error = _TOO_LONG
+            return False
+
+    def accepts_long(self, raw: bytes) -> bool | None:
+        """The same of a long token; None where the expression takes too long over it, which may be due to the token."""
+        try:
+            return self._matches(raw)
+        except TimeoutError:
+            return None
 
     def _compile(self, pattern: str) -> None:
         try:
@@ -67,8 +80,4 @@ class FilterQuery(Query):
     def _matches(self, raw: bytes) -> bool:
         if self._compiled is None or self.error:
             return False
-        try:
-            return self._compiled.search(raw.decode("utf-8", "replace"), timeout=_SECONDS) is not None
-        except TimeoutError:
-            self.error = _TOO_LONG
-            return False
+        return self._compiled.search(raw.decode("utf-8", "replace"), timeout=_SECONDS) is not None

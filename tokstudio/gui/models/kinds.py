@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from tokstudio.core.reach import CUT, MADE_OTHERWISE, REACHED
 from tokstudio.core.tokens import TokenKind
+from tokstudio.gui.models.looks import DIGITS, NOT_UTF8, WHITE_SPACE
 from tokstudio.gui.models.token_index import TokenIndex
-from tokstudio.gui.models.tokens import DIGITS, KINDS, NOT_UTF8, WHITE_SPACE, RunTokens
+from tokstudio.gui.models.token_search import TokenSearch
+from tokstudio.gui.models.tokens import KINDS, RunTokens
 from tokstudio.gui.models.uses import NEVER, NO_LONGER, UNCOUNTED, UNUSED, USED, TokenUses
 
 MADE: dict[str, tuple[TokenKind, ...]] = {
@@ -43,7 +45,7 @@ _WORDS = {
     UNUSED: "0 uses",
 }
 _UNREACHED = {MADE_OTHERWISE: "other merges come first", CUT: "always cut by the pattern"}
-_STEP = 512
+_REACH = 3  # bytes of a letter on one side of a place within it
 
 
 def needs_heads(chosen: Collection[str]) -> bool:
@@ -87,20 +89,38 @@ def indexed_looks(chosen: Collection[str], index: TokenIndex) -> NDArray[np.bool
     return found
 
 
-def looks_of(chosen: Collection[str], tokens: RunTokens, first: int) -> Iterator[NDArray[np.bool_]]:
-    """The same of the tokens that are gathered and no index has, from `first` on, some at a time."""
-    wanted = sum(LOOKS[one] for one in chosen if one in LOOKS)
+def script_search(chosen: Collection[str], tokens: RunTokens) -> TokenSearch | None:
+    """A search of the tokens that are gathered for letters of the chosen scripts; None where none is chosen."""
     names = [one.removeprefix(SCRIPT).replace(" ", "_") for one in chosen if one.startswith(SCRIPT)]
     names = [name for name in names if name != "Other"]
-    script = regex.compile("[" + "".join(rf"\p{{Script={name}}}" for name in names) + "]") if names else None
-    flags = tokens.flags()
-    for start in range(first, len(flags), _STEP):
-        found = (flags[start : start + _STEP] & wanted) > 0
-        if script is not None:
-            heads = tokens.heads[start : start + _STEP]
-            texts = (head.decode("utf-8", "ignore") for head in heads)
-            found |= np.fromiter((script.search(text) is not None for text in texts), np.bool_, len(heads))
-        yield found
+    if not names:
+        return None
+    script = regex.compile("[" + "".join(rf"\p{{Script={name}}}" for name in names) + "]")
+
+    def has_letter(raw: bytes) -> bool:
+        return script.search(raw.decode("utf-8", "ignore")) is not None
+
+    return TokenSearch(has_letter, _REACH, tokens.heads, tokens.base, tokens.parts_from)
+
+
+def looks_of(
+    chosen: Collection[str], tokens: RunTokens, first: int, scripts: TokenSearch | None
+) -> Iterator[NDArray[np.bool_]]:
+    """The same of the tokens that are gathered and no index has, from `first` on, some at a time.
+
+    Args:
+        chosen: See `listed`.
+        tokens: The tokens.
+        first: How many are known.
+        scripts: What `script_search` gave; goes on where it was.
+    """
+    wanted = sum(LOOKS[one] for one in chosen if one in LOOKS)
+    found = (tokens.flags()[first:] & wanted) > 0
+    if scripts is not None:
+        for _ in scripts.go_on():
+            yield found[:0]
+        found |= np.frombuffer(bytes(scripts.found[first : first + len(found)]), np.bool_)
+    yield found
 
 
 def notes(slot: int, tokens: RunTokens, uses: TokenUses) -> str:

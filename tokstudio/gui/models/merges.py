@@ -7,16 +7,17 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 
+import numpy as np
 from PySide6.QtCore import QModelIndex, QObject
 
 from tokstudio.gui.models.query import Query
 from tokstudio.gui.models.slices import Slices
 from tokstudio.gui.models.table import Cell, Column, Index, TokenTable
 from tokstudio.gui.models.text import copied, figure, marked
+from tokstudio.gui.models.token_search import TokenSearch, search_of
 from tokstudio.gui.studio_run import StudioRun
 
 _NUMBER, _TOKEN, _LEFT, _RIGHT, _COUNT, _AFTER, _RATIO = range(7)
-_STEP = 512
 _COPIED_BYTES = 4096
 _NO_INDEX = QModelIndex()
 
@@ -41,6 +42,7 @@ class MergesModel(TokenTable):
         self._size = 0
         self._scanned = 0
         self._found = array("i")
+        self._search: TokenSearch | None = None
         self._slices = Slices(self)
 
     # ---- what is shown
@@ -200,7 +202,7 @@ class MergesModel(TokenTable):
 
     def _restart(self) -> None:
         self._slices.stop()
-        self._scanned, self._found = 0, array("i")
+        self._scanned, self._found, self._search = 0, array("i"), None
         self._size = len(self.run) if self.run is not None else 0
 
     def _scan(self) -> None:
@@ -210,22 +212,28 @@ class MergesModel(TokenTable):
         self.matches_changed.emit()
 
     def _scan_steps(self) -> Iterator[None]:
-        run, tokens, query = self.run, self.tokens, self.query
-        assert run is not None
+        tokens = self.tokens
         assert tokens is not None
         yield from tokens.gather()
-        accepts, heads, base = query.accepts, tokens.heads, tokens.first
-        while self._scanned < len(heads) - base:
-            first = self._scanned
-            end = min(first + _STEP, len(heads) - base)
-            fits = query.within(tokens.lengths()[base + first : base + end]).tolist()
-            found = [rank for rank, fit in enumerate(fits, first) if fit and accepts(heads[base + rank])]
-            found += self._numbered(query, first, end)
-            self._scanned = end
-            if found:
-                self._add(sorted(set(found)))
-            yield
+        while self._scanned < len(tokens.heads) - tokens.first:
+            self._search = self._search or search_of(self.query, tokens)
+            for _ in self._search.go_on():
+                self._take_found(self._search.found)
+                yield
             yield from tokens.gather()
+
+    def _take_found(self, passes: bytearray) -> None:
+        """Takes over which tokens have been found since, by slot."""
+        assert self.tokens is not None
+        first, end = self._scanned, len(passes) - self._first
+        if end <= first:
+            return
+        slots = slice(self._first + first, self._first + end)
+        fits = np.frombuffer(passes[slots], np.bool_) & self.query.within(self.tokens.lengths()[slots])
+        found = (np.flatnonzero(fits) + first).tolist() + self._numbered(self.query, first, end)
+        self._scanned = end
+        if found:
+            self._add(sorted(set(found)))
 
     def _numbered(self, query: Query, first: int, end: int) -> list[int]:
         if query.number is None or self.tokens is None:

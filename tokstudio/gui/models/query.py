@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _BYTES = re.compile(
     r"\s*(?:0x(?:[0-9a-f]{2})+(?:\s+0x(?:[0-9a-f]{2})+)*|[0-9a-f]{2}(?:\s+[0-9a-f]{2})+)\s*", re.IGNORECASE
 )
+_BYTE = re.compile(r"[0-9a-f]{2}", re.IGNORECASE)
 _NUMBER = re.compile(r"\s*#?\s*([0-9][0-9,]{0,14})\s*")
 _WRITTEN = {
     "\\n": "\n",
@@ -31,26 +32,30 @@ _WRITTEN = {
     "␣": " ",
 }
 
-HINT = "Text, bytes such as E2 80 or 0xE2, or a number. \\n and \\t are a line end and a tab."
+HINT = "Text, bytes such as E2 80 or 0xE2, a single byte such as C3, or a number. \\n and \\t are a line end and a tab."
 
 
 class Query:
     """A filter: a token passes that has the text in it, or the bytes, or is the one of that number.
 
-    Upper and lower case are one. Spaces count, as they do in tokens; `Ġthe` finds them as well.
+    Upper and lower case are one. Spaces count, as they do in tokens; `Ġthe` finds them as well. Two hexadecimal digits
+    are the token of that byte as well, not what has it inside: too many words begin with them.
 
     Attributes:
         number: The number of a merge or the id of a token, where the text is one.
         raw: The bytes, where the text is bytes in hexadecimal.
+        byte: The one byte, where the text may be that, in two hexadecimal digits.
         spellings: The bytes of tokens that are the text: as it is typed, with what is written for white space, and as
             in GPT-2's files.
         cases: The same in upper and lower case, where that is not ASCII's.
         error: What is wrong with it, as a sentence; "" for nothing.
         is_expression: Whether it is a regular expression.
         lengths: The fewest and the most bytes a token may have; None for any.
+        by_beginning: Of how many tokens only the first bytes were looked at, the last time it was searched with.
     """
 
     is_expression = False
+    by_beginning = 0
     error = ""
     lengths: tuple[int, int] | None = None
 
@@ -59,6 +64,7 @@ class Query:
         number, found = _NUMBER.fullmatch(text), _BYTES.fullmatch(text)
         self.number = int(number[1].replace(",", "")) if number else None
         self.raw = bytes.fromhex(text.lower().replace("0x", "")) if found else None
+        self.byte = bytes.fromhex(text) if _BYTE.fullmatch(text) else None
         written = text
         for sign, character in _WRITTEN.items():
             written = written.replace(sign, character)
@@ -77,7 +83,7 @@ class Query:
         self.cases = [
             form.encode("utf-8", "replace") for one in others for form in (one.lower(), one.upper(), one.title())
         ]
-        self._other = [one for one in wanted if not one.isascii()]
+        self._other = [small_letters(one.encode("utf-8", "replace")) for one in wanted if not one.isascii()]
 
     def __bool__(self) -> bool:
         return bool(self.text)
@@ -87,34 +93,41 @@ class Query:
         """Whether the bytes of tokens must be looked at."""
         return bool(self.raw or self._ascii or self._other)
 
+    @property
+    def reach(self) -> int:
+        """How many bytes what is wanted may take on one side of a place within it."""
+        # Of a letter of four bytes there may be one of one byte among what is wanted.
+        return max([len(self.raw or b""), *map(len, self._ascii), *(4 * len(one.decode()) for one in self._other)])
+
     def accepts(self, raw: bytes) -> bool:
-        """Whether a token has the text or the bytes in it, however long it is; `raw` may be the beginning of it."""
+        """Whether a token has the text or the bytes in it, or is the byte; of a long one `TokenSearch` finds out."""
         if self._ascii:
             small = raw.lower()
             for wanted in self._ascii:
                 if wanted in small:
                     return True
         if self._other:
-            text = raw.decode("utf-8", "replace").lower()
+            text = small_letters(raw)
             if any(wanted in text for wanted in self._other):
                 return True
-        return self.raw is not None and self.raw in raw
+        return (self.raw is not None and self.raw in raw) or raw == self.byte
 
-    def passes(self, index: TokenIndex, lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which tokens of an index it accepts, at once; not for regular expressions.
+    def accepts_long(self, raw: bytes) -> bool | None:
+        """The same of a long token; None where that takes too long."""
+        return self.accepts(raw)
 
-        Args:
-            index: The tokens.
-            lengths: int64, how many bytes each has.
-        """
+    def passes(self, index: TokenIndex) -> NDArray[np.bool_]:
+        """Which tokens of an index have what is wanted in their first bytes; not for regular expressions or lengths."""
         found = np.full(len(index), not self.needs_heads)
         for wanted in self._ascii:
             found |= index.small.holding(wanted)
         for wanted in self._other:
-            found |= index.folded.holding(wanted.encode("utf-8", "replace"))
+            found |= index.folded.holding(wanted)
         if self.raw is not None:
             found |= index.raw.holding(self.raw)
-        return found & self.within(lengths)
+        if self.byte is not None:
+            found |= index.raw.holding(self.byte) & (index.raw.ends - index.raw.starts == 1)
+        return found
 
     def within(self, lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of some tokens have as many bytes as are asked for.
@@ -125,3 +138,11 @@ class Query:
         if self.lengths is None:
             return np.ones(len(lengths), np.bool_)
         return (lengths >= self.lengths[0]) & (lengths <= self.lengths[1])
+
+
+def small_letters(raw: bytes) -> bytes:
+    """A token with small letters, letter by letter: Σ is σ wherever it stands. What is no UTF-8 stays."""
+    if raw.isascii():
+        return raw.lower()
+    text = raw.decode("utf-8", "surrogateescape").lower().replace("ς", "σ")
+    return text.encode("utf-8", "surrogateescape")

@@ -8,17 +8,18 @@ from collections.abc import Generator, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.gui.models.kinds import indexed_looks, listed, looks_of, needs_heads
+from tokstudio.gui.models.kinds import indexed_looks, listed, looks_of, needs_heads, script_search
+from tokstudio.gui.models.looks import NOT_UTF8, WHITE_SPACE
 from tokstudio.gui.models.ordering import order_steps
 from tokstudio.gui.models.query import Query
 from tokstudio.gui.models.token_index import TokenIndex
-from tokstudio.gui.models.tokens import NOT_UTF8, WHITE_SPACE, RunTokens
+from tokstudio.gui.models.token_search import TokenSearch, search_of
+from tokstudio.gui.models.tokens import RunTokens
 from tokstudio.gui.models.uses import UNCOUNTED, USED, TokenUses
 
 #: The columns of the vocabulary.
 ID, TOKEN, BYTES, LENGTH, PARTS, MERGE, USES, KIND, NOTES = range(9)
 
-_STEP = 512
 _NOTED = WHITE_SPACE | NOT_UTF8
 
 
@@ -37,20 +38,26 @@ class TokenChoice:
         self._lengths: tuple[int, int] | None = None
         self._passes = np.zeros(0, np.bool_)
         self._looks = np.zeros(0, np.bool_)
+        self._searching: TokenSearch | None = None
+        self._scripts: TokenSearch | None = None
         self._orders: dict[tuple[int, bool], NDArray[np.int32]] = {}  # that the playhead does not change
 
     def set_index(self, index: TokenIndex) -> None:
         """Takes an index of all tokens."""
         self._index = index
+        self._tokens.know(index.heads, index.flags, index.looks)
         self._orders.clear()
-        self._passes = self._looks = np.zeros(0, np.bool_)
+        self._looks, self._scripts = np.zeros(0, np.bool_), None
+        if len(self._passes) < len(self._tokens):
+            # What the index tells at once need not be found out one by one.
+            self._passes, self._searching = np.zeros(0, np.bool_), None
 
     def choose(self, query: Query, kinds: frozenset[str], lengths: tuple[int, int] | None) -> None:
         """Sets what is asked for; what is known of the same question stays known."""
         if query is not self._query:
-            self._passes = np.zeros(0, np.bool_)
+            self._passes, self._searching = np.zeros(0, np.bool_), None
         if kinds != self._kinds:
-            self._looks = np.zeros(0, np.bool_)
+            self._looks, self._scripts = np.zeros(0, np.bool_), None
         self._query, self._kinds, self._lengths = query, kinds, lengths
 
     def know(self, passes: NDArray[np.bool_]) -> None:
@@ -84,20 +91,19 @@ class TokenChoice:
 
     def _search(self) -> Iterator[None]:
         """Looks at the tokens that the filter has not seen yet; at once where an index has them."""
-        query, index, n = self._query, self._index, len(self._tokens)
-        if index is not None and not len(self._passes) and not query.is_expression:
-            self._passes = query.passes(index, self._tokens.lengths()[: len(index)])
-            yield
-        if query.needs_heads:
-            heads, accepts = self._tokens.heads, query.accepts
-            for first in range(len(self._passes), len(heads), _STEP):
-                part = heads[first : first + _STEP]
-                found = np.fromiter(map(accepts, part), np.bool_, len(part))
-                found &= query.within(self._tokens.lengths()[first : first + len(part)])
-                self._passes = np.concatenate([self._passes, found])
-                yield
+        query, tokens, n = self._query, self._tokens, len(self._tokens)
+        if len(self._passes) < n and query.needs_heads:
+            search = self._searching
+            if search is None:
+                search = search_of(query, tokens)
+                if self._index is not None and not query.is_expression:
+                    yield from search.go_on_from(query.passes(self._index), self._index.long)
+                self._searching = search
+            yield from search.go_on()
+            passes = np.frombuffer(bytes(search.found), np.bool_)
+            self._passes = passes & query.within(tokens.lengths()[: len(passes)])
         elif len(self._passes) < n:
-            self._passes = query.within(self._tokens.lengths())
+            self._passes = query.within(tokens.lengths())
         number = query.number
         if number is not None:
             fits = query.within(self._tokens.lengths())
@@ -110,7 +116,11 @@ class TokenChoice:
         if not len(self._looks) and self._index is not None:
             self._looks = indexed_looks(self._kinds, self._index)
             yield
-        for found in looks_of(self._kinds, self._tokens, len(self._looks)):
+        if len(self._looks) == len(self._tokens):
+            return
+        if self._scripts is None:
+            self._scripts = script_search(self._kinds, self._tokens)
+        for found in looks_of(self._kinds, self._tokens, len(self._looks), self._scripts):
             self._looks = np.concatenate([self._looks, found])
             yield
 

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.scripts import scripts_work
-from tokstudio.gui.models.query import Query
-from tokstudio.gui.models.tokens import HEAD, RunTokens, describe_token, pairs
+from tokstudio.gui.models.looks import HEAD, Looks, pairs
+from tokstudio.gui.models.query import Query, small_letters
+from tokstudio.gui.models.token_search import ExpressionSearch, TokenSearch
+from tokstudio.gui.models.tokens import RunTokens
 
 _STEP = 1024  # tokens between two reports
 _KEY = 8  # bytes that are sorted by at once
@@ -72,18 +74,26 @@ class TokenIndex:
     """The tokens of a run by slot.
 
     Attributes:
-        raw: The first bytes of each.
+        made: What it was made of.
+        heads: The first `HEAD` bytes of each.
+        raw: The same in a row.
         small: The same with small letters of ASCII.
-        folded: As text with small letters, as UTF-8; what is no text is U+FFFD.
-        order: int32 [n], slots in the order of their bytes, ties in the order of making.
+        folded: With small letters of every script.
+        long: int64, the slots of those of which there are `HEAD` bytes.
+        looks: How the long ones look.
+        order: int32 [n], slots in the order of their first bytes, ties in the order of making.
         flags: uint8 [n], as `RunTokens` has them.
         scripts: The scripts that letters of tokens belong to, with the share of tokens that have one of it.
         script_bits: uint64 [n], bit i for `scripts[i]`.
     """
 
+    made: Snapshot
+    heads: list[bytes]
     raw: Texts
     small: Texts
     folded: Texts
+    long: NDArray[np.int64]
+    looks: Looks
     order: NDArray[np.int32]
     flags: NDArray[np.uint8]
     scripts: tuple[tuple[str, float], ...]
@@ -114,6 +124,10 @@ class Snapshot:
     parts: NDArray[np.int32]
     lengths: NDArray[np.int64]
 
+    def parts_from(self, begin: int, end: int) -> NDArray[np.int32]:
+        """int32, the rows of `parts` from `begin` on, `end` not included."""
+        return self.parts[begin:end]
+
 
 def snapshot(tokens: RunTokens) -> Snapshot:
     """The tokens as they are now."""
@@ -123,54 +137,55 @@ def snapshot(tokens: RunTokens) -> Snapshot:
 def index_work(made: Snapshot) -> Work[TokenIndex]:
     """Makes the index of some tokens."""
     total = len(made.lengths)
-    heads, flags = yield from _heads_work(made)
+    looks = Looks()
+    heads, flags = yield from _heads_work(made, looks)
     raw = Texts(heads)
     yield Progress("indexing tokens", total, total)
     small = raw.lowered()
     folded: list[bytes] = []
     for first in range(0, total, _STEP):
-        folded += [_folded(head) for head in heads[first : first + _STEP]]
+        folded += [small_letters(head) for head in heads[first : first + _STEP]]
         yield Progress("indexing tokens", total, total)
     order = yield from _order_work(raw)
-    scripts, bits = yield from _scripts_work(heads)
-    return TokenIndex(raw, small, Texts(folded), order, np.frombuffer(flags, np.uint8), scripts, bits)
+    long = np.flatnonzero(raw.ends - raw.starts == HEAD)
+    scripts, bits = yield from _scripts_work(made, heads, long)
+    known = np.frombuffer(flags, np.uint8)
+    return TokenIndex(made, heads, raw, small, Texts(folded), long, looks, order, known, scripts, bits)
 
 
-def matches_work(index: TokenIndex, query: Query, lengths: NDArray[np.int64]) -> Work[tuple[Query, NDArray[np.bool_]]]:
-    """Which tokens of an index a regular expression lets pass, one by one; the query says if that failed.
+def matches_work(index: TokenIndex, query: Query) -> Work[tuple[Query, NDArray[np.bool_]]]:
+    """Which tokens of an index pass; a query that is a regular expression says if that failed.
 
     Args:
         index: The tokens.
         query: What is asked for.
-        lengths: int64, how many bytes each token has.
     """
-    found, data = np.zeros(len(index), np.bool_), index.raw.data.tobytes()
-    starts, ends = index.raw.starts.tolist(), index.raw.ends.tolist()
-    for first in range(0, len(index), _STEP):
-        last = min(first + _STEP, len(index))
-        found[first:last] = [query.accepts(data[starts[i] : ends[i]]) for i in range(first, last)]
+    made = index.made
+    if query.is_expression:
+        search = ExpressionSearch(query, index.heads, made.base, made.parts_from, made.lengths)
+        steps = search.go_on()
+    else:
+        search = TokenSearch(query.accepts, query.reach, index.heads, made.base, made.parts_from, query.byte)
+        steps = search.go_on_from(query.passes(index), index.long)
+    for _ in steps:
         if query.error:
-            break
-        yield Progress("searching tokens", last, len(index))
-    return query, found & query.within(lengths)
+            return query, np.zeros(len(index), np.bool_)
+        yield Progress("searching tokens", len(search.found), len(index))
+    return query, np.frombuffer(search.found, np.bool_) & query.within(made.lengths)
 
 
-def _heads_work(made: Snapshot) -> Work[tuple[list[bytes], bytes]]:
-    heads, tails = [token[:HEAD] for token in made.base], [token[-4:] for token in made.base]
-    lengths, flags, base = made.lengths.tolist(), bytearray(), len(made.base)
-    for first in range(0, len(lengths), _STEP):
-        last = min(first + _STEP, len(lengths))
-        for left, right in pairs(made.parts[max(first - base, 0) : max(last - base, 0)]):
-            head, tail = heads[left], tails[right]
+def _heads_work(made: Snapshot, looks: Looks) -> Work[tuple[list[bytes], bytes]]:
+    heads = [token[:HEAD] for token in made.base]
+    flags, base, total = bytearray(), len(made.base), len(made.lengths)
+    for first in range(0, total, _STEP):
+        last = min(first + _STEP, total)
+        parts = made.parts_from(max(first - base, 0), max(last - base, 0))
+        for left, right in pairs(parts):
+            head = heads[left]
             heads.append(head if len(head) == HEAD else (head + heads[right])[:HEAD])
-            tails.append(tail if len(tail) == 4 else (tails[left] + tail)[-4:])
-        flags += bytes(describe_token(heads[i], tails[i], lengths[i]) for i in range(first, last))
-        yield Progress("indexing tokens", last, len(lengths))
+        flags += looks.describe(heads, made.base, first, last, parts)
+        yield Progress("indexing tokens", last, total)
     return heads, bytes(flags)
-
-
-def _folded(head: bytes) -> bytes:
-    return head.lower() if head.isascii() else head.decode("utf-8", "replace").lower().encode()
 
 
 def _order_work(texts: Texts) -> Work[NDArray[np.int32]]:
@@ -199,8 +214,15 @@ def _order_work(texts: Texts) -> Work[NDArray[np.int32]]:
     return (order if len(order) else by_length).astype(np.int32)
 
 
-def _scripts_work(heads: list[bytes]) -> Work[tuple[tuple[tuple[str, float], ...], NDArray[np.uint64]]]:
+def _scripts_work(
+    made: Snapshot, heads: list[bytes], long: NDArray[np.int64]
+) -> Work[tuple[tuple[tuple[str, float], ...], NDArray[np.uint64]]]:
     seen = np.zeros(0x110000, np.bool_)
+    base = len(made.base)
+    heads = [*made.base, *heads[base:]]
+    long = long[long >= base]
+    middles = yield from _middles_work(made, heads, long)
+    seen[[ord(letter) for letter in {*"".join(middles)}]] = True
     for first in range(0, len(heads), _STEP):
         seen[_points(heads[first : first + _STEP])[0]] = True
         yield Progress("indexing scripts", first, 2 * len(heads))
@@ -213,6 +235,14 @@ def _scripts_work(heads: list[bytes]) -> Work[tuple[tuple[tuple[str, float], ...
         # An empty token would take the bit of the one behind it; the sign behind each token has none.
         bits[first : first + len(starts)] = np.bitwise_or.reduceat(table[points], starts)
         yield Progress("indexing scripts", len(heads) + first, 2 * len(heads))
+    of_slot = bits.tolist() if len(long) else []
+    for first in range(0, len(long), _STEP):
+        some = long[first : first + _STEP]
+        rows = pairs(made.parts[some - base])
+        for slot, (left, right), middle in zip(some.tolist(), rows, middles[first : first + _STEP], strict=True):
+            of_slot[slot] |= of_slot[left] | of_slot[right] | (int(table[ord(middle)]) if middle else 0)
+        yield Progress("indexing scripts", len(heads), len(heads))
+    bits = np.array(of_slot, np.uint64) if of_slot else bits
     counts: list[int] = []
     for place in range(len(found)):
         counts.append(int(np.count_nonzero(bits & np.uint64(1 << place))))
@@ -223,6 +253,27 @@ def _scripts_work(heads: list[bytes]) -> Work[tuple[tuple[tuple[str, float], ...
         sorted_bits |= ((bits >> np.uint64(old)) & np.uint64(1)) << np.uint64(place)
         yield Progress("indexing scripts", len(heads), len(heads))
     return tuple((found[old][0], counts[old] / max(1, len(heads))) for old in order), sorted_bits
+
+
+def _middles_work(made: Snapshot, heads: list[bytes], long: NDArray[np.int64]) -> Work[list[str]]:
+    """Of each long token the character that stands where its parts meet, where they cut one; else ""."""
+    ends, middles = dict[int, bytes](), list[str]()
+    for first in range(0, len(long), _STEP):
+        some = long[first : first + _STEP]
+        for slot, (left, right) in zip(some.tolist(), pairs(made.parts[some - len(made.base)]), strict=True):
+            end = ends.get(left) or heads[left][-3:]
+            behind = ends.get(right) or heads[right][-3:]
+            ends[slot] = behind if len(behind) == 3 else (end + behind)[-3:]
+            middles.append(_cut_character(end, heads[right][:3]))
+        yield Progress("indexing scripts", first, 2 * len(heads))
+    return middles
+
+
+def _cut_character(end: bytes, begin: bytes) -> str:
+    """The character that two tokens have one part of each."""
+    rest = next((i for i, byte in enumerate(begin) if byte & 0xC0 != 0x80), len(begin))
+    text = (end + begin[:rest]).decode("utf-8", "ignore") if rest else ""
+    return text[-1:]
 
 
 def _points(heads: list[bytes]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:

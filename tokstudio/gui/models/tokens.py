@@ -18,14 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.tokens import TokenKind
+from tokstudio.gui.models.looks import HEAD, NOT_UTF8, OTHER, Looks, describe_token, is_cut, look_of, pairs
 from tokstudio.gui.studio_run import StudioRun
-
-#: Bytes of a token that are searched and sorted by.
-HEAD = 256
-
-WHITE_SPACE = 1  # flags of a token
-NOT_UTF8 = 2
-DIGITS = 4
 
 #: The kinds of tokens; their places here stand for them in arrays.
 KINDS: tuple[TokenKind, ...] = get_args(TokenKind)
@@ -52,6 +46,7 @@ class RunTokens:
         self._base_kinds: list[TokenKind] = []
         self._trailing = 0  # special tokens whose ids are behind those of the merges
         self._flags = bytearray()
+        self._looks = Looks()
         self._lengths = np.empty(0, np.int64)
         self._measured = 0
         self._ids: NDArray[np.int32] | None = None
@@ -162,8 +157,12 @@ class RunTokens:
         return self._lengths[:n]
 
     def flags_of(self, slot: int) -> int:
-        """Whether a token is white space, digits, or no UTF-8 of its own."""
-        return self._flags[slot] if slot < len(self._flags) else self._describe(slot, self.head(slot, HEAD))
+        """Whether a token is white space, digits, or no UTF-8 of its own.
+
+        Until it is gathered, of a token of more than twice `HEAD` it is only known how it begins and ends: it is not
+        said to be white space or digits.
+        """
+        return self._flags[slot] if slot < len(self._flags) else self._describe(slot)
 
     def flags(self) -> NDArray[np.uint8]:
         """uint8, the flags of the tokens gathered so far."""
@@ -180,8 +179,17 @@ class RunTokens:
                 for left, right in pairs(self.parts_from(first - base, first - base + _STEP)):
                     head = heads[left]
                     heads.append(head if len(head) == HEAD else (head + heads[right])[:HEAD])
-            self._flags += bytes(self._describe(slot, heads[slot]) for slot in range(first, len(heads)))
+            parts = self.parts_from(max(first - base, 0), max(len(heads) - base, 0))
+            self._flags += self._looks.describe(heads, self._base, first, len(heads), parts)
             yield
+
+    def know(self, heads: list[bytes], flags: NDArray[np.uint8], looks: Looks) -> None:
+        """Takes over what `gather` would find out, where somebody else has found it out for more tokens."""
+        first = len(self.heads)
+        if first < len(heads):
+            self.heads += heads[first:]
+            self._flags += flags[first:].tobytes()
+            self._looks = looks
 
     def sort(self) -> Iterator[None]:
         """Brings `order` up to the newest token that is gathered, in short steps; ties go to the earlier slot."""
@@ -249,9 +257,14 @@ class RunTokens:
         self._base_kinds.extend("special" for _ in specials)
         self._base_kinds.extend(tokenizer.kind(number) for number in extra)
 
-    def _describe(self, slot: int, head: bytes) -> int:
-        length = self.length(slot) if len(head) == HEAD else len(head)
-        return describe_token(head, self._walk(slot, 4, backwards=True) if length > HEAD else b"", length)
+    def _describe(self, slot: int) -> int:
+        length, head = self.length(slot), self.head(slot, HEAD)
+        if length <= HEAD:
+            return describe_token(head)
+        look = look_of(head)
+        if length <= 2 * HEAD and look is not None and look.shape != OTHER:
+            return describe_token(head + self._walk(slot, length - HEAD, backwards=True))
+        return NOT_UTF8 if is_cut(look, look_of(self._walk(slot, 4, backwards=True))) else 0
 
     def _measure(self, n: int) -> None:
         from tokstudio.core.kernels.layout import measure_tokens
@@ -277,51 +290,3 @@ def tokens_of(run: StudioRun) -> RunTokens:
     if run.by_slot is None:
         run.by_slot = RunTokens(run)
     return run.by_slot
-
-
-def pairs(parts: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
-    """The rows of int32 [n, 2] as numbers.
-
-    Not as a list of lists: thousands of those make Python search its whole memory for garbage.
-    """
-    return zip(parts[:, 0].tolist(), parts[:, 1].tolist(), strict=True)
-
-
-def describe_token(head: bytes, end: bytes, length: int) -> int:
-    """The flags of a token.
-
-    Args:
-        head: Its first bytes, `HEAD` of them where it is longer.
-        end: Its last four bytes; they are asked for where it is longer.
-        length: How many bytes it has.
-    """
-    if length > HEAD:
-        # Of a long token both ends are looked at: what begins and ends well has never been found broken inside.
-        return 0 if _begins_as_utf8(head) and _ends_as_utf8(end) else NOT_UTF8
-    if head.isascii():
-        return WHITE_SPACE if head.isspace() else DIGITS if head.strip().isdigit() else 0
-    try:
-        text = head.decode("utf-8")
-    except UnicodeDecodeError:
-        return NOT_UTF8
-    return WHITE_SPACE if text.isspace() else DIGITS if text.strip().isnumeric() else 0
-
-
-def _begins_as_utf8(head: bytes) -> bool:
-    try:
-        head.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return error.start > 0 and error.end == len(head) and error.reason == "unexpected end of data"
-    return True
-
-
-def _ends_as_utf8(end: bytes) -> bool:
-    """Whether the last character is complete; `end` is four bytes, so it holds all of that character."""
-    for start in range(len(end) - 1, -1, -1):
-        if end[start] & 0xC0 != 0x80:
-            try:
-                end[start:].decode("utf-8")
-            except UnicodeDecodeError:
-                return False
-            return True
-    return False

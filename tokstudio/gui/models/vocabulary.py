@@ -30,7 +30,7 @@ from tokstudio.gui.models.token_choice import (
     TokenChoice,
 )
 from tokstudio.gui.models.token_index import TokenIndex
-from tokstudio.gui.models.tokens import KINDS, NOT_UTF8, WHITE_SPACE
+from tokstudio.gui.models.tokens import KINDS
 from tokstudio.gui.models.uses import TokenUses
 from tokstudio.gui.studio_run import StudioRun
 
@@ -39,7 +39,6 @@ _COPIED_BYTES = 4096
 _LATER = 250  # milliseconds: what costs more than adding rows is done at most this often
 _MOST_AT_ONCE = 200_000  # tokens that are put in order in one go, their uses counted at every move of the playhead
 _STEP = 512
-_NOTED = WHITE_SPACE | NOT_UTF8
 _NO_INDEX = QModelIndex()
 
 
@@ -122,6 +121,8 @@ class VocabularyModel(TokenTable):
         """Takes an index of all tokens of the run; rows that are being worked out are worked out anew."""
         if self._choice is not None:
             self._choice.set_index(index)
+            # It knows more of long tokens.
+            self._say_uses()
             if self._slices.running:
                 self._refresh()
 

@@ -8,6 +8,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLabel, QStackedWidget
 
 from tokstudio.gui.models.filter_query import FILTER_HINT, FilterQuery
+from tokstudio.gui.models.looks import HEAD
 from tokstudio.gui.models.query import Query
 from tokstudio.gui.models.table import TokenTable
 from tokstudio.gui.session import Session
@@ -19,6 +20,7 @@ from tokstudio.gui.widgets.pane import EmptyState, Pane
 
 _BUSY_AFTER = 150  # milliseconds before a search says that it goes on
 _NOTICE_STAYS = 6000
+_BY_BEGINNING = "Of {:,} very long {} only the first {} bytes were searched."
 _NOTHING = "Nothing passes this filter."
 _NOT_UNDERSTOOD = "Nothing is listed until the filter can be used."
 
@@ -57,10 +59,17 @@ class TablePane(Pane):
         self.wrong.setMinimumWidth(1)
         self.wrong.setContentsMargins(8, 0, 8, 0)
         self.wrong.hide()
+        self.limit = QLabel()
+        self.limit.setProperty("role", "muted")
+        self.limit.setWordWrap(True)
+        self.limit.setMinimumWidth(1)
+        self.limit.setContentsMargins(8, 0, 8, 0)
+        self.limit.hide()
         self.stack = QStackedWidget()
         for page in (self.empty, self.table, self._nothing):
             self.stack.addWidget(page)
         self.body.addWidget(self.wrong)
+        self.body.addWidget(self.limit)
         self.body.addWidget(self.stack, 1)
         self.body.setContentsMargins(4, 0, 4, 4)
         self._notice = QTimer(self)
@@ -218,6 +227,7 @@ class TablePane(Pane):
         else:
             self._busy.stop()
             self.note.setText(f"{self.model.rowCount():,} of {self.total():,}" if self.filtered() else "")
+        self._say_what_was_searched()
         self.choose_page()
 
     def _show_error(self) -> None:
@@ -230,6 +240,12 @@ class TablePane(Pane):
         if self.filter.property("invalid") != bool(error):
             self.filter.setProperty("invalid", bool(error))
             polish(self.filter)
+
+    def _say_what_was_searched(self) -> None:
+        """Says below the filter of how many tokens not all was searched."""
+        few = self._query.by_beginning
+        self.limit.setText(_BY_BEGINNING.format(few, "token" if few == 1 else "tokens", HEAD) if few else "")
+        self.limit.setVisible(bool(few))
 
     def _say_busy(self) -> None:
         if self.busy():

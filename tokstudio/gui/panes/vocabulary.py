@@ -26,6 +26,7 @@ from tokstudio.gui.widgets.filter_panel import FilterButton
 from tokstudio.gui.widgets.uses_offer import UsesOffer
 
 _PAINTED = 50  # milliseconds
+_MANY = 4096  # long tokens; fewer are searched in a moment
 _EMPTY = (
     "The tokens of the vocabulary are listed here: what each is made of, and how often it stands in the corpus. "
     "Train a tokenizer, or open one."
@@ -117,14 +118,14 @@ class VocabularyPane(TablePane):
         return super().filtered() or self._tokens.filtered
 
     def apply_filter(self, query: Query) -> None:
-        """Hands the filter to the model; an expression that an index can be searched with is left to a job."""
+        """Hands the filter to the model; with an index, expressions and many long tokens are left to a job."""
         self._searches.cancel()
-        index, tokens = self._index, self._tokens.tokens
-        if not query.is_expression or index is None or tokens is None:
+        index = self._index
+        long = index is not None and query.needs_heads and len(index.long) > _MANY
+        if index is None or not (query.is_expression or long):
             self._tokens.set_query(query)
             return
-        lengths = tokens.lengths()
-        self._searches.run(lambda: matches_work(index, query, lengths))
+        self._searches.run(lambda: matches_work(index, query))
         self._count_matches()
 
     def lift_filters(self) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tokstudio.gui.theme import Theme
 
 _HINT = (
-    "Text, an id (567, #567) or bytes (61 62, 0x61); ␠, \\n and \\t are a space, a line end and a tab. "
+    "Text, an id (567, #567) or bytes (C3, 61 62, 0x61); ␠, \\n and \\t are a space, a line end and a tab. "
     "Enter shows the token, F3 its next place in the text."
 )
 _ROWS = 12

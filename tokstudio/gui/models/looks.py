@@ -1,0 +1,148 @@
+"""How tokens look: whether they are white space, digits, or no UTF-8 of their own; of a long one its parts tell."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: The first bytes of a token that are kept of each. A token of more is called long.
+HEAD = 256
+
+WHITE_SPACE = 1  # flags of a token
+NOT_UTF8 = 2
+DIGITS = 4
+
+# Of the characters of a text, one letter for each run: s for white space, n for digits.
+_SHAPES = {"", "s", "n", "sn", "ns", "sns"}
+OTHER = "o"  # all else
+_SEPARATORS = re.compile("[\x1c-\x1f]")  # white space to Python alone
+
+
+class Look(NamedTuple):
+    """What is known of bytes that may be a piece of UTF-8: the rest of a character, whole characters, the begin of one.
+
+    Attributes:
+        lead: The rest of a character that begins before.
+        shape: What the whole characters are.
+        trail: The begin of a character that goes on behind.
+    """
+
+    lead: bytes
+    shape: str
+    trail: bytes
+
+
+class Looks:
+    """Describes the tokens of a run in the order of making; remembers of the long ones how they look."""
+
+    def __init__(self) -> None:
+        self._long: dict[int, Look | None] = {}
+        self._same: dict[Look | None, Look | None] = {}
+
+    def describe(
+        self, heads: Sequence[bytes], base: Sequence[bytes], first: int, last: int, parts: NDArray[np.int32]
+    ) -> bytes:
+        """The flags of the tokens from `first` on, `last` not included.
+
+        Args:
+            heads: The first bytes of each token, by slot.
+            base: The tokens before any merge.
+            first: All before it have been described.
+            last: See above.
+            parts: int32 [n, 2], what is merged into those of them that merges make.
+        """
+        flags = bytearray(describe_token(head) for head in heads[first:last])
+        for slot in range(first, min(last, len(base))):
+            if len(base[slot]) > HEAD:
+                flags[slot - first] = self._keep(slot, look_of(base[slot]))
+        for slot, (left, right) in enumerate(pairs(parts), max(first, len(base))):
+            if len(heads[slot]) == HEAD:
+                flags[slot - first] = self._keep(slot, _join(self._look(heads, left), self._look(heads, right)))
+        return bytes(flags)
+
+    def _look(self, heads: Sequence[bytes], slot: int) -> Look | None:
+        return self._long[slot] if slot in self._long else look_of(heads[slot])
+
+    def _keep(self, slot: int, look: Look | None) -> int:
+        self._long[slot] = self._same.setdefault(look, look)
+        return _flags(look)
+
+
+def describe_token(raw: bytes) -> int:
+    """The flags of a token."""
+    if raw.isascii():
+        return WHITE_SPACE if raw.isspace() else DIGITS if raw.strip().isdigit() else 0
+    try:
+        return _flags(Look(b"", _shape(raw.decode("utf-8")), b""))
+    except UnicodeDecodeError:
+        return NOT_UTF8
+
+
+def is_cut(begin: Look | None, end: Look | None) -> bool:
+    """Whether a token is no UTF-8 as its first and its last bytes have it, whatever stands between them."""
+    return begin is None or end is None or bool(begin.lead or end.trail)
+
+
+def look_of(raw: bytes) -> Look | None:
+    """How bytes look; None for what is no piece of UTF-8."""
+    start = 0
+    while start < min(3, len(raw)) and raw[start] & 0xC0 == 0x80:
+        start += 1
+    whole, trail = raw[start:], b""
+    try:
+        text = whole.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.end != len(whole) or error.reason != "unexpected end of data":
+            return None
+        text, trail = whole[: error.start].decode("utf-8"), whole[error.start :]
+    return Look(raw[:start], _shape(text), trail)
+
+
+def pairs(parts: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
+    """The rows of int32 [n, 2] as numbers.
+
+    Not as a list of lists: thousands of those make Python search its whole memory for garbage.
+    """
+    return zip(parts[:, 0].tolist(), parts[:, 1].tolist(), strict=True)
+
+
+def _join(left: Look | None, right: Look | None) -> Look | None:
+    """How two pieces look together."""
+    if left is None or right is None:
+        return None
+    if not left.shape and not left.trail:
+        lead = left.lead + right.lead
+        return Look(lead, right.shape, right.trail) if len(lead) <= 3 else None
+    middle = look_of(left.trail + right.lead)
+    goes_on = not right.shape and not right.trail
+    if middle is None or middle.lead or (middle.trail and not goes_on):
+        return None
+    trail = middle.trail if goes_on else right.trail
+    return Look(left.lead, _joined(left.shape, middle.shape, right.shape), trail)
+
+
+def _shape(text: str) -> str:
+    if text.isspace() and not _SEPARATORS.search(text):
+        return "s"
+    inner = text.strip()
+    if not inner.isnumeric() or _SEPARATORS.search(text):
+        return OTHER if text else ""
+    return "s" * text[0].isspace() + "n" + "s" * text[-1].isspace()
+
+
+def _joined(*shapes: str) -> str:
+    made = ""
+    for shape in shapes:
+        made += shape[1:] if shape and made.endswith(shape[0]) else shape
+    return made if made in _SHAPES else OTHER
+
+
+def _flags(look: Look | None) -> int:
+    if look is None or is_cut(look, look):
+        return NOT_UTF8
+    return WHITE_SPACE if look.shape == "s" else DIGITS if "n" in look.shape else 0
