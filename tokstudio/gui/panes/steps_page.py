@@ -76,7 +76,7 @@ class StepsPage(QWidget):
         self._selected: tuple[int, int] | None = None  # bytes that are stepped through; None: all
         self._chosen: tuple[int, int] | None = None  # bytes that are selected here
         self._question: tuple[int, int] | None = None
-        self._of_run: StudioRun | None = None
+        self._of_run: StudioRun | None = None  # that it was asked of
         self._of_word = False  # whether it is the whole pre-token that is asked about
         self._asked: _Key | None = None
         self._shown: _Key | None = None
@@ -199,7 +199,7 @@ class StepsPage(QWidget):
         self._whole.setVisible(self._selected is not None)
         self._top.setVisible(bool(made.note))
         self.pages.setCurrentWidget(self.page)
-        asked_now = self._question is not None and self._question == self._selected
+        asked_now = self._question == self._selected
         if anew and self._question is not None and not (asked_now or self._holds(*self._question)):
             self._question = None
         self._follow_playhead(begin=anew and self._question is None, end=anew and self._question is not None)
@@ -288,8 +288,7 @@ class StepsPage(QWidget):
         if asked is not None and asked[1] - asked[0] > LONGEST:
             self.why_not.show_answer(_TOO_LONG, {})
         elif made is not None and rounds is not None and asked is not None and self._holds(*asked):
-            words = answer_words(made, rounds.steps, asked, self._playhead, of_word=self._of_word)
-            self.why_not.show_answer(*words)
+            self.why_not.show_answer(*answer_words(made, rounds.steps, asked, self._playhead, of_word=self._of_word))
         else:
             self.why_not.hide()
             return
