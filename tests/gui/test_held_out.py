@@ -15,6 +15,7 @@ from tokstudio.core.holdout import hold_out_work
 from tokstudio.core.metrics import measure_work
 from tokstudio.core.progress import Progress, finish
 from tokstudio.gui.models.sources import plain
+from tokstudio.gui.obstacles import cannot_measure_held_out
 from tokstudio.gui.panes.compression import CompressionPane
 from tokstudio.gui.run_curves import saved_by_each
 from tokstudio.gui.studio_run import StudioRun
@@ -223,10 +224,17 @@ def test_what_is_measured_can_be_cancelled_and_is_not_begun_again(qtbot, session
     session.jobs[0].cancel()
     qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
     run = session.active
-    assert run.held_out_problem == "Measuring it was cancelled."
-    assert pane.remark.text() == "The held-out text was not measured: Measuring it was cancelled."
+    assert run.held_out_problem.startswith("Measuring it was cancelled; ")
+    assert pane.remark.text() == f"The held-out text was not measured: {run.held_out_problem}"
     session.runs_changed.emit()
     assert not session.jobs
+    assert cannot_measure_held_out(session) is None
+    monkeypatch.undo()
+    session.measure_held_out()
+    qtbot.waitUntil(lambda: run.held_out_tokens is not None, timeout=PATIENCE)
+    assert not run.held_out_problem
+    assert "not measured" not in pane.remark.text()
+    assert cannot_measure_held_out(session) == "The held-out text is measured."
 
 
 def test_each_point_is_the_mean_of_the_tenth_before_it():

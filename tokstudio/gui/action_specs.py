@@ -266,6 +266,12 @@ SPECS: tuple[Spec, ...] = (
         "Encode the corpus with the opened tokenizer, and count how often each token stands there.",
         obstacle=obstacles.cannot_count_uses,
     ),
+    Spec(
+        "measure_held_out",
+        "Measure Held-Out Te&xt",
+        "Measure the text that was kept out of the active run, where that was cancelled.",
+        obstacle=obstacles.cannot_measure_held_out,
+    ),
     Spec("delete_run", "&Delete Run", "Forget the active run.", (), "delete", obstacles.run_in_the_making),
     Spec(
         "why_merge",

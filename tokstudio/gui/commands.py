@@ -208,6 +208,10 @@ class Commands(OpenCommands):
         """Counts the uses of an opened tokenizer's tokens in the corpus."""
         self._session.count_uses()
 
+    def measure_held_out(self) -> None:
+        """Measures the held-out text of the active run again."""
+        self._session.measure_held_out()
+
     def delete_run(self) -> None:
         """Forgets the active run."""
         if self._session.active is not None:

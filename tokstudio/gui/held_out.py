@@ -22,6 +22,7 @@ from tokstudio.gui.kept_sources import is_missing
 from tokstudio.gui.run_keeper import RunKeeper
 from tokstudio.gui.studio_run import StudioRun
 
+_CANCELLED = "Measuring it was cancelled; Measure Held-Out Text in the Train menu begins anew."
 _QUIET = 1000  # milliseconds before it is shown as something that goes on
 
 
@@ -95,7 +96,7 @@ class HeldOutKeeper(QObject):
         run, self._job, self._measuring = self._measuring, None, None
         self._patience.stop()
         if run is not None and run.held_out_tokens is None and not run.held_out_problem:
-            run.take_held_out(None, "Measuring it was cancelled.")
+            run.take_held_out(None, _CANCELLED)
         self._runs.runs_changed.emit()
 
 

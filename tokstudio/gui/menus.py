@@ -23,7 +23,7 @@ _MENUS: dict[str, str] = {
     "&Train": "train train_on_sample train_anyway continue_run pause resume step stop - "
     ">Base_To&kens load_base_tokens "
     "base_tokens_of_corpus < - first previous next last play >Playin&g_Speed < - "
-    "previous_run next_run rename_run change_pattern count_uses delete_run",
+    "previous_run next_run rename_run change_pattern count_uses measure_held_out delete_run",
     "&View": ">&Panes < reset_layout - why_merge why_not_one_token step_through_text - "
     ">&Theme theme_system theme_light theme_dark < >Text_&Size text_larger text_smaller text_reset < - "
     "show_white_space byte_level_characters show_ids recognise_specials more_settings "

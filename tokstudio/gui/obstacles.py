@@ -109,6 +109,16 @@ def pattern_is_known(session: Session) -> str | None:
     return "The tokenizer's files say how it splits text." if run.origin.says_pattern else None
 
 
+def cannot_measure_held_out(session: Session) -> str | None:
+    """Why the held-out text of the active run is not to be measured."""
+    run = session.active
+    if run is None or run.config is None or not run.config.held_out:
+        return no_run(session) or "No text was kept out of this run."
+    if run.held_out_tokens is not None:
+        return "The held-out text is measured."
+    return None if run.held_out_problem else "The held-out text is measured when the training has ended."
+
+
 def cannot_count_uses(session: Session) -> str | None:
     if session.active is not None and session.active.has_counts:
         return "The uses of a run that was trained here are known already."

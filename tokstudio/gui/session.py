@@ -211,6 +211,12 @@ class Session(RunKeeper):
         if self.training is not None:
             self.training.stop()
 
+    def measure_held_out(self) -> None:
+        """Measures the held-out text of the active run anew, where that was cancelled or failed."""
+        if self.active is not None:
+            self.active.held_out_problem = ""
+            self.runs_changed.emit()
+
     def close(self, *, leave: bool = False) -> None:
         """Ends every job and waits for its thread; what was kept for a crash is not needed any more.
 
