@@ -150,16 +150,15 @@ def search_work(
         found.update(dict.fromkeys(_by_id(slots[index.lengths[slots] == 1], ids, most)))
     found.update(dict.fromkeys(_by_id(longer, ids, most)))
     if len(found) < most:
-        if search is None:
-            inside = {slot for one, row in wanted for slot in _inside(index, row, one, most + len(found))}
-        else:
-            inside = np.flatnonzero(np.frombuffer(search.found, np.bool_)).tolist()
+        inside = {slot for one, row in wanted for slot in _inside(index, row, one, most + len(found))}
+        if search is not None:
+            inside.update(index.long[np.frombuffer(search.found, np.bool_)[index.long]].tolist())
         found.update(dict.fromkeys(_by_id(np.array(sorted(inside), np.int64), ids, len(inside))))
     return list(found)[:most]
 
 
 def _long_work(index: TokenIndex, wanted: list[tuple[bytes, Row]], longest: int) -> Work[TokenSearch | None]:
-    """Finds out which tokens have something in them, by all of their bytes; None where none is long."""
+    """Finds out which long tokens have something in them, by all of their bytes; None where none is long."""
     if not len(index.long) or not wanted:
         return None
     small = [one for one, row in wanted if row is index.small]
@@ -169,14 +168,8 @@ def _long_work(index: TokenIndex, wanted: list[tuple[bytes, Row]], longest: int)
         lower = raw.lower()
         return any(one in lower for one in small) or any(one in raw for one in exact)
 
-    known = np.zeros(len(index), np.bool_)
-    for one, row in wanted:
-        for number, slot in enumerate(_inside(index, row, one, len(index))):
-            known[slot] = True
-            if number % _STEP == 0:
-                yield Progress("searching tokens")
     search = TokenSearch(accepts, longest, index.heads, index.base, lambda begin, end: index.parts[begin:end])
-    for _ in search.go_on_from(known, index.long):
+    for _ in search.go_on_long(index.long):
         yield Progress("searching tokens")
     return search
 

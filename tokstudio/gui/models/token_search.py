@@ -79,6 +79,19 @@ class TokenSearch:
             yield
         self.found = found
 
+    def go_on_long(self, long: NDArray[np.int64]) -> Iterator[None]:
+        """The same for long tokens alone, of which there may be few among very many; `found` is of those then."""
+        found = bytearray(len(self._heads))
+        for start in range(0, len(long), _STEP):
+            some = long[start : start + _STEP].tolist()
+            for slot, *parts in self._with_parts(some):
+                for one in (slot, *parts):
+                    if one == slot or len(self._heads[one]) < HEAD:
+                        found[one] = self._accepts(self._heads[one])
+            yield from self._settle(found, 0, some)
+            yield
+        self.found = found
+
     def beginning(self, slot: int) -> bytes:
         """The first bytes of a token that has been looked at: `HEAD`, or as many as the reach if that is more."""
         return self._begins[slot] if slot in self._begins else self._heads[slot]
