@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from tokstudio.gui.icons import icon
@@ -155,13 +155,22 @@ class Welcome(QScrollArea):
         self.setWidget(page)
         self.viewport().setAutoFillBackground(False)
         page.setAutoFillBackground(False)
-        theme.changed.connect(self._arrange)
+        theme.changed.connect(self._follow_theme)
+        self._arrange()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Takes up what has changed while nobody saw it."""
+        super().showEvent(event)
         self._arrange()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fits what is shown to the room."""
         super().resizeEvent(event)
         self._arrange()
+
+    def _follow_theme(self) -> None:
+        if self.isVisible():
+            self._arrange()
 
     def _arrange(self) -> None:
         width, height = self.viewport().width() - 16, self.viewport().height()
