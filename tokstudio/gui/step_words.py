@@ -1,20 +1,13 @@
-"""The words of the page Steps: the line that names a step of an encoding, and what is said where there are none."""
+"""The line that names a step of an encoding."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 from tokstudio.core.rounds import Rounds
 from tokstudio.gui.models.text import whole_characters
-from tokstudio.gui.stepping import LONGEST
 from tokstudio.gui.widgets.one_line import isolated
 from tokstudio.gui.widgets.token_label import in_characters as characters_label
 from tokstudio.gui.widgets.token_label import token_label
-
-#: What is said instead of steps, and of an answer.
-NO_TEXT = "Write a text under Encode, to go through its encoding merge by merge."
-NO_TOKENIZER = "Train or open a tokenizer to go through this text merge by merge."
-NOT_READY = "The steps appear here once the corpus is read."
-TOO_LONG = f"At most {LONGEST:,} bytes are stepped through: select less of the text to see why they are not one token."
 
 _LABEL = 24  # characters of a token
 

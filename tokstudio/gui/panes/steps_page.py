@@ -30,7 +30,7 @@ from tokstudio.gui.latest import Latest
 from tokstudio.gui.models.rounds import RoundsModel
 from tokstudio.gui.run_keeper import Stretch
 from tokstudio.gui.session import Session
-from tokstudio.gui.step_words import NO_TEXT, NO_TOKENIZER, NOT_READY, TOO_LONG, step_words
+from tokstudio.gui.step_words import step_words
 from tokstudio.gui.stepping import LONGEST, Stepping, answer_words, stepping_work
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
@@ -42,6 +42,10 @@ from tokstudio.gui.widgets.token_view import TokenView
 from tokstudio.gui.widgets.why_not_line import WhyNotLine
 from tokstudio.gui.widgets.words import words
 
+_NO_TEXT = "Write a text under Encode, to go through its encoding merge by merge."
+_NO_TOKENIZER = "Train or open a tokenizer to go through this text merge by merge."
+_NOT_READY = "The steps appear here once the corpus is read."
+_TOO_LONG = f"At most {LONGEST:,} bytes are stepped through: select less of the text to see why they are not one token."
 _LEAST_ROWS = 2  # of the table
 _PAUSE = 250  # milliseconds between two looks at a run that grows
 _SMALLEST = (220, 190)  # pixels, as of the other pages
@@ -73,7 +77,6 @@ class StepsPage(QWidget):
         self._chosen: tuple[int, int] | None = None  # bytes that are selected here
         self._question: tuple[int, int] | None = None
         self._of_run: StudioRun | None = None  # that it was asked of
-        self._asked_before = False  # whether it was asked while nobody saw the page
         self._of_word = False  # whether it is the whole pre-token that is asked about
         self._asked: _Key | None = None
         self._shown: _Key | None = None
@@ -129,8 +132,7 @@ class StepsPage(QWidget):
     def ask_why_not(self, start: int, stop: int, *, of_word: bool) -> None:
         """Says why some bytes of the text, or the whole pre-token that the first stands in, are not one token."""
         self._question, self._of_word, self._of_run = (start, stop), of_word, self.session.active
-        self._asked_before = not self.isVisible()
-        if self._asked_before or not self._holds(*self._question):
+        if not self._holds(*self._question):
             self._selected = self._question
         self.refresh()
         self._answer()
@@ -154,7 +156,7 @@ class StepsPage(QWidget):
                 self._show_nothing("")
             return
         session, run = self.session, self.session.active
-        reason = NO_TEXT if not session.text else NO_TOKENIZER if run is None else "" if run.ready else NOT_READY
+        reason = _NO_TEXT if not session.text else _NO_TOKENIZER if run is None else "" if run.ready else _NOT_READY
         if reason or run is None:
             self._show_nothing(reason)
             return
@@ -175,9 +177,7 @@ class StepsPage(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         """Takes up what is selected now."""
         super().showEvent(event)
-        if not self._asked_before:
-            self._follow_selection()
-        self._asked_before = False
+        self._follow_selection()
         self.refresh()
 
     def hideEvent(self, event: QHideEvent) -> None:
@@ -286,7 +286,7 @@ class StepsPage(QWidget):
     def _answer(self) -> None:
         made, rounds, asked = self._stepping, self._rounds, self._question
         if asked is not None and asked[1] - asked[0] > LONGEST:
-            self.why_not.show_answer(TOO_LONG, {})
+            self.why_not.show_answer(_TOO_LONG, {})
         elif made is not None and rounds is not None and asked is not None and self._holds(*asked):
             self.why_not.show_answer(*answer_words(made, rounds.steps, asked, self._playhead, of_word=self._of_word))
         else:

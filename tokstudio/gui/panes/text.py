@@ -194,8 +194,8 @@ class TextPane(Pane):
         stretch = None if written.hasFocus() else self._session.stretch
         chosen = written.selected_bytes() if stretch is None else stretch[:2]
         start, stop = chosen or written.bytes_at_cursor()
-        self.steps.ask_why_not(start, stop, of_word=chosen is None or (stretch is not None and stretch.tokens == 1))
         self.tabs.setCurrentIndex(2)
+        self.steps.ask_why_not(start, stop, of_word=chosen is None or (stretch is not None and stretch.tokens == 1))
 
     def step_through(self) -> None:
         """Shows the page Steps, the keyboard on its slider."""
