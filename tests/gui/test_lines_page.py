@@ -261,7 +261,10 @@ def drawn(pane: TokenPane, row: int, column: int):
     return layout.text(), lefts(layout)
 
 
-def test_stop_ends_the_search_and_says_so(qtbot, monkeypatch, session: Session, trained: TokenPane):
+@pytest.fixture
+def searching(qtbot, monkeypatch, session: Session, trained: TokenPane) -> TokenPane:
+    """The pane while a search goes on that never ends by itself."""
+
     def for_ever(search: LineSearch, most: int):
         while True:
             yield Progress("searching")
@@ -269,23 +272,20 @@ def test_stop_ends_the_search_and_says_so(qtbot, monkeypatch, session: Session, 
     monkeypatch.setattr(LineSearch, "more_work", for_ever)
     session.look_at(ord("t"))
     qtbot.waitUntil(lambda: trained.lines._jobs.busy, timeout=PATIENCE)
-    qtbot.mouseClick(trained.lines.stop, Qt.MouseButton.LeftButton)
-    assert not trained.lines.searching
-    assert "Stopped" in trained.lines.empty.label.text()
+    return trained
+
+
+def test_stop_ends_the_search_and_says_so(qtbot, session: Session, searching: TokenPane):
+    qtbot.mouseClick(searching.lines.stop, Qt.MouseButton.LeftButton)
+    assert not searching.lines.searching
+    assert "Stopped" in searching.lines.empty.label.text()
     qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
-    assert trained.lines.model.rowCount() == 0
+    assert searching.lines.model.rowCount() == 0
 
 
-def test_a_search_that_nobody_sees_ends(qtbot, monkeypatch, session: Session, trained: TokenPane):
-    def for_ever(search: LineSearch, most: int):
-        while True:
-            yield Progress("searching")
-
-    monkeypatch.setattr(LineSearch, "more_work", for_ever)
-    session.look_at(ord("t"))
-    qtbot.waitUntil(lambda: trained.lines._jobs.busy, timeout=PATIENCE)
-    trained.tabs.setCurrentIndex(0)
-    assert not trained.lines.searching
+def test_a_search_that_nobody_sees_ends(qtbot, session: Session, searching: TokenPane):
+    searching.tabs.setCurrentIndex(0)
+    assert not searching.lines.searching
     qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
 
 

@@ -285,7 +285,9 @@ class Session(RunKeeper):
         if (self.token, self.chosen) != before:
             self.token_changed.emit()
         if self.found is not None and self.found >= first:
-            self.find(self.found + by)
+            # Not by `find`, which would look at it: a person may be looking at another.
+            self.found += by
+            self.found_changed.emit()
 
     def _merges_added(self) -> None:
         assert self.active is not None

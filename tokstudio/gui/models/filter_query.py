@@ -9,8 +9,9 @@ import regex
 
 from tokstudio.gui.models.query import HINT, Query
 
-_LENGTH = re.compile(r"(?:^|\s)length:(\d{1,9})(?:(-|\+)(\d{0,9}))?\s*$", re.IGNORECASE)
-_LENGTH_FIRST = re.compile(r"^\s*length:(\d{1,9})(?:(-|\+)(\d{0,9}))?\s+(?=\S)", re.IGNORECASE)
+_LENGTH = r"length:(\d{1,9})(?:(-|\+)(\d{0,9}))?"
+_LENGTH_LAST = re.compile(rf"(?:^|\s){_LENGTH}\s*$", re.IGNORECASE)
+_LENGTH_FIRST = re.compile(rf"^\s*{_LENGTH}\s+(?=\S)", re.IGNORECASE)
 _TOO_LONG = "The expression takes too long: repeat less inside of what is repeated."
 _SECONDS = 0.02  # that an expression may take over one token
 
@@ -31,7 +32,7 @@ class FilterQuery(Query):
 
     def __init__(self, text: str, expression: bool = False) -> None:
         rest, lengths = text, None
-        if found := _LENGTH.search(text) or _LENGTH_FIRST.match(text):
+        if found := _LENGTH_LAST.search(text) or _LENGTH_FIRST.match(text):
             low = int(found[1])
             high = low if found[2] is None else int(found[3]) if found[3] else 2**40
             lengths, rest = (low, high), text[: found.start()] or text[found.end() :]
