@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QMimeData, Qt
 
-from tokstudio.gui.widgets.text_input import TextInput, _as_shown
+from tokstudio.gui.widgets.text_input import TextInput, _as_shown, _units
 
 LINES = "one\r\ntwo\rthree\nfour🌍\r\n\r\nfive\u2029six"
 
@@ -84,9 +84,10 @@ def test_an_edit_anywhere_changes_what_is_shown_there_and_nothing_else(field, te
     field.set_text(text)
     assert field.text() == text
     cursor = field.textCursor()
-    last = field.document().characterCount() - 1
-    cursor.setPosition(min(first, last))
-    cursor.setPosition(min(second, last), cursor.MoveMode.KeepAnchor)
+    # Between characters: no key and no mouse comes between the two units of one.
+    places = [_units(_as_shown(text)[:characters]) for characters in (first, second)]
+    cursor.setPosition(places[0])
+    cursor.setPosition(places[1], cursor.MoveMode.KeepAnchor)
     field.setTextCursor(cursor)
     chosen = field.selected_bytes() or (field.textCursor().position(), None)
     paste(field, written)
