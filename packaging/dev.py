@@ -225,7 +225,8 @@ def set_up() -> None:
 def app(arguments: list[str]) -> int:
     """Opens the window on a sample corpus, or writes a picture of it where there is no display."""
     set_up()
-    command = [str(program("python")), "-m", "tokstudio", "--demo", *arguments]
+    # It is run where the person is, whose paths may be relative; modules that lie there are not run.
+    command = [str(program("python")), "-P", "-m", "tokstudio", "--demo", *arguments]
     if has_display(sys.platform, dict(os.environ)):
         say("opening the window ...")
         return run_visibly(command)

@@ -26,6 +26,8 @@ SAMPLE = ROOT / "resources" / "corpora" / "how-tokenizers-work.txt"
 PATIENCE = 180  # seconds; the first start compiles
 # The surface, and some of the tokens' colours, in light looks.
 _COLOURS = ("#ffffff", "#ffdcd2", "#ffe9bd", "#cdefdd", "#cce9f6")
+# Modules that the program and its processes import; none may be taken from the folder that it is started in.
+_PLANTED = ("json", "numpy", "re", "regex", "sentencepiece", "tokenizers", "typing")
 _LINUX = sys.platform.startswith("linux")
 # Where a program looks for a person's folders. Windows would say where they are without asking the variables.
 _HOMES = ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "WIN_PD_OVERRIDE_APPDATA", "WIN_PD_OVERRIDE_LOCAL_APPDATA")
@@ -130,6 +132,8 @@ def check_picture(file: Path, width: int, height: int) -> None:
 
 def try_command_line(bundle: Bundle) -> None:
     """Trains, exports with the proofs that other processes make, encodes and decodes."""
+    for name in _PLANTED:
+        (bundle.home / f"{name}.py").write_text("open('executed', 'w').close()\nraise SystemExit(9)\n")
     demand(bundle.run("--version").startswith("tokstudio "), "--version says nothing")
     text = bundle.home / "книга one.txt"
     shutil.copyfile(SAMPLE, text)
@@ -153,6 +157,7 @@ def try_command_line(bundle: Bundle) -> None:
     demand(out.read_text(encoding="utf-8") == sentence, "decoding does not give the text back")
     # sentencepiece's own library, in its process.
     bundle.run("encode", "-q", "--tokenizer", model, "--text", "a token")
+    demand(not bundle.files("executed"), "a module in the current folder was run")
 
 
 def try_own_process(bundle: Bundle) -> None:

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tokstudio.gui import file_manager
@@ -34,10 +36,12 @@ def system(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("platform", "program", "before"), [("win32", "explorer.exe", "/select,"), ("darwin", "open", "-R")]
+    ("platform", "program", "before"),
+    [("win32", os.path.join("windows", "explorer.exe"), "/select,"), ("darwin", "open", "-R")],
 )
 def test_the_file_is_selected(monkeypatch, system, tmp_path, platform, program, before):
     monkeypatch.setattr(file_manager.sys, "platform", platform)
+    monkeypatch.setenv("SystemRoot", "windows")
     file = tmp_path / "a b" / "tokenizer.json"
     show_in_file_manager(file)
     assert system.asked == [(program, [before, str(file)])]

@@ -316,10 +316,10 @@ def test_app_opens_a_window_or_writes_a_picture(
     assert dev.main(["app", "book.txt"]) == 0
     out = capsys.readouterr().out
     if display:
-        assert [command[1:] for command in ran] == [["-m", "tokstudio", "--demo", "book.txt"]]
+        assert [command[1:] for command in ran] == [["-P", "-m", "tokstudio", "--demo", "book.txt"]]
         assert "No display" not in out
     else:
-        assert ran[0][1:] == ["-m", "tokstudio", "--demo", "book.txt", "--screenshot", str(dev.PICTURE)]
+        assert ran[0][1:] == ["-P", "-m", "tokstudio", "--demo", "book.txt", "--screenshot", str(dev.PICTURE)]
         assert "No display found" in out
         assert str(dev.PICTURE) in out
 

@@ -4,10 +4,17 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 # The hidden first argument that makes the program such a process; what `__main__` runs for it.
 PROCESS = "--process"
 MODULES = ("tokstudio.core.formats.owner_process", "tokstudio.core.kernels.prepare")
+# The package is taken from where this one is. Its folder does not stay on the path, where it would stand before the
+# standard library.
+_START = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from tokstudio.__main__ import main; del sys.path[0]; "
+    "sys.exit(main())"
+)
 
 
 def is_bundle() -> bool:
@@ -16,6 +23,15 @@ def is_bundle() -> bool:
 
 
 def own_command(module: str, *arguments: str) -> list[str]:
-    """The command that runs the `main` of one of `MODULES`."""
+    """The command that runs the `main` of one of `MODULES`; start it in `own_folder`.
+
+    Modules that lie in the folder in which a person starts the program are not run: Python is not to look there.
+    """
     assert module in MODULES
-    return [sys.executable, *((PROCESS,) if is_bundle() else ("-m",)), module, *arguments]
+    python = () if is_bundle() else ("-I" if sys.flags.isolated else "-P", "-c", _START, str(own_folder()))
+    return [sys.executable, *python, PROCESS, module, *arguments]
+
+
+def own_folder() -> Path:
+    """The folder of the package `tokstudio`; a relative name in a variable such as PYTHONPATH then leads there."""
+    return Path(__file__).resolve().parents[2]

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -22,6 +23,7 @@ def show_in_file_manager(path: Path) -> bool:
 def _command(platform: str, file: Path) -> tuple[str, list[str]] | None:
     """Program and arguments that select a file; None where the system has none for it."""
     if platform == "win32":
+        # By its whole path: Windows would look in the current folder first, which may hold a program of that name.
         # Two arguments, so that only the path stands in quotes where it holds spaces.
-        return "explorer.exe", ["/select,", str(file)]
+        return os.path.join(os.environ.get("SystemRoot", r"C:\Windows"), "explorer.exe"), ["/select,", str(file)]
     return ("open", ["-R", str(file)]) if platform == "darwin" else None

@@ -112,7 +112,7 @@ def prove(
     pattern = tokenizer.pattern if tokenizer.pattern in NAMES else "none"
     tried = varied(tokenizer, pattern=pattern, whole_words=())
     regex = None if pattern == "none" else written_regex(pattern)
-    settings = {"merges": str(merges), "regex": regex, "special_tokens": list(tokenizer.special_tokens)}
+    settings = {"merges": str(merges.absolute()), "regex": regex, "special_tokens": list(tokenizer.special_tokens)}
     trials = yield from trials_work(tried, sample, decodes=not misread_specials(tokenizer))
     proof = yield from prove_work(tried, OwnedFile("tokenizers", vocab, name, settings), trials)
     told = {

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from tokstudio.core.errors import ConfigError, FormatError
 from tokstudio.core.formats.owner_process import DONE, LENGTH, NO_MEMORY, REFUSED, TITLES, Answers, read_exactly
 from tokstudio.core.memory import share_for_libraries
-from tokstudio.core.own_process import own_command
+from tokstudio.core.own_process import own_command, own_folder
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.torture import torture_text
 
@@ -61,7 +61,7 @@ class OwnedFile:
             status = self.path.stat()
         except OSError as error:
             raise FormatError(f"{self.name}: it cannot be read: {error.strerror or error}.") from error
-        known = {"library": self.library, "path": str(self.path), "name": self.name, "settings": dict(self.settings)}
+        known = {"library": self.library, "path": str(self.path.absolute()), "name": self.name, "settings": dict(self.settings)}
         return {"do": do, **known, "stamp": [status.st_size, status.st_mtime_ns], **more}
 
 
@@ -270,6 +270,7 @@ def _started() -> subprocess.Popen[bytes] | None:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            cwd=own_folder(),
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
     except OSError:

@@ -106,7 +106,10 @@ def write_whole(file: Path, content: bytes) -> None:
 
 def choose_folder() -> None:
     """Tells Numba, before it is loaded, where a bundle keeps its loops, unless the person has said where."""
-    if not is_bundle() or os.environ.get(_FOLDER):
+    if named := os.environ.get(_FOLDER):
+        # The processes that compile are started in another folder.
+        os.environ[_FOLDER] = os.path.abspath(named)
+    if named or not is_bundle():
         return
     name = identity()
     for caches in (cache_folder(), *passing_folders()):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tokstudio.core.kernels.cache import ROOM, are_kept, forget_older, list_kept, note_problem, problem
 from tokstudio.core.own_folders import try_room
-from tokstudio.core.own_process import is_bundle, own_command
+from tokstudio.core.own_process import is_bundle, own_command, own_folder
 from tokstudio.core.progress import Progress, Work, finish
 
 _lock = threading.Lock()
@@ -131,6 +131,7 @@ def _compile() -> Work[bool]:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            cwd=own_folder(),
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
         for part in _PARTS
