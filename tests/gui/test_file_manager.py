@@ -41,7 +41,7 @@ def system(monkeypatch):
 )
 def test_the_file_is_selected(monkeypatch, system, tmp_path, platform, program, before):
     monkeypatch.setattr(file_manager.sys, "platform", platform)
-    monkeypatch.setenv("SystemRoot", "windows")
+    monkeypatch.setenv("SYSTEMROOT", "windows")
     file = tmp_path / "a b" / "tokenizer.json"
     show_in_file_manager(file)
     assert system.asked == [(program, [before, str(file)])]

@@ -25,5 +25,5 @@ def _command(platform: str, file: Path) -> tuple[str, list[str]] | None:
     if platform == "win32":
         # By its whole path: Windows would look in the current folder first, which may hold a program of that name.
         # Two arguments, so that only the path stands in quotes where it holds spaces.
-        return os.path.join(os.environ.get("SystemRoot", r"C:\Windows"), "explorer.exe"), ["/select,", str(file)]
+        return os.path.join(os.environ.get("SYSTEMROOT", r"C:\Windows"), "explorer.exe"), ["/select,", str(file)]
     return ("open", ["-R", str(file)]) if platform == "darwin" else None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import struct
 import sys
@@ -18,6 +19,8 @@ from projects import opened, opened_or_refused, saved, small_project
 from tokstudio.core.errors import FormatError
 from tokstudio.core.progress import finish
 from tokstudio.core.project import open_work
+from tokstudio.core.project.database import make_tables
+from tokstudio.core.project.schema import TABLES
 
 MUTANTS = 200
 
@@ -218,6 +221,50 @@ def test_a_mutant_is_opened_or_refused_in_one_sentence(path, check):
     ],
 )
 def test_the_sentence_says_what_is_wrong(path, statement, words):
+    change(path, statement)
+    assert refused(path) == words
+
+
+_HOSTILE_VALUES = (
+    *("NULL", "''", "'x'", "'日本'", "'a' || char(0) || 'b'", "CAST(x'ffff' AS TEXT)", "x''", "x'ff00'", "zeroblob(9)"),
+    *("1.5", "1e999", "-1e999", "0", "-1", "9223372036854775807", "-9223372036854775807 - 1"),
+    *("CAST({} AS TEXT)", "CAST({} AS BLOB)", "CAST({} AS REAL)", "{} || '日'"),
+)
+
+
+def columns():
+    model = sqlite3.connect(":memory:")
+    with closing(model):
+        make_tables(model)
+        names = re.findall(r"CREATE TABLE (\w+)", " ".join(TABLES))
+        return [(table, row[1]) for table in names for row in model.execute(f"PRAGMA table_info({table})")]
+
+
+@pytest.mark.parametrize(("table", "column"), columns())
+def test_a_value_of_any_type_in_any_column_is_opened_or_refused_in_one_sentence(path, table, column):
+    whole, tried = path.read_bytes(), 0
+    for value in _HOSTILE_VALUES:
+        path.write_bytes(whole)
+        try:
+            change(path, f"UPDATE {table} SET {column} = {value.format(column)}")
+        except sqlite3.IntegrityError:
+            continue  # SQLite itself lets no project have it there
+        tried += 1
+        opened_or_refused(path)
+    assert tried
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("UPDATE source SET text = '日本' WHERE number = 1", "source 1, text: bytes are missing."),
+        ("UPDATE source SET ends = 'x' WHERE number = 2", "source 2, ends: bytes are missing."),
+        ("UPDATE source SET counts = 7 WHERE number = 2", "source 2, counts: bytes are missing."),
+        ("UPDATE file SET content = 'a' || char(0)", "file 1, content: bytes are missing."),
+        ("UPDATE token SET run = 1.5 WHERE id = 262", "a row of the table token belongs to no run."),
+    ],
+)
+def test_a_value_of_another_type_than_its_column_is_named(path, statement, words):
     change(path, statement)
     assert refused(path) == words
 

@@ -61,7 +61,8 @@ class OwnedFile:
             status = self.path.stat()
         except OSError as error:
             raise FormatError(f"{self.name}: it cannot be read: {error.strerror or error}.") from error
-        known = {"library": self.library, "path": str(self.path.absolute()), "name": self.name, "settings": dict(self.settings)}
+        path = str(self.path.absolute())  # the process that is asked runs in another folder
+        known = {"library": self.library, "path": path, "name": self.name, "settings": dict(self.settings)}
         return {"do": do, **known, "stamp": [status.st_size, status.st_mtime_ns], **more}
 
 

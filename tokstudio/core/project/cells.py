@@ -67,6 +67,11 @@ class Row:
             raise self.fault(column, "a text is missing")
         return value
 
+    def blob_type(self, column: str) -> None:
+        """Checks a cell that is the `typeof` of a large value: the length of a text is not that of its bytes."""
+        if self.text(column) not in ("blob", "null"):
+            raise self.fault(column, "bytes are missing")
+
     def sha256(self, column: str) -> str:
         """A hash in hexadecimal digits."""
         value = self.text(column)

@@ -34,9 +34,11 @@ _PIECE = 1 << 20
 # What is a file's name on every system, and no way out of a folder.
 _FILE_NAME = re.compile(r'(?!\.{1,2}$)[^\x00-\x1f/\\:*?"<>|]{1,200}')
 
+_BLOBS = ("text", "ends", "counts")
 _SOURCE_COLUMNS = (
     *("number", "name", "path", "encoding", "note", "bytes", "documents", "size_on_disk", "modified", "sha256"),
-    *("in_corpus", *(f"length({column}) AS {column}_bytes" for column in ("text", "ends", "counts"))),
+    *("in_corpus", *(f"length({column}) AS {column}_bytes" for column in _BLOBS)),
+    *(f"typeof({column}) AS {column}" for column in _BLOBS),
 )
 _RUN_COLUMNS = (
     *("number", "name", "state", "pattern", "config", "sources", "corpus_bytes", "corpus_documents", "corpus_sha256"),
@@ -78,6 +80,8 @@ def _read_state(connection: sqlite3.Connection, name: str) -> dict[str, Json]:
 def _read_sources_work(connection: sqlite3.Connection, name: str) -> Work[tuple[ProjectSource, ...]]:
     sources: list[ProjectSource] = []
     for row in numbered_rows(connection, name, "source", _SOURCE_COLUMNS, _MOST_SOURCES):
+        for column in _BLOBS:
+            row.blob_type(column)
         documents = None if row.is_null("documents") else row.text("documents")
         if documents not in (None, "file", "line"):
             raise row.fault("documents", "it is neither file nor line")
@@ -191,10 +195,11 @@ def _read_runs_work(
 def _read_files_work(connection: sqlite3.Connection, name: str) -> Work[dict[int, tuple[TokenizerFile, ...]]]:
     """The files of each opened tokenizer, by its number."""
     files: dict[int, tuple[TokenizerFile, ...]] = {}
-    columns = ("number", "run", "name", "length(content) AS size")
+    columns = ("number", "run", "name", "length(content) AS size", "typeof(content) AS content")
     for row in numbered_rows(connection, name, "file", columns, _MOST_FILES):
         if not _FILE_NAME.fullmatch(row.text("name")):
             raise row.fault("name", "this cannot be the name of a file")
+        row.blob_type("content")
         content = yield from _read_blob_work(connection, "file", "content", row.whole("number"), row.whole("size"))
         number = row.whole("run")
         files[number] = (*files.get(number, ()), TokenizerFile(row.text("name"), content.tobytes()))
@@ -204,6 +209,8 @@ def _read_files_work(connection: sqlite3.Connection, name: str) -> Work[dict[int
 def _check_rows_belong(connection: sqlite3.Connection, name: str, runs: int) -> None:
     """Raises FormatError where merges or tokens are those of a run that is not there."""
     for table in ("merge", "token"):
-        strays = connection.execute(f"SELECT 1 FROM {table} WHERE run < 1 OR run > ? LIMIT 1", (runs,))
+        strays = connection.execute(
+            f"SELECT 1 FROM {table} WHERE typeof(run) <> 'integer' OR run < 1 OR run > ? LIMIT 1", (runs,)
+        )
         if strays.fetchone() is not None:
             raise FormatError(f"{name}: the project is damaged: a row of the table {table} belongs to no run.")
