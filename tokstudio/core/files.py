@@ -67,9 +67,13 @@ class StagedFiles:
     """Files written beside their targets, in a `with` block: what `commit` has not moved into place is removed.
 
     So they can be read back before anything that was there is lost.
+
+    Args:
+        private: Nobody else may read new files.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, private: bool = False) -> None:
+        self._mode = 0o600 if private else 0o666
         self._staged: dict[Path, Path] = {}
         self._targets: dict[Path, Path] = {}
         self._folders: list[Path] = []
@@ -161,7 +165,7 @@ class StagedFiles:
             target = _target(path)
             temporary = target.with_name(f".{secrets.token_hex(8)}.{_place()}-{os.getpid()}.tokstudio")
             # As the system makes new files, so that they get the usual permissions; `tempfile` would not.
-            handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
+            handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), self._mode)
         except ValueError as error:
             raise write_fault(path, error) from error
         self._staged[path], self._targets[path] = temporary, target

@@ -307,7 +307,7 @@ def test_where_nothing_can_be_written_what_was_lost_stays_for_another_time(recor
 def test_what_cannot_be_saved_is_said_and_what_was_kept_stays(recorder, folder, monkeypatch):
     finish(recorder.autosave_work(small_project(2)))
 
-    def fail(*_):
+    def fail(*_, **__):
         raise FormatError("x.tokstudio: there is no space left on the disk; nothing was changed.")
         yield
 
@@ -365,3 +365,27 @@ def test_what_is_left_as_the_session_ends_is_found_and_goes_with_all_its_files(t
     kill(recorder)
     (found,) = left(folder)
     assert not found.ended
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions are POSIX's")
+def test_nobody_else_can_read_what_is_kept(tmp_path):
+    folder = tmp_path / "recovery"
+    folder.mkdir()
+    older = folder / "0123456789abcdef.project.tokstudio"
+    older.touch()
+    older.chmod(0o644)
+    folder.chmod(0o755)
+    mask = os.umask(0)
+    try:
+        for place in (folder, tmp_path / "new" / "recovery"):
+            recorder = Recorder(place)
+            record(recorder, Trainer(CORPUS, TrainingConfig(vocabulary_size=270)), 6)
+            finish(recorder.autosave_work(small_project()))
+            assert place.stat().st_mode & 0o777 == 0o700
+            suffixes = {file.name[16:] for file in place.iterdir()}
+            assert suffixes >= {".lock", ".run.tokstudio", ".run.tokstudio-wal", ".project.tokstudio"}
+            recorder.leave()
+            assert {file.stat().st_mode & 0o777 for file in place.iterdir()} == {0o600}
+            assert len(left(place)) == 1
+    finally:
+        os.umask(mask)

@@ -8,9 +8,11 @@ long while a run is trained.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Callable
@@ -74,7 +76,7 @@ class Recorder:
             return
         stopped = replace(entry, run=replace(entry.run, ended=STOPPED))
         try:
-            yield from save_work(Project(sources, (stopped,)), self._recording_file)
+            yield from save_work(Project(sources, (stopped,)), self._recording_file, private=True)
             with said_plainly(self._recording_file):
                 self._open_recording(entry.run.base_size)
         except TokStudioError as error:
@@ -111,7 +113,7 @@ class Recorder:
         """Keeps the whole project as it is now; what was kept before stays until the new one is whole."""
         if self._locked():
             try:
-                yield from save_work(project, self._project_file)
+                yield from save_work(project, self._project_file, private=True)
             except TokStudioError as error:
                 self._tell(error)
 
@@ -130,7 +132,7 @@ class Recorder:
         self._close_recording()
         if self._lock is not None:
             with suppress(OSError):
-                (self._folder / (self._token + _ENDED)).touch()
+                (self._folder / (self._token + _ENDED)).touch(mode=0o600)
             with suppress(sqlite3.Error):
                 self._lock.close()
             self._lock = None
@@ -153,7 +155,7 @@ class Recorder:
         with self._locking:
             if self._lock is None:
                 try:
-                    self._folder.mkdir(parents=True, exist_ok=True)
+                    _make_private(self._folder)
                     with said_plainly(self._lock_file):
                         self._lock = _take_lock(self._lock_file)
                 except OSError as error:
@@ -322,6 +324,9 @@ def _unpack_work(connection: sqlite3.Connection) -> Work[None]:
 
 def _take_lock(file: Path) -> sqlite3.Connection:
     """Locks a file until the connection is closed, or its process ends; raises sqlite3.Error where another has it."""
+    # SQLite would make it readable for everybody.
+    with suppress(OSError):
+        file.touch(mode=0o600)
     lock = connect(file, "mode=rwc")
     try:
         lock.execute("BEGIN EXCLUSIVE")
@@ -329,6 +334,24 @@ def _take_lock(file: Path) -> sqlite3.Connection:
         lock.close()
         raise
     return lock
+
+
+def _make_private(folder: Path) -> None:
+    """Makes a folder for this person alone; one that is there, and what is in it, is closed to others.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    # What cannot be changed, as on some file systems, is no reason to keep nothing.
+    with suppress(OSError):
+        folder.chmod(0o700)
+    with suppress(OSError):
+        for file in folder.iterdir():
+            with suppress(OSError):
+                if stat.S_ISREG(file.lstat().st_mode):
+                    file.chmod(0o600)
 
 
 def _has_merges(recording: Project) -> bool:

@@ -30,8 +30,13 @@ _LARGEST_BLOB = 1_000_000_000  # what SQLite takes, unless it was built otherwis
 _INSERT_MERGE = "INSERT INTO merge VALUES (?, ?, ?, ?, ?, ?)"
 
 
-def save_work(project: Project, path: Path) -> Work[Path]:
+def save_work(project: Project, path: Path, private: bool = False) -> Work[Path]:
     """Saves a project, in bounded pieces; closing the work, or an error, leaves the old file as it was.
+
+    Args:
+        project: What to save.
+        path: The file.
+        private: Nobody else may read a new file.
 
     Returns:
         The file.
@@ -40,7 +45,7 @@ def save_work(project: Project, path: Path) -> Work[Path]:
         FormatError: It cannot be written, or holds more than a project can.
     """
     _refuse_too_large(project, path)
-    with StagedFiles() as staged:
+    with StagedFiles(private) as staged:
         temporary = yield from staged.reserve(path)
         try:
             with said_plainly(path), closing(create(temporary)) as connection:
