@@ -205,6 +205,22 @@ def test_folders_made_for_files_go_again_when_nothing_is_written(tmp_path):
     assert names(folder) == ["x"]
 
 
+@posix
+def test_the_names_of_new_folders_are_on_the_disk_too(tmp_path, monkeypatch):
+    flushed, flush = set(), os.fsync
+
+    def noted(handle):
+        flushed.add(os.fstat(handle).st_ino)
+        flush(handle)
+
+    monkeypatch.setattr(files.os, "fsync", noted)
+    with StagedFiles() as staged:
+        staged.make_folder(tmp_path / "a" / "b")
+        finish(staged.write(tmp_path / "a" / "b" / "x", [b"x"]))
+        staged.commit()
+    assert {path.stat().st_ino for path in (tmp_path, tmp_path / "a", tmp_path / "a" / "b")} <= flushed
+
+
 def test_a_folder_cannot_be_made_inside_a_file(tmp_path):
     (tmp_path / "file").write_text("x")
     with StagedFiles() as staged, pytest.raises(FormatError, match=r"^sub: the folder cannot be made: .*\.$"):

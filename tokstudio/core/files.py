@@ -215,7 +215,7 @@ class StagedFiles:
                     with suppress(OSError):
                         old.unlink()
         files = tuple(self._staged)
-        for folder in {target.parent for target in self._targets.values()}:
+        for folder in {target.parent for target in self._targets.values()} | {made.parent for made in self._folders}:
             _flush_folder(folder)
         self._staged, self._folders = {}, []
         return files
