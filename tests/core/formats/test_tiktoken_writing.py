@@ -67,13 +67,13 @@ def theirs(file):
 def test_tiktoken_gives_the_same_ids_and_we_read_the_same_tokenizer(tmp_path, make):
     tokenizer, folder = make(), tmp_path / 'it\'s \\ "日本"'
     report = save(tokenizer, folder, "tiktoken", sample=TEXT)
-    assert [file.name for file in report.files] == ["ranks.tiktoken", "ranks.json", "ranks.py"]
+    assert [file.name for file in report.files] == ["ranks.tiktoken", "ranks.json", "ranks_tiktoken.py"]
     assert report.losses == ()
     assert report.proof.startswith("identical over ")
     found = {}
     exec(report.snippet, found)
     assert found["ids"] == tokenizer.encode("Hello world")
-    for encoding in (theirs(folder / "ranks.py"), found["encoding"]):
+    for encoding in (theirs(folder / "ranks_tiktoken.py"), found["encoding"]):
         for text in (TEXT, torture_text(), "", "1234567 don't", " ".join(tokenizer.special_tokens)):
             ids = tokenizer.encode(text, "all")
             assert encoding.encode(text, allowed_special="all") == ids
@@ -85,15 +85,27 @@ def test_tiktoken_gives_the_same_ids_and_we_read_the_same_tokenizer(tmp_path, ma
 def test_the_files_go_by_the_name_of_the_ranks(tmp_path):
     target = tmp_path / "my own.v2.tiktoken"
     report = save(with_clear(), target, "tiktoken")
-    assert [file.name for file in report.files] == ["my own.v2.tiktoken", "my own.v2.json", "my own.v2.py"]
+    assert [file.name for file in report.files] == ["my own.v2.tiktoken", "my own.v2.json", "my own.v2_tiktoken.py"]
     assert same(load(target), with_clear())
     assert theirs(report.files[2]).name == "my own.v2"
     assert save(banana(), target, "tiktoken").files == report.files
     assert same(load(target), banana())
 
 
+def test_no_module_that_libraries_import_is_shadowed_and_an_older_file_stays(tmp_path):
+    (tmp_path / "numpy.py").write_text("older = True")
+    report = save(banana(), tmp_path / "numpy.tiktoken", "tiktoken")
+    assert [file.name for file in report.files] == ["numpy.tiktoken", "numpy.json", "numpy_tiktoken.py"]
+    assert (tmp_path / "numpy.py").read_text() == "older = True"
+    assert theirs(report.files[2]).encode("banana") == banana().encode("banana")
+
+
 def test_files_that_are_not_ours_are_never_replaced(tmp_path):
-    for name, content in (("train.py", "print()"), ("train.json", '{"pattern": 1}'), ("ranks.py", "")):
+    for name, content in (
+        ("train_tiktoken.py", "print()"),
+        ("train.json", '{"pattern": 1}'),
+        ("ranks_tiktoken.py", ""),
+    ):
         (tmp_path / name).write_text(content)
         target = tmp_path / "train.tiktoken" if name.startswith("train") else tmp_path
         with pytest.raises(FormatError, match=rf"^{name}: a file of this name is there already, and not one that"):
@@ -103,10 +115,10 @@ def test_files_that_are_not_ours_are_never_replaced(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["tokenizer", "vocab", "Tiktoken"])
+@pytest.mark.parametrize("name", ["tokenizer", "vocab", "Encoder"])
 def test_a_name_that_would_make_other_files_of_those_beside_it_is_refused(tmp_path, name):
     with pytest.raises(
-        FormatError, match=rf"^{name}\.tiktoken: files beside it, {name}\.json and .*choose another name"
+        FormatError, match=rf"^{name}\.tiktoken: the file beside it, {name}\.json, .*choose another name"
     ):
         save(banana(), tmp_path / f"{name}.tiktoken", "tiktoken")
 

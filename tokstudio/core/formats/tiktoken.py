@@ -40,23 +40,18 @@ from tokstudio.core.progress import Progress, Work
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer import Tokenizer
 
-RANKS_FILE, SIDECAR, LOADER = "ranks.tiktoken", "ranks.json", "ranks.py"
+RANKS_FILE, SIDECAR, LOADER = "ranks.tiktoken", "ranks.json", "ranks_tiktoken.py"
 
 _SUFFIX = ".tiktoken"
-# What would make of NAME.json or NAME.py a file that means something else.
-_TAKEN = frozenset(
-    {
-        "tokenizer", "tokenizer_config", "vocab", "vocabulary", "encoder", "merges", "tiktoken", "base64", "json",
-        "pathlib",
-    }
-)  # fmt: skip
+# What would make of NAME.json a file that means something else.
+_TAKEN = frozenset({"tokenizer", "tokenizer_config", "vocab", "vocabulary", "encoder", "merges"})
 _MOST_LISTED = 1000
 _LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?\n")
 _NUMBER = re.compile(rb"[0-9]{1,12}")
 
 
 class Tiktoken(Format):
-    """`NAME.tiktoken`, `NAME.json` and `NAME.py`."""
+    """`NAME.tiktoken`, `NAME.json` and `NAME_tiktoken.py`, which no import of another module takes for its own."""
 
     name = "tiktoken"
     title = "tiktoken"
@@ -78,16 +73,16 @@ class Tiktoken(Format):
         return path.is_dir() or path.suffix != _SUFFIX
 
     def targets(self, path: Path) -> Mapping[str, Path]:
-        """The ranks, and beside them two files of the same name."""
+        """The ranks, and beside them two files whose names begin alike."""
         if path.is_file() and self.takes_folder(path):
             raise FormatError(f"{path.name}: {self.title} is saved to a folder, or to a file that ends in {_SUFFIX}.")
         ranks = path / RANKS_FILE if self.takes_folder(path) else path
         if ranks.stem.lower() in _TAKEN:
             raise FormatError(
-                f"{ranks.name}: files beside it, {ranks.stem}.json and {ranks.stem}.py, would be taken for others: "
-                "choose another name."
+                f"{ranks.name}: the file beside it, {ranks.stem}.json, would be taken for another: choose another name."
             )
-        return {RANKS_FILE: ranks, SIDECAR: ranks.with_suffix(".json"), LOADER: ranks.with_suffix(".py")}
+        loader = ranks.with_name(f"{ranks.stem}_tiktoken.py")
+        return {RANKS_FILE: ranks, SIDECAR: ranks.with_suffix(".json"), LOADER: loader}
 
     def check_places(self, targets: Mapping[str, Path]) -> None:
         """What stands beside the ranks and is not ours is never replaced."""

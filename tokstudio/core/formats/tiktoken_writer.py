@@ -1,4 +1,4 @@
-"""What goes into `NAME.tiktoken`, `NAME.json` and `NAME.py`, and what tiktoken makes of ranks otherwise than we do.
+"""What goes into tiktoken's three files, and what tiktoken makes of ranks otherwise than we do.
 
 Proving it is left to `tiktoken_proof`.
 """
@@ -86,8 +86,9 @@ def sidecar(tokenizer: Tokenizer) -> bytes:
 
 
 def loader() -> bytes:
-    """`NAME.py`, which makes a `tiktoken.Encoding` of both, whatever their name."""
-    return LOADER_BEGINNING + b"\n" + _LOADER.format(ranks='Path(__file__).with_suffix(".tiktoken")').encode()
+    """`NAME_tiktoken.py`, which makes a `tiktoken.Encoding` of both, whatever their name."""
+    path = 'Path(__file__.removesuffix("_tiktoken.py") + ".tiktoken")'
+    return LOADER_BEGINNING + b"\n" + _LOADER.format(ranks=path).encode()
 
 
 def snippet(path: Path) -> str:

@@ -8,7 +8,6 @@ long while a run is trained.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import os
 import re
 import secrets
 import sqlite3
