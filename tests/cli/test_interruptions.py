@@ -16,8 +16,10 @@ from fifty import FIFTY, FIFTY_LINES
 from tokstudio import Corpus, Trainer, TrainingConfig, cli, train
 from tokstudio.cli import exporting, training
 
+HANGUP = [(signal.SIGHUP, 129)] if hasattr(signal, "SIGHUP") else []
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), *HANGUP])
 def test_an_interrupted_training_is_kept_where_it_is_exported(
     text, tmp_path, slow_trainer, typed, capsysbinary, number, code
 ):
@@ -118,12 +120,18 @@ def test_an_interruption_while_exporting_leaves_the_old_file(text, tmp_path, mon
     assert {path.name for path in tmp_path.iterdir()} == {"fifty.txt", "old.json"}
 
 
+@pytest.fixture
+def long_book(tmp_path):
+    """A text whose training to a million tokens takes long enough to be interrupted."""
+    book = tmp_path / "book.txt"
+    book.write_bytes(np.random.default_rng(1).integers(97, 105, 3_000_000, dtype=np.uint8).tobytes())
+    return book
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows sends no such signal to one process")
-def test_a_real_interrupt_keeps_what_was_trained(tmp_path):
-    book, out = tmp_path / "book.txt", tmp_path / "part.json"
-    words = np.random.default_rng(1).integers(97, 105, 3_000_000, dtype=np.uint8)
-    book.write_bytes(words.tobytes())
-    arguments = ["train", str(book), "--vocab-size", "1000000", "--print-merges", "--export", f"huggingface={out}"]
+def test_a_real_interrupt_keeps_what_was_trained(tmp_path, long_book):
+    out = tmp_path / "part.json"
+    arguments = ["train", str(long_book), "--vocab-size", "1000000", "--print-merges", "--export", f"huggingface={out}"]
     command = [sys.executable, "-m", "tokstudio", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
         assert program.stdout.readline().startswith(b"Merge (")
@@ -132,3 +140,69 @@ def test_a_real_interrupt_keeps_what_was_trained(tmp_path):
     assert program.returncode == 130, errors
     assert b": stopped. " in errors
     assert out.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_closed_terminal_keeps_the_training(tmp_path, long_book, times):
+    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
+    out = tmp_path / "part.json"
+    ours, theirs = pty.openpty()
+    # What is printed is read back as it is.
+    settings = termios.tcgetattr(theirs)
+    settings[1] &= ~termios.OPOST
+    termios.tcsetattr(theirs, termios.TCSANOW, settings)
+    words = ["train", str(long_book), "--vocab-size", "1000000", "--print-merges", "--json"]
+    command = [sys.executable, "-m", "tokstudio", *words, "--export", f"huggingface={out}"]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True) as program:
+        os.close(theirs)
+        with os.fdopen(ours, "rb") as screen:
+            while not screen.readline().startswith(b"Merge ("):
+                pass
+        # The terminal is gone now: what is written to it fails, and the system and the shell say so.
+        for _ in range(times):
+            program.send_signal(signal.SIGHUP)
+        assert program.wait(timeout=120) == 129
+    assert json.loads(out.read_bytes())["model"]["merges"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
+def test_a_terminal_that_is_closed_during_the_export_does_not_end_it(text, tmp_path, monkeypatch, capsys):
+    save_work = exporting.save_work
+
+    def hung_up(*arguments, **options):
+        work = save_work(*arguments, **options)
+        yield next(work)
+        signal.raise_signal(signal.SIGHUP)
+        return (yield from work)
+
+    monkeypatch.setattr(exporting, "save_work", hung_up)
+    out = tmp_path / "made.json"
+    assert cli.main(["train", text, "--vocab-size", "306", "--export", f"huggingface={out}"]) == 129
+    assert len(json.loads(out.read_bytes())["model"]["merges"]) == 50
+    assert "Exported " in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
+def test_under_nohup_a_closed_terminal_does_not_interrupt(text, slow_trainer, capsys):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        slow_trainer(lambda: signal.raise_signal(signal.SIGHUP))
+        assert cli.main(["train", text, "--vocab-size", "306"]) == 0
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert "reached vocabulary size" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_merges_that_cannot_be_printed_do_not_lose_the_training(text, tmp_path):
+    out = tmp_path / "made.json"
+    words = ["train", text, "--vocab-size", "306", "--print-merges", "--export", f"huggingface={out}", "-q"]
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "tokstudio", *words]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=120)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"tokstudio: standard output: it cannot be written (")
+    assert done.stderr.count(b"\n") == 1
+    assert len(json.loads(out.read_bytes())["model"]["merges"]) == 50

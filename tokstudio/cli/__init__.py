@@ -26,7 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The arguments after the program's name; None for those of this process.
 
     Returns:
-        The exit code: 0 done, 1 a `TokStudioError`, 2 wrong usage, 130 interrupted (143 when asked to terminate).
+        The exit code: 0 done, 1 a `TokStudioError`, 2 wrong usage, 130 interrupted (143 when asked to terminate, 129
+        when the terminal was closed).
     """
     for stream in (sys.stdout, sys.stderr):
         # A folder's name need not be text, and the locale's encoding need not hold all text.
@@ -36,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(sys.argv[1:] if argv is None else argv, signals)
     except BrokenPipeError:  # the reader has seen enough
-        return DONE
+        return signals.code if signals.received else DONE
     except KeyboardInterrupt:
         complain("Interrupted.")
         return signals.code
@@ -44,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain("This computer has not enough free memory for that.")
     except (TokStudioError, OSError) as error:
         complain(str(error))
-    return FAILED
+    return signals.code if signals.received else FAILED
 
 
 def _run(words: Sequence[str], signals: Signals) -> int:

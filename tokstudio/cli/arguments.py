@@ -33,7 +33,12 @@ Each has its own --help. To open a file that is called like a command, write ./t
 
 _TRAIN_TEXT = """\
 Trains a tokenizer on text. Set a vocabulary size, a minimum frequency, or both.
-Interrupted, it keeps and exports what it has trained so far.
+Interrupted, or when the terminal is closed, it keeps and exports what it has trained so far.
+"""
+
+_EXIT_CODES = """\
+exit codes: 0 done, 1 an error, which one sentence says, 2 wrong usage; ended by a closed terminal 129, by Ctrl+C 130,
+by a request to terminate 143
 """
 
 _SPECIAL_WORDS = "write a value that begins with a dash as --special=-x-"
@@ -79,6 +84,7 @@ def _window(words: Sequence[str]) -> argparse.Namespace:
 
 def _train(words: Sequence[str]) -> argparse.Namespace:
     parser = _parser("tokstudio train", _TRAIN_TEXT)
+    parser.epilog = _EXIT_CODES
     _add_corpus(parser)
     _add_limits(parser)
     _add_tokens(parser)

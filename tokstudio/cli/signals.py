@@ -1,4 +1,4 @@
-"""Ctrl-C and the request to terminate; what they end is left to the commands."""
+"""Ctrl-C, the request to terminate and a closed terminal; what they end is left to the commands."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -8,13 +8,24 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from types import FrameType
 
+# A terminal that is closed; Windows has no such signal.
+_HANGUP: int | None = getattr(signal, "SIGHUP", None)
+
 
 class Signals:
-    """Makes signals raise KeyboardInterrupt, so that nothing half-written is left behind."""
+    """Makes signals raise KeyboardInterrupt, so that nothing half-written is left behind.
+
+    A closed terminal asks for an end, and never for a quicker one: the system and the shell both send the signal.
+    """
 
     def __init__(self) -> None:
         self._last = 0
-        self._held = False
+        self._held = self._finishing = False
+
+    @property
+    def received(self) -> bool:
+        """Whether there was one."""
+        return self._last != 0
 
     @property
     def code(self) -> int:
@@ -25,8 +36,8 @@ class Signals:
     def caught(self) -> Generator[None]:
         """Answers to signals in the block."""
         with ExitStack() as before:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                # One that is ignored, as for a job in the background, stays ignored.
+            for number in filter(None, (signal.SIGINT, signal.SIGTERM, _HANGUP)):
+                # One that is ignored, as for a job in the background or by nohup, stays ignored.
                 if signal.getsignal(number) != signal.SIG_IGN:
                     before.callback(signal.signal, number, signal.signal(number, self._receive))
             yield
@@ -42,7 +53,20 @@ class Signals:
         if self._last:
             raise KeyboardInterrupt
 
+    @contextmanager
+    def finishing(self) -> Generator[None]:
+        """Lets the block come to its end after the terminal is closed; other signals interrupt it."""
+        self._finishing = True
+        try:
+            yield
+        finally:
+            self._finishing = False
+
     def _receive(self, number: int, _frame: FrameType | None) -> None:
-        first, self._last = not self._last, number
-        if not (first and self._held):
-            raise KeyboardInterrupt
+        first = not self._last
+        if number == _HANGUP and not first:
+            return
+        self._last = number
+        if first and (self._held or (self._finishing and number == _HANGUP)):
+            return
+        raise KeyboardInterrupt

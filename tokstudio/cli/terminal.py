@@ -101,9 +101,11 @@ def complain(sentence: str) -> None:
 
 
 def _say(text: str, end: str = "\n") -> None:
-    # Where standard error is gone, nobody is left to tell.
-    with suppress(OSError, ValueError):
+    # Where standard error is gone, as with a terminal that was closed, nobody is left to tell.
+    try:
         print(text, end=end, file=sys.stderr, flush=True)  # noqa: T201
+    except (OSError, ValueError):
+        _abandon(sys.stderr)
 
 
 def standard_input() -> bytes:

@@ -18,7 +18,7 @@ from tokstudio.cli.terminal import DONE, FAILED, Console, put
 from tokstudio.core.base_vocabulary import read_base_vocabulary
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
-from tokstudio.core.errors import ConfigError, CorpusError
+from tokstudio.core.errors import ConfigError, CorpusError, TokStudioError
 from tokstudio.core.forecast import forecast_work
 from tokstudio.core.formats import ExportReport
 from tokstudio.core.memory import free_memory
@@ -46,17 +46,21 @@ def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> 
     run = trainer.run
     reports: list[ExportReport] = []
     ratio: float | None = None
-    if code != DONE and not len(run):
+    if code not in (DONE, FAILED) and not len(run):
         console.say("Interrupted before the first merge" + (": nothing was exported." if exports else "."))
         exports = []
     else:
         console.say(_summary(run))
         tokenizer = trainer.tokenizer()
         sample = corpus.sample(_SAMPLE) if exports else b""
-        reports = export(tokenizer, exports, arguments.accept_loss, sample, console)
+        with signals.finishing():
+            reports = export(tokenizer, exports, arguments.accept_loss, sample, console)
+        if signals.received:
+            code = signals.code
         # At the end: whoever cannot wait for it has all the rest, and who has interrupted the training need not.
-        if config.held_out and code == DONE:
-            ratio, code = _measure(tokenizer, trainer, console, signals)
+        if config.held_out and code in (DONE, FAILED):
+            ratio, interrupted = _measure(tokenizer, trainer, console, signals)
+            code = interrupted or code
     if arguments.json:
         put(sys.stdout, json.dumps(_as_json(run, reports, ratio)) + "\n")
     return code or (DONE if len(reports) == len(exports) else FAILED)
@@ -138,13 +142,14 @@ def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
         if arguments.export:
             check_losses(trainer.tokenizer(), arguments.export, arguments.accept_loss)
         tell_of_preparation(trainer.prepared, trainer.config, console)
-        _merge(trainer, arguments, console, signals)
+        return _merge(trainer, arguments, console, signals)
     except KeyboardInterrupt:
         return signals.code
-    return DONE
 
 
-def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, signals: Signals) -> None:
+def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
+    """Merges to the end; gives the exit code."""
+    code = DONE
     stream: TextIO | None = None
     if arguments.print_merges:
         stream = sys.stderr if arguments.json else sys.stdout
@@ -158,12 +163,16 @@ def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
             if stream is not None and len(batch):
                 try:
                     put(stream, _in_words(batch, base_size))
-                except BrokenPipeError:
+                except (BrokenPipeError, TokStudioError) as error:
                     if not arguments.export:
                         raise
-                    stream = None  # nobody reads any longer, but the files are wanted
+                    stream = None  # nobody reads any longer, or the disk is full, but the files are wanted
+                    if isinstance(error, TokStudioError):
+                        console.complain(str(error))
+                        code = FAILED
         if progress_too and trainer.ended is None:
             console.show(trainer.progress, f", {trainer.merges_made:,} merges" * (trainer.merges_made > 0))
+    return code
 
 
 def _in_words(batch: MergeBatch, base_size: int) -> str:

@@ -272,6 +272,8 @@ def _started() -> subprocess.Popen[bytes] | None:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=own_folder(),
+            # A terminal that is closed ends what was started in it, and would end the proof of an export.
+            start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
     except OSError:
