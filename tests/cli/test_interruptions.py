@@ -117,7 +117,8 @@ def test_an_interruption_while_exporting_leaves_the_old_file(text, tmp_path, mon
     assert cli.main(["train", text, "--vocab-size", "306", "--export", f"huggingface={out}"]) == 130
     assert capsys.readouterr().err.endswith("tokstudio: Interrupted.\n")
     assert out.read_text() == "old"
-    assert {path.name for path in tmp_path.iterdir()} == {"fifty.txt", "old.json"}
+    # Nor is the training lost.
+    assert {path.name for path in tmp_path.iterdir()} == {"fifty.txt", "old.json", "old.json.tokstudio"}
 
 
 @pytest.fixture

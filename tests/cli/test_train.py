@@ -240,9 +240,9 @@ def test_what_else_a_forecast_finds_is_left_to_the_training(text, monkeypatch, c
     )
 
 
-def test_an_export_that_fails_keeps_no_other_from_being_written(text, tmp_path, capsys):
+def test_an_export_that_fails_keeps_no_other_from_being_written(text, tmp_path, slow_trainer, capsys):
     taken, good = tmp_path / "taken", tmp_path / "good.json"
-    taken.write_text("a file where a folder should be")
+    slow_trainer(lambda: taken.write_text("a file where a folder should be"))
     exports = ["--export", f"classic={taken}", "--export", f"huggingface={good}"]
     assert cli.main(["train", text, "--vocab-size", "300", "--json", *exports]) == 1
     printed = capsys.readouterr()

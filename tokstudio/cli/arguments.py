@@ -34,6 +34,7 @@ Each has its own --help. To open a file that is called like a command, write ./t
 _TRAIN_TEXT = """\
 Trains a tokenizer on text. Set a vocabulary size, a minimum frequency, or both.
 Interrupted, or when the terminal is closed, it keeps and exports what it has trained so far.
+If an export fails, the run is kept beside it as NAME.tokstudio, for the window and for convert.
 """
 
 _EXIT_CODES = """\

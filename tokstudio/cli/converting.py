@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from tokstudio.cli.exporting import check_folders, check_losses, export
+from tokstudio.cli.exporting import check_losses, check_places, export
 from tokstudio.cli.loading import load_tokenizer
 from tokstudio.cli.projects import is_project, load_run
 from tokstudio.cli.terminal import DONE, FAILED, Console, put
@@ -24,7 +24,7 @@ from tokstudio.core.tokenizer import Tokenizer
 def convert(arguments: argparse.Namespace, console: Console) -> int:
     """Reads, writes and proves; gives the exit code."""
     exports: list[tuple[str, Path]] = [(arguments.format, arguments.target)]
-    check_folders(exports)
+    check_places(exports, console)
     original = _read(arguments, console)
     if arguments.merges is not None:
         original = original.at(arguments.merges)

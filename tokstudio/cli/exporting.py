@@ -9,26 +9,24 @@ from pathlib import Path
 
 from tokstudio.cli.terminal import Console
 from tokstudio.core.errors import FormatError, TokStudioError
-from tokstudio.core.formats import FORMATS, ExportReport, fit, save_work
+from tokstudio.core.formats import FORMATS, ExportReport, fit, save_work, try_places_work
 from tokstudio.core.tokenizer import Tokenizer
 
 Exports = Sequence[tuple[str, Path]]  # the name of a format, and where to write it
 
 
-def check_folders(exports: Exports) -> None:
+def check_places(exports: Exports, console: Console) -> None:
     """Finds before an hour of training what would be in the way of its result.
 
     Raises:
-        FormatError: A folder is missing or cannot be written to.
+        FormatError: A file cannot be written there, or two exports would write the same one.
     """
+    taken = set[str]()
     for name, path in exports:
-        folder, takes_folder = path.absolute().parent, FORMATS[name].takes_folder(path)
-        if not takes_folder and not folder.is_dir():
-            raise FormatError(f"{path.name}: the folder {folder} does not exist: make it, or choose another.")
-        if not takes_folder:
-            FORMATS[name].check_places(FORMATS[name].targets(path))
-        if not os.access(path if takes_folder and path.is_dir() else folder, os.W_OK):
-            raise FormatError(f"{path.name}: nothing can be written to {folder}: choose another folder.")
+        files = {os.path.realpath(file) for file in console.finish(try_places_work(path, name))}
+        if found := taken & files:
+            raise FormatError(f"{Path(found.pop()).name}: two exports would write this file: give each its own place.")
+        taken |= files
 
 
 def check_losses(tokenizer: Tokenizer, exports: Exports, accept_loss: bool) -> None:
@@ -66,8 +64,11 @@ def export(
     for name, path in exports:
         try:
             report = console.finish(save_work(tokenizer, path, name, accept_loss, sample=sample, original=original))
-        except TokStudioError as error:
+        except (TokStudioError, OSError) as error:
             console.complain(str(error))
+            continue
+        except MemoryError:
+            console.complain(f"{path.name}: this computer has not enough free memory to write it.")
             continue
         reports.append(report)
         console.say(f"Exported {', '.join(map(str, report.files))}" + (f": {report.proof}." if report.proof else "."))

@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TextIO
 
-from tokstudio.cli.exporting import check_folders, check_losses, export
+from tokstudio.cli.exporting import check_losses, check_places, export
 from tokstudio.cli.reading import read_corpus_work, tell_of
 from tokstudio.cli.remarks import tell_of_held_out, tell_of_preparation
+from tokstudio.cli.rescue import rescue
 from tokstudio.cli.signals import Signals
 from tokstudio.cli.terminal import DONE, FAILED, Console, put
 from tokstudio.core.base_vocabulary import read_base_vocabulary
@@ -35,7 +36,7 @@ _CERTAIN_TO_FIT = 200  # times the corpus: more memory than any training takes, 
 def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
     """Trains, and gives the exit code; an interrupted training is kept as well."""
     exports: list[tuple[str, Path]] = arguments.export
-    check_folders(exports)
+    check_places(exports, console)
     config = _config(arguments)
     corpus = _read(arguments, console)
     if not arguments.force:
@@ -45,16 +46,24 @@ def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> 
     trainer.stop()
     run = trainer.run
     reports: list[ExportReport] = []
+    kept: Path | None = None
     ratio: float | None = None
     if code not in (DONE, FAILED) and not len(run):
         console.say("Interrupted before the first merge" + (": nothing was exported." if exports else "."))
         exports = []
     else:
         console.say(_summary(run))
-        tokenizer = trainer.tokenizer()
-        sample = corpus.sample(_SAMPLE) if exports else b""
-        with signals.finishing():
-            reports = export(tokenizer, exports, arguments.accept_loss, sample, console)
+        try:
+            tokenizer = trainer.tokenizer()
+            with signals.finishing():
+                sample = corpus.sample(_SAMPLE) if exports else b""
+                reports = export(tokenizer, exports, arguments.accept_loss, sample, console)
+        except BaseException:
+            if exports:
+                rescue(run, exports[0][1], console)
+            raise
+        if len(reports) < len(exports):
+            kept = rescue(run, exports[0][1], console)
         if signals.received:
             code = signals.code
         # At the end: whoever cannot wait for it has all the rest, and who has interrupted the training need not.
@@ -62,7 +71,7 @@ def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> 
             ratio, interrupted = _measure(tokenizer, trainer, console, signals)
             code = interrupted or code
     if arguments.json:
-        put(sys.stdout, json.dumps(_as_json(run, reports, ratio)) + "\n")
+        put(sys.stdout, json.dumps(_as_json(run, reports, ratio, kept)) + "\n")
     return code or (DONE if len(reports) == len(exports) else FAILED)
 
 
@@ -145,6 +154,11 @@ def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
         return _merge(trainer, arguments, console, signals)
     except KeyboardInterrupt:
         return signals.code
+    except (TokStudioError, OSError, MemoryError) as error:
+        if not (trainer.merges_made and arguments.export):
+            raise
+        console.complain(str(error) or "This computer has not enough free memory to go on.")
+        return FAILED
 
 
 def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
@@ -200,7 +214,7 @@ def _summary(run: Run) -> str:
     )
 
 
-def _as_json(run: Run, reports: Iterable[ExportReport], held_out: float | None) -> dict[str, object]:
+def _as_json(run: Run, reports: Iterable[ExportReport], held_out: float | None, kept: Path | None) -> dict[str, object]:
     outcome: dict[str, object] = {
         "merges": len(run),
         "vocabulary_size": run.vocabulary_size,
@@ -212,6 +226,8 @@ def _as_json(run: Run, reports: Iterable[ExportReport], held_out: float | None) 
     }
     if run.config.held_out:
         outcome["held_out_bytes_per_token"] = held_out
+    if kept is not None:
+        outcome["project"] = str(kept)
     return outcome
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tokstudio.core.corpus import AnyPath, Text
 from tokstudio.core.errors import ConfigError, FormatError
-from tokstudio.core.files import StagedFiles, file_name
+from tokstudio.core.files import StagedFiles, file_name, write_fault
 from tokstudio.core.formats.base import (
     Fit,
     Format,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS", "ExportReport", "Fit", "Format", "Loaded", "PatternNeeded", "fit", "fit_work", "load", "load_work",
-    "save", "save_work", "tokenizer_files",
+    "save", "save_work", "tokenizer_files", "try_places_work",
 ]  # fmt: skip
 
 # In the order in which a folder is searched, and in which menus show them.
@@ -143,6 +143,26 @@ def save_work(
         )
 
 
+def try_places_work(path: AnyPath, format: str) -> Work[tuple[Path, ...]]:
+    """Finds before a long work whether its result can be written: makes the folders and empty files, which go again.
+
+    Returns:
+        The files that `save` would write.
+
+    Raises:
+        ConfigError: The format is not known, or is only read.
+        FormatError: Something is in the way.
+    """
+    chosen = _writable(format)
+    targets = _targets(chosen, Path(path))
+    with StagedFiles() as staged:
+        if Path(path) in (target.parent for target in targets.values()):
+            staged.make_folder(Path(path))
+        for target in targets.values():
+            yield from staged.reserve(target)
+    return tuple(targets.values())
+
+
 def fit(tokenizer: Tokenizer, format: str) -> Fit:
     """How well a format would hold a tokenizer, before anything is written.
 
@@ -217,7 +237,7 @@ def _targets(chosen: Format, path: Path) -> Mapping[str, Path]:
         chosen.check_places(targets)
         return targets
     except (OSError, ValueError) as error:
-        raise FormatError(f"{file_name(path)}: the path cannot be used: {error}.") from error
+        raise write_fault(path, error) from error
 
 
 class _Meter:

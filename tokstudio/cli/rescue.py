@@ -1,0 +1,79 @@
+"""Keeps a run whose export failed, as a project that the window opens and `convert` exports from."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from itertools import chain, count
+from pathlib import Path
+
+import platformdirs
+
+from tokstudio.cli.terminal import Console
+from tokstudio.core.errors import TokStudioError
+from tokstudio.core.project import SUFFIX, Project, ProjectRun, save_work
+from tokstudio.core.run import Run
+
+_LONGEST_NAME = 60  # characters: the file system takes no more than 255 bytes, and a name may be what failed
+
+
+def rescue(run: Run, target: Path, console: Console) -> Path | None:
+    """Saves a run beside the target of its export, else among the states of this person's programs, and says where.
+
+    No file is ever replaced. The corpus is not kept: that could take long, and all the space that there is.
+
+    Args:
+        run: What was trained.
+        target: Where the export should have gone.
+        console: Says where the run is, or why it is lost.
+
+    Returns:
+        The project; None where nothing can be written.
+    """
+    name = target.absolute().name[:_LONGEST_NAME].strip(".") or "run"
+    for folder in (_nearest_folder(target), _state_folder()):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            place = _reserved(folder, name)
+        except (OSError, ValueError):
+            continue
+        try:
+            console.finish(save_work(Project(runs=(ProjectRun("Run 1", run),), active=0), place))
+        except BaseException as error:
+            with suppress(OSError):
+                place.unlink()
+            # The next folder may be on another disk.
+            if not isinstance(error, (TokStudioError, OSError, MemoryError)):
+                raise
+            continue
+        console.complain(f"The run is kept in {place}: open that project, or take files from it by tokstudio convert.")
+        return place
+    console.complain(
+        "The run is lost: no project can be written either, neither beside the export nor in your own folder."
+    )
+    return None
+
+
+def _nearest_folder(target: Path) -> Path:
+    """The folder that a target is in, or the first above it that is there."""
+    return next((above for above in target.absolute().parents if os.path.isdir(above)), Path.cwd())
+
+
+def _state_folder() -> Path:
+    return Path(platformdirs.user_state_dir("tokstudio", appauthor=False)) / "kept"
+
+
+def _reserved(folder: Path, name: str) -> Path:
+    """Makes an empty file that nobody had, so that what is moved there later replaces nothing else."""
+    for place in _names(folder, name):
+        with suppress(FileExistsError):
+            place.touch(exist_ok=False)
+            return place
+    raise AssertionError
+
+
+def _names(folder: Path, name: str) -> Iterable[Path]:
+    endings = chain([""], (f"-{number}" for number in count(2)))
+    return (folder / f"{name}{ending}{SUFFIX}" for ending in endings)
