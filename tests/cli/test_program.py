@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import errno
+import io
 import os
 import re
 import subprocess
@@ -10,7 +12,7 @@ import sys
 
 import pytest
 
-from tokstudio import __version__
+from tokstudio import __version__, cli
 
 
 def run_program(*arguments, **options):
@@ -36,13 +38,13 @@ def test_a_reader_that_has_seen_enough_is_no_error(text, tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
-@pytest.mark.parametrize("arguments", [["--help"], ["train", "--vocab-size", "306", "--json"]])
-def test_a_full_disk_is_said_once(text, arguments):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--vocab-size", "306", "--json"]])
+def test_a_full_disk_is_said_once(text, arguments, unbuffered):
     files = [text] if arguments[0] == "train" else []
     with open("/dev/full", "wb") as full:
         command = [sys.executable, "-m", "tokstudio", *arguments, *files]
-        # Where Python is told not to buffer, argparse itself swallows the fault.
-        environment = os.environ | {"PYTHONUNBUFFERED": ""}
+        environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=120, env=environment)
     assert done.returncode == 1
     assert re.fullmatch(rb"tokstudio: standard output: it cannot be written \(.*\)\.\n", done.stderr)
@@ -53,3 +55,53 @@ def test_words_are_utf8_whatever_the_locale(tmp_path):
     done = run_program("train", str(tmp_path / "büch.txt"), "--vocab-size", "300", env=environment)
     assert done.returncode == 1
     assert done.stderr.decode("utf-8") == "tokstudio: büch.txt: there is no such file or folder.\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", ["encode", "decode"])
+def test_output_that_is_cut_is_an_error(tokenizer, tmp_path, command, unbuffered):
+    # A file that may not grow further takes a part of what is written, as a disk that is nearly full.
+    limited = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100));"
+        "from tokstudio.__main__ import main; sys.exit(main())"
+    )
+    words = {
+        "encode": ["encode", "--tokenizer", tokenizer, "--text", "nothing of it " * 100],
+        "decode": ["decode", "--tokenizer", tokenizer, "--text", "104 " * 1000],
+    }[command]
+    out = tmp_path / "out"
+    with out.open("wb") as file:
+        # What is not warmed up may not be written to a cache that cannot grow either.
+        environment = os.environ | {"PYTHONUNBUFFERED": unbuffered, "PYTHONDONTWRITEBYTECODE": "1"}
+        whole = [sys.executable, "-c", limited, *words]
+        done = subprocess.run(whole, stdout=file, stderr=subprocess.PIPE, timeout=300, env=environment)
+    assert out.stat().st_size == 100
+    assert done.returncode == 1
+    assert re.fullmatch(rb"tokstudio: standard output: it cannot be written \(.*\)\.\n", done.stderr)
+
+
+class Piecemeal(io.RawIOBase):
+    """A stream that takes a few bytes at a time, and none once it has so many."""
+
+    def __init__(self, room):
+        self.room, self.taken = room, b""
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        part = bytes(data)[: min(7, self.room - len(self.taken))]
+        if not part:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.taken += part
+        return len(part)
+
+
+@pytest.mark.parametrize("room", [10_000, 20])
+def test_a_stream_that_takes_a_part_gets_the_rest(tokenizer, monkeypatch, capsys, room):
+    raw = Piecemeal(room)
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, write_through=True))
+    code = cli.main(["decode", "--tokenizer", tokenizer, "--text", "104 " * 1000])
+    assert (code, len(raw.taken)) == ((0, 1000) if room > 1000 else (1, 20))
+    assert ("cannot be written" in capsys.readouterr().err) == (code == 1)

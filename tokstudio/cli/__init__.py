@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from tokstudio.cli.arguments import parse
 from tokstudio.cli.signals import Signals
-from tokstudio.cli.terminal import DONE, FAILED, Console, complain, put
+from tokstudio.cli.terminal import DONE, FAILED, Console, complain
 from tokstudio.core.errors import TokStudioError
 
 
@@ -52,8 +52,6 @@ def _run(words: Sequence[str], signals: Signals) -> int:
     try:
         arguments = parse(words)
     except SystemExit as end:  # the parser has said why, or shown its help
-        if sys.stdout is not None:
-            put(sys.stdout, "")
         return int(end.code or DONE)
     # The window says what happens in its own place, and answers to signals in its own way.
     if arguments.command is None:

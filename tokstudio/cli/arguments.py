@@ -4,10 +4,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tokstudio import __version__
+from tokstudio.cli.terminal import put
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 # The core's own lists would bring NumPy with them; a test holds these against them.
 _PATTERNS = ("none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
@@ -280,10 +286,18 @@ def _parse_coding(
     return arguments
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says completely what it has to say, or raises; argparse takes no notice of a full disk."""
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        if file is sys.stdout:
+            put(sys.stdout, message)
+        else:
+            super()._print_message(message, file)
+
+
 def _parser(program: str, text: str) -> argparse.ArgumentParser:
-    return argparse.ArgumentParser(
-        program, description=text, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
-    )
+    return _Parser(program, description=text, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
 
 
 def _add_pattern(parser: argparse.ArgumentParser) -> None:

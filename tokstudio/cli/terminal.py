@@ -3,12 +3,13 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
 import time
 from contextlib import closing, suppress
-from typing import TextIO, TypeVar
+from typing import BinaryIO, TextIO, TypeVar
 
 from tokstudio.core.errors import CorpusError, TokStudioError
 from tokstudio.core.progress import Progress, Work
@@ -125,17 +126,28 @@ def put(stream: TextIO | None, data: str | bytes) -> None:
         BrokenPipeError: Nobody reads any longer.
         TokStudioError: It cannot be written.
     """
+    name = "standard error" if stream is sys.stderr else "standard output"
     if stream is None:
-        raise TokStudioError("standard output: it is closed.")
+        raise TokStudioError(f"{name}: it is closed.")
     try:
         stream.flush()
-        stream.buffer.write(data.encode() if isinstance(data, str) else data)
+        _write_all(stream.buffer, data.encode() if isinstance(data, str) else data)
         stream.buffer.flush()
     except OSError as error:
         _abandon(stream)
         if isinstance(error, BrokenPipeError):
             raise
-        raise TokStudioError(f"standard output: it cannot be written ({error.strerror or error}).") from error
+        raise TokStudioError(f"{name}: it cannot be written ({error.strerror or error}).") from error
+
+
+def _write_all(stream: BinaryIO, data: bytes) -> None:
+    """Writes until all is written: where Python is told not to buffer, a stream takes a part and says how much."""
+    left = memoryview(data)
+    while left:
+        taken = stream.write(left)
+        if not taken:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        left = left[taken:]
 
 
 def _abandon(stream: TextIO) -> None:
