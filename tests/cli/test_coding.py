@@ -5,12 +5,19 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
 from fifty import FIFTY
 
 from tokstudio import Corpus, TrainingConfig, cli, train
+from tokstudio.core import readers
 from tokstudio.core.byte_level import CHARACTER_OF
 from tokstudio.core.formats import ids
 
@@ -98,7 +105,7 @@ def test_ids_that_cannot_be_decoded_get_a_sentence(tokenizer, typed, capsys, dat
 @pytest.mark.parametrize("command", ["encode", "decode"])
 def test_what_cannot_be_read_is_named(tokenizer, tmp_path, capsys, command):
     assert cli.main([command, str(tmp_path / "none.txt"), "--tokenizer", tokenizer]) == 1
-    assert capsys.readouterr().err == "tokstudio: none.txt: there is no such file.\n"
+    assert capsys.readouterr().err == "tokstudio: none.txt: there is no such file or folder.\n"
     assert cli.main([command, str(tmp_path), "--tokenizer", tokenizer]) == 1
     assert capsys.readouterr().err == f"tokstudio: {tmp_path.name}: this is a folder, not a file.\n"
     assert cli.main([command, "--text", "1", "--tokenizer", str(tmp_path / "none.json")]) == 1
@@ -192,3 +199,69 @@ def test_what_characters_cannot_give_back_is_said(tmp_path, typed, capsys):
     typed(b"ab")
     assert cli.main(["encode", "--tokenizer", str(path)]) == 0
     assert capsys.readouterr().err == ""
+
+
+DEVICE = "this is a device or a pipe, not a file of text."
+needs_posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+
+
+@needs_posix
+@pytest.mark.parametrize("kind", ["device", "pipe", "socket"])
+@pytest.mark.parametrize("command", ["encode", "decode", "train", "convert", "--tokenizer", "inspect"])
+def test_what_is_no_file_is_refused_before_it_is_read(tokenizer, text, tmp_path, capsys, kind, command):
+    path, words = tmp_path / "odd", DEVICE
+    with socket.socket(socket.AF_UNIX) as listener:
+        if kind == "device":
+            path = Path("/dev/zero")
+        elif kind == "pipe":
+            os.mkfifo(path)
+        else:
+            with in_folder(tmp_path):
+                listener.bind("odd")
+        arguments = {
+            "encode": ["encode", str(path), "--tokenizer", tokenizer],
+            "decode": ["decode", str(path), "--tokenizer", tokenizer],
+            "train": ["train", text, "--vocab-size", "300", "--base", "characters", "--base-vocabulary", str(path)],
+            "convert": ["convert", tokenizer, str(tmp_path / "o"), "--format", "classic", "--sample", str(path)],
+            "--tokenizer": ["encode", "--text", "a", "--tokenizer", str(path)],
+            "inspect": ["inspect", str(path)],
+        }[command]
+        if command in ("--tokenizer", "inspect"):
+            words = "this is not a file."
+        assert cli.main(arguments) == 1
+    assert capsys.readouterr().err == f"tokstudio: {path.name}: {words}\n"
+
+
+@contextmanager
+def in_folder(folder):
+    """Works in a folder, because the name of a socket must be short."""
+    before = Path.cwd()
+    os.chdir(folder)
+    yield
+    os.chdir(before)
+
+
+@pytest.mark.parametrize("command", ["encode", "decode"])
+def test_what_has_no_end_is_refused_before_memory_is_full(tokenizer, tmp_path, typed, monkeypatch, capsys, command):
+    monkeypatch.setattr(readers, "free_memory", lambda: 5_000_000)
+    typed(b"1 " * 2_000_000)
+    assert cli.main([command, "--tokenizer", tokenizer]) == 1
+    said = "it is too large for the free memory of this computer.\n"
+    assert capsys.readouterr().err == f"tokstudio: standard input: {said}"
+    large = tmp_path / "large"
+    large.write_bytes(b"1 " * 2_000_000)
+    assert cli.main([command, str(large), "--tokenizer", tokenizer]) == 1
+    assert capsys.readouterr().err == f"tokstudio: large: {said}"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="needs names of descriptors")
+@pytest.mark.parametrize("name", ["/dev/stdin", "/dev/fd/0", "the descriptor"])
+def test_a_pipe_that_the_shell_has_made_is_read(tokenizer, name):
+    reading, writing = os.pipe()
+    os.write(writing, b"hello world!")
+    os.close(writing)
+    file = f"/dev/fd/{reading}" if name == "the descriptor" else name
+    command = [sys.executable, "-m", "tokstudio", "encode", file, "--tokenizer", tokenizer]
+    done = subprocess.run(command, stdin=reading, capture_output=True, pass_fds=[reading], timeout=120)
+    os.close(reading)
+    assert (done.returncode, json.loads(done.stdout)) == (0, [104, 101, 108, 108, 111, 32, 301, 108, 100, 33])

@@ -11,6 +11,7 @@ import pytest
 from fifty import FIFTY
 
 from tokstudio import Corpus, TrainingConfig, cli, train
+from tokstudio.core import base_vocabulary
 from tokstudio.core.config import BASES, PLACEMENTS
 from tokstudio.core.patterns import NAMES
 
@@ -137,7 +138,7 @@ def test_a_base_vocabulary_that_cannot_be_taken_gets_a_sentence(text, write, cap
 def test_a_base_vocabulary_that_is_missing_is_named(text, tmp_path, capsys):
     arguments = ["train", text, "--min-frequency", "2", "--base", "characters", "--base-vocabulary"]
     assert cli.main([*arguments, str(tmp_path / "none.txt")]) == 1
-    assert capsys.readouterr().err == "tokstudio: none.txt: there is no such file.\n"
+    assert capsys.readouterr().err == "tokstudio: none.txt: there is no such file or folder.\n"
     assert cli.main([*arguments, str(tmp_path)]) == 1
     assert capsys.readouterr().err == f"tokstudio: {tmp_path.name}: this is a folder, not a file.\n"
 
@@ -265,3 +266,10 @@ def test_special_tokens_in_word_counts_are_told(write, capsys):
     counts = write("counts.tsv", "<|e|>\t10\nab<|e|>\t2\nabc\t5\n")
     assert cli.main(["train", "--counts", str(counts), "--vocab-size", "260", "--special", "<|e|>"]) == 0
     assert "12 special tokens were cut out" in capsys.readouterr().err
+
+
+def test_a_base_vocabulary_is_no_larger_than_characters_ask_for(text, write, monkeypatch, capsys):
+    monkeypatch.setattr(base_vocabulary, "_LARGEST", 10)
+    arguments = ["--base", "characters", "--base-vocabulary", str(write("base.txt", "a\nb\n" * 3))]
+    assert cli.main(["train", text, *arguments, "--min-frequency", "2"]) == 1
+    assert capsys.readouterr().err == "tokstudio: base.txt: it is too large: at most 10 bytes are read.\n"

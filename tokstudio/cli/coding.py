@@ -11,18 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.cli.loading import load_tokenizer
-from tokstudio.cli.terminal import Console, put, standard_input
+from tokstudio.cli.terminal import Console, put, standard_input_work
 from tokstudio.core.corpus import to_utf8
 from tokstudio.core.files import write_files
 from tokstudio.core.formats.ids import ids_work, json_list, write_ids_work
 from tokstudio.core.messages import several
-from tokstudio.core.readers import read_file
+from tokstudio.core.readers import read_file_work
 from tokstudio.core.tokenizer import Tokenizer
+
+# Its names in the file system may be those of a pipe or a terminal, which no other file may be.
+_STANDARD_INPUT = (None, "-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
 def encode(arguments: argparse.Namespace, console: Console) -> None:
     """Turns text into ids: a JSON list, or a NumPy array by the name of the file."""
-    name, text = _read_input(arguments)
+    name, text = _read_input(arguments, console)
     tokenizer = load_tokenizer(arguments.tokenizer, arguments.pattern, console).tokenizer
     allowed: list[str] = arguments.allow_special
     ids = console.finish(tokenizer.encode_work(text, "all" if "all" in allowed else allowed))
@@ -35,7 +38,7 @@ def encode(arguments: argparse.Namespace, console: Console) -> None:
 
 def decode(arguments: argparse.Namespace, console: Console) -> None:
     """Turns ids into exactly the bytes they stand for."""
-    name, data = _read_input(arguments)
+    name, data = _read_input(arguments, console)
     ids = console.finish(ids_work(name, data))
     tokenizer = load_tokenizer(arguments.tokenizer, arguments.pattern, console).tokenizer
     text = tokenizer.decode_bytes(ids)
@@ -45,14 +48,14 @@ def decode(arguments: argparse.Namespace, console: Console) -> None:
         console.finish(write_files({arguments.out: [text]}))
 
 
-def _read_input(arguments: argparse.Namespace) -> tuple[str, bytes]:
+def _read_input(arguments: argparse.Namespace, console: Console) -> tuple[str, bytes]:
     """The text or the ids to work on, and what to call them."""
     if arguments.text is not None:
         return "--text", _bytes_of_argument(arguments.text)
-    if arguments.file in (None, "-"):
-        return "standard input", standard_input()
+    if arguments.file in _STANDARD_INPUT:
+        return "standard input", console.finish(standard_input_work())
     path = Path(arguments.file)
-    return path.name, read_file(path)
+    return path.name, console.finish(read_file_work(path))
 
 
 def _bytes_of_argument(text: str) -> bytes:

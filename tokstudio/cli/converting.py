@@ -17,7 +17,7 @@ from tokstudio.core.errors import ConfigError
 from tokstudio.core.files import write_files
 from tokstudio.core.formats import ExportReport
 from tokstudio.core.formats.gaps import closed_gaps
-from tokstudio.core.readers import read_file
+from tokstudio.core.readers import read_file_work
 from tokstudio.core.tokenizer import Tokenizer
 
 
@@ -32,7 +32,7 @@ def convert(arguments: argparse.Namespace, console: Console) -> int:
     check_losses(tokenizer, exports, arguments.accept_loss)
     for sentence in moved:
         console.say(sentence)
-    sample = read_file(arguments.sample) if arguments.sample is not None else b""
+    sample = console.finish(read_file_work(arguments.sample)) if arguments.sample is not None else b""
     reports = export(tokenizer, exports, arguments.accept_loss, sample, console, original)
     if not reports:
         return FAILED

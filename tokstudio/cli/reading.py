@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tokstudio.cli.terminal import Console, standard_input
+from tokstudio.cli.terminal import Console, standard_input_work
 from tokstudio.core.corpus import Corpus, Source, document_ends
 from tokstudio.core.decoding import decode, detect, encoding_name
 from tokstudio.core.errors import CorpusError
@@ -43,7 +43,7 @@ def tell_of(source: Source, console: Console) -> None:
 
 def _read_standard_input(documents: str, encoding: str | None) -> Work[Source]:
     chosen = None if encoding is None else encoding_name(encoding)
-    raw = np.frombuffer(standard_input(), np.uint8)
+    raw = np.frombuffer((yield from standard_input_work()), np.uint8)
     decoded = yield from (detect(raw) if chosen is None else decode(raw, chosen))
     if not len(decoded.data):
         raise CorpusError("standard input: it holds no text.")

@@ -109,12 +109,14 @@ def _say(text: str, end: str = "\n") -> None:
         _abandon(sys.stderr)
 
 
-def standard_input() -> bytes:
-    """All of standard input; raises CorpusError where it cannot be read."""
+def standard_input_work() -> Work[bytes]:
+    """All of standard input; raises CorpusError where it cannot be read or is too large."""
+    from tokstudio.core.readers import read_stream_work
+
     if sys.stdin is None:
         raise CorpusError("standard input: it is closed.")
     try:
-        return sys.stdin.buffer.read()
+        return (yield from read_stream_work(sys.stdin.buffer, "standard input"))
     except OSError as error:
         raise CorpusError(f"standard input: it cannot be read ({error.strerror or error}).") from error
 

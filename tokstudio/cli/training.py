@@ -16,7 +16,7 @@ from tokstudio.cli.remarks import tell_of_held_out, tell_of_preparation
 from tokstudio.cli.rescue import rescue
 from tokstudio.cli.signals import Signals
 from tokstudio.cli.terminal import DONE, FAILED, Console, put
-from tokstudio.core.base_vocabulary import read_base_vocabulary
+from tokstudio.core.base_vocabulary import read_base_vocabulary_work
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError, CorpusError, TokStudioError
@@ -37,7 +37,7 @@ def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> 
     """Trains, and gives the exit code; an interrupted training is kept as well."""
     exports: list[tuple[str, Path]] = arguments.export
     check_places(exports, console)
-    config = _config(arguments)
+    config = _config(arguments, console)
     corpus = _read(arguments, console)
     if not arguments.force:
         _check_memory(corpus, config, console)
@@ -88,9 +88,9 @@ def _read(arguments: argparse.Namespace, console: Console) -> Corpus:
     return corpus
 
 
-def _config(arguments: argparse.Namespace) -> TrainingConfig:
+def _config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
     path: Path | None = arguments.base_vocabulary
-    base_vocabulary = None if path is None else read_base_vocabulary(path)
+    base_vocabulary = None if path is None else console.finish(read_base_vocabulary_work(path))
     _check_unknown_token(arguments, base_vocabulary or ())
     return TrainingConfig(
         vocabulary_size=arguments.vocab_size,

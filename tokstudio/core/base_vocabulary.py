@@ -17,18 +17,14 @@ from tokstudio.core.alphabet import CODE_POINTS
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.decoding import code_points
 from tokstudio.core.errors import ConfigError
-from tokstudio.core.progress import Progress, Work, finish
-from tokstudio.core.readers import read_file
+from tokstudio.core.progress import Progress, Work
+from tokstudio.core.readers import read_file_work
 
 _ESCAPE = re.compile(r"\\(.?)", re.DOTALL)
 _ESCAPED = {"\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
+_LARGEST = 10**8  # bytes: there are a million characters
 _LINES = 1 << 12
 _REPLACEMENT = 0xFFFD
-
-
-def read_base_vocabulary(path: Path) -> list[str]:
-    """What `read_base_vocabulary_work` gives, at once."""
-    return finish(read_base_vocabulary_work(path))
 
 
 def read_base_vocabulary_work(path: Path) -> Work[list[str]]:
@@ -39,7 +35,7 @@ def read_base_vocabulary_work(path: Path) -> Work[list[str]]:
         CorpusError: It cannot be read.
     """
     try:
-        text = read_file(path).decode("utf-8-sig")
+        text = (yield from read_file_work(path, _LARGEST)).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path.name}: byte {error.start:,} is not UTF-8.") from error
     listed = _json_list(path, text)

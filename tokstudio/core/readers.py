@@ -6,12 +6,13 @@ What bytes mean is left to `decoding`; documents and hashes to `corpus`.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import cast
+from typing import BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from tokstudio.core.progress import Progress, Work, finish
 _PIECE = 1 << 20
 # A file that would take more than this share of the free memory is read piece by piece as it is needed.
 _MOST_OF_FREE = 0.4
+_DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
 
 
 def read_source(path: AnyPath, documents: str = "file", encoding: str | None = None) -> Work[Source]:
@@ -185,21 +187,62 @@ def _name(path: Path) -> str:
     return to_utf8(path.name or str(path)).decode()
 
 
-def read_file(path: Path) -> bytes:
-    """All of a file.
+def read_file_work(path: Path, largest: int | None = None) -> Work[bytes]:
+    """All of a file, in bounded pieces.
+
+    A pipe that this process was started with is read as well: `<(...)` of a shell names it by its descriptor.
+
+    Args:
+        path: The file.
+        largest: Most bytes that it may have; None for what fits into the free memory.
 
     Raises:
-        CorpusError: It cannot be read; the message says why.
+        CorpusError: It cannot be read or is too large; the message says why.
     """
-    try:
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        raise CorpusError(f"{path.name}: there is no such file.") from error
-    except IsADirectoryError as error:
-        raise CorpusError(f"{path.name}: this is a folder, not a file.") from error
-    except (OSError, ValueError) as error:
-        reason = (isinstance(error, OSError) and error.strerror) or error
-        raise CorpusError(f"{path.name}: it cannot be read ({reason}).") from error
+    with _said_plainly(path):
+        if not _is_given_pipe(path):
+            _refuse_irregular(path)
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            return (yield from read_stream_work(file, _name(path), largest, size))
+
+
+def read_stream_work(file: BinaryIO, name: str, largest: int | None = None, size: int = 0) -> Work[bytes]:
+    """All of what stands in a stream until its end, in bounded pieces.
+
+    Args:
+        file: The stream.
+        name: What errors call it.
+        largest: Most bytes that it may have; None for what fits into the free memory.
+        size: How many bytes are expected; 0 where nobody knows.
+
+    Raises:
+        CorpusError: It is too large.
+        OSError: It cannot be read.
+    """
+    free = free_memory()
+    # The pieces and the whole are there together for a moment.
+    fitting = None if free is None else int(_MOST_OF_FREE * free)
+    most = min((limit for limit in (largest, fitting) if limit is not None), default=None)
+    pieces: list[bytes] = []
+    done = 0
+    while most is None or max(done, size) <= most:
+        piece = file.read(_PIECE)
+        if piece is None:  # pyright: ignore[reportUnnecessaryComparison] -- a stream that does not wait
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        if not piece:
+            return b"".join(pieces)
+        pieces.append(piece)
+        done += len(piece)
+        yield Progress("reading", min(done, size), size)
+    if most == largest:
+        raise CorpusError(f"{name}: it is too large: at most {most:,} bytes are read.")
+    raise CorpusError(f"{name}: it is too large for the free memory of this computer.")
+
+
+def _is_given_pipe(path: Path) -> bool:
+    in_folder = os.path.dirname(os.path.abspath(path)) in _DESCRIPTORS
+    return in_folder and stat.S_ISFIFO(path.stat().st_mode)
 
 
 def _is_hidden(entry: os.DirEntry[str]) -> bool:
