@@ -149,7 +149,7 @@ def test_a_missing_folder_and_a_folder_in_the_way_are_named(tmp_path):
         finish(write_files({tmp_path / "nowhere" / "x": [b"x"]}))
     with pytest.raises(FormatError, match=r"^here: a folder of that name is in the way"):
         finish(write_files({tmp_path / "here": [b"x"]}))
-    with pytest.raises(FormatError, match=r"^a\x00b: it cannot be written: .*\.$"):
+    with pytest.raises(FormatError, match=r"^a\\x00b: it cannot be written: .*\.$"):
         finish(write_files({tmp_path / "a\0b": [b"x"]}))
     with pytest.raises(FormatError, match=r"^x{300}: it cannot be written: .*\.$"):
         finish(write_files({tmp_path / ("x" * 300): [b"x"]}))

@@ -7,10 +7,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from tokstudio import __version__
 from tokstudio.cli.terminal import put
+from tokstudio.core.messages import printable
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -294,6 +295,10 @@ class _Parser(argparse.ArgumentParser):
             put(sys.stdout, message)
         else:
             super()._print_message(message, file)
+
+    def error(self, message: str) -> NoReturn:
+        """Says what is wrong; an argument may be the name of a file."""
+        super().error(printable(message))
 
 
 def _parser(program: str, text: str) -> argparse.ArgumentParser:

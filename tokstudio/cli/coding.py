@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tokstudio.cli.loading import load_tokenizer
 from tokstudio.cli.terminal import Console, put, standard_input_work
 from tokstudio.core.corpus import to_utf8
-from tokstudio.core.files import write_files
+from tokstudio.core.files import file_name, write_files
 from tokstudio.core.formats.ids import ids_work, json_list, write_ids_work
 from tokstudio.core.messages import several
 from tokstudio.core.readers import read_file_work
@@ -55,7 +55,7 @@ def _read_input(arguments: argparse.Namespace, console: Console) -> tuple[str, b
     if arguments.file in _STANDARD_INPUT:
         return "standard input", console.finish(standard_input_work())
     path = Path(arguments.file)
-    return path.name, console.finish(read_file_work(path))
+    return file_name(path), console.finish(read_file_work(path))
 
 
 def _bytes_of_argument(text: str) -> bytes:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tokstudio.cli.projects import is_project, project_lines, project_rows
 from tokstudio.cli.terminal import Console, put
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work
-from tokstudio.core.messages import several, shown
+from tokstudio.core.messages import printable, several, shown
 from tokstudio.core.reach import REACHED, reach_work
 from tokstudio.core.tokenizer import Tokenizer
 
@@ -110,7 +110,7 @@ def _lines(found: dict[str, object]) -> Iterator[str]:
     width = max(len(name) for name, _ in rows)
     before = ""
     for name, value in rows:
-        yield f"{'' if name == before else name:<{width}}  {value}".rstrip()
+        yield printable(f"{'' if name == before else name:<{width}}  {value}".rstrip())
         before = name
 
 

@@ -10,7 +10,7 @@ from typing import cast
 from tokstudio.cli.terminal import Console
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.files import file_name
-from tokstudio.core.messages import several
+from tokstudio.core.messages import printable, several
 from tokstudio.core.project import SUFFIX, Project, ProjectRun, ProjectTokenizer, open_work, reopen_tokenizer_work
 from tokstudio.core.tokenizer import Tokenizer
 
@@ -56,6 +56,10 @@ def project_rows(path: Path, console: Console) -> Rows:
 
 def project_lines(rows: Rows) -> Iterator[str]:
     """The same in words, a line each."""
+    return map(printable, _project_lines(rows))
+
+
+def _project_lines(rows: Rows) -> Iterator[str]:
     yield "Format   TokStudio project"
     for source in rows["sources"]:
         where = source["path"] or "kept in the project"

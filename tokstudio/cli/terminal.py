@@ -12,6 +12,7 @@ from contextlib import closing, suppress
 from typing import BinaryIO, TextIO, TypeVar
 
 from tokstudio.core.errors import CorpusError, TokStudioError
+from tokstudio.core.messages import printable
 from tokstudio.core.progress import Progress, Work
 
 T = TypeVar("T")
@@ -74,7 +75,7 @@ class Console:
         """Says something on a line of its own, if sentences are wanted."""
         if self._chatty:
             self._clear()
-            _say(sentence)
+            _say(printable(sentence))
 
     def complain(self, sentence: str) -> None:
         """Says what went wrong, wanted or not."""
@@ -98,7 +99,7 @@ def _time_left(progress: Progress, elapsed: float) -> str:
 
 def complain(sentence: str) -> None:
     """Says what went wrong, where no `Console` shows progress."""
-    _say(f"tokstudio: {sentence}")
+    _say(printable(f"tokstudio: {sentence}"))
 
 
 def _say(text: str, end: str = "\n") -> None:

@@ -3,19 +3,21 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from tokstudio.core.messages import printable
+
 
 class TokStudioError(Exception):
     """Anything a person can act on; its text is one sentence fit to be shown.
 
     Args:
-        message: That sentence.
+        message: That sentence; what a file's name or content brings into it is made fit to be shown.
         of_a_part: What to say instead where only a part of the corpus was looked at, so that a place or a number of
             that part is not taken for the corpus's; the same sentence if not given.
     """
 
     def __init__(self, message: str, of_a_part: str | None = None) -> None:
-        super().__init__(message)
-        self.of_a_part = message if of_a_part is None else of_a_part
+        super().__init__(printable(message))
+        self.of_a_part = printable(message if of_a_part is None else of_a_part)
 
 
 class ConfigError(TokStudioError, ValueError):

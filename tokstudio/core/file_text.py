@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.errors import CorpusError
+from tokstudio.core.files import file_name
 
 _MOST = 1 << 26
 
@@ -57,7 +58,7 @@ class _OpenFile:
     """A file that is closed when nobody needs it any more."""
 
     def __init__(self, path: Path) -> None:
-        self._name = path.name
+        self._name = file_name(path)
         self._number = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         self._lock = threading.Lock()
         self.state = self._state()

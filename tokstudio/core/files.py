@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import BinaryIO
 
 from tokstudio.core.errors import FormatError
+from tokstudio.core.messages import printable
 from tokstudio.core.progress import Progress, Work
 
 _PIECE = 1 << 18
@@ -222,8 +223,8 @@ class StagedFiles:
 
 
 def file_name(path: Path) -> str:
-    """What a person calls a file or a folder: its last name."""
-    return path.name or str(path)
+    """What a person calls a file or a folder: its last name, fit to be shown."""
+    return printable(path.name or str(path))
 
 
 def write_fault(path: Path, error: OSError | ValueError) -> FormatError:

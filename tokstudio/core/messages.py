@@ -3,12 +3,29 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
+
+# Control characters, marks that turn the direction of text, breaks of lines, and what of a name is no text.
+_UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+
+
+def printable(text: str) -> str:
+    r"""A text on one line that does nothing where it is shown, such as the name of a file: `"a\nb"` is `a\nb`."""
+    return _UNSHOWABLE.sub(_written_out, text)
+
 
 def shown(text: str, longest: int = 40) -> str:
     """A text in quotes as a message can show it: on one line, and not too long; in single quotes if it has others."""
     cut = text if len(text) <= longest else text[:longest] + "…"
     quote = "'" if '"' in cut and "'" not in cut else '"'
     return quote + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut) + quote
+
+
+def _written_out(found: re.Match[str]) -> str:
+    # A byte of a name that is no text on this system.
+    if "\ud800" <= found[0] <= "\udfff":
+        return "\ufffd"
+    return found[0].encode("unicode_escape").decode()
 
 
 def several(number: int, one: str, many: str = "") -> str:

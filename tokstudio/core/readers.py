@@ -17,11 +17,12 @@ from typing import BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.corpus import AnyPath, Source, check_documents, document_ends, to_utf8
+from tokstudio.core.corpus import AnyPath, Source, check_documents, document_ends
 from tokstudio.core.decoding import ENCODINGS as ENCODINGS
 from tokstudio.core.decoding import SAMPLE, decode, detect, encoding_name, seems_text
 from tokstudio.core.errors import CorpusError
 from tokstudio.core.file_text import FileText
+from tokstudio.core.files import file_name
 from tokstudio.core.memory import free_memory
 from tokstudio.core.progress import Progress, Work, finish
 
@@ -50,10 +51,10 @@ def read_source(path: AnyPath, documents: str = "file", encoding: str | None = N
         raw, status = yield from _read(path)
         decoded = yield from (detect(raw) if chosen is None else decode(raw, chosen))
         if not len(decoded.data):
-            raise CorpusError(f"{_name(path)}: the file holds no text.")
+            raise CorpusError(f"{file_name(path)}: the file holds no text.")
         ends = yield from document_ends(decoded.data, documents)
     return Source(
-        _name(path), path, decoded.encoding, decoded.note, decoded.data, ends, status.st_mtime, status.st_size
+        file_name(path), path, decoded.encoding, decoded.note, decoded.data, ends, status.st_mtime, status.st_size
     )
 
 
@@ -90,7 +91,7 @@ def read_folder_work(path: AnyPath) -> Work[list[Path]]:
                     found.append(Path(entry.path))
             yield Progress("looking for text", len(found))
     if not found:
-        raise CorpusError(f"{_name(root)}: no text files in this folder.")
+        raise CorpusError(f"{file_name(root)}: no text files in this folder.")
     return sorted(found, key=lambda file: file.relative_to(root).parts)
 
 
@@ -136,7 +137,7 @@ def _read(path: Path) -> Work[tuple[NDArray[np.uint8], os.stat_result]]:
         status = os.fstat(file.fileno())
         size, free = status.st_size, free_memory()
         if not size:
-            raise CorpusError(f"{_name(path)}: the file is empty.")
+            raise CorpusError(f"{file_name(path)}: the file is empty.")
         if free is not None and size > _MOST_OF_FREE * free:
             # Behaves like an array where it is read.
             return cast("NDArray[np.uint8]", FileText(path)), status
@@ -145,13 +146,13 @@ def _read(path: Path) -> Work[tuple[NDArray[np.uint8], os.stat_result]]:
         while done < size:
             read = file.readinto(view[done : done + _PIECE])
             if not read:
-                raise CorpusError(f"{_name(path)}: the file became shorter while it was read; try again.")
+                raise CorpusError(f"{file_name(path)}: the file became shorter while it was read; try again.")
             done += read
             yield Progress("reading", done, size)
         if not path.exists():
-            raise CorpusError(f"{_name(path)}: the file vanished while it was read.")
+            raise CorpusError(f"{file_name(path)}: the file vanished while it was read.")
         if os.fstat(file.fileno()).st_size < size:
-            raise CorpusError(f"{_name(path)}: the file became shorter while it was read; try again.")
+            raise CorpusError(f"{file_name(path)}: the file became shorter while it was read; try again.")
     raw.setflags(write=False)
     return raw, status
 
@@ -160,11 +161,11 @@ def _refuse_irregular(path: Path) -> None:
     try:
         mode = path.stat().st_mode
     except ValueError as error:  # a NUL in the path
-        raise CorpusError(f"{_name(path)}: this cannot be the name of a file.") from error
+        raise CorpusError(f"{file_name(path)}: this cannot be the name of a file.") from error
     if stat.S_ISDIR(mode):
-        raise CorpusError(f"{_name(path)}: this is a folder, not a file.")
+        raise CorpusError(f"{file_name(path)}: this is a folder, not a file.")
     if not stat.S_ISREG(mode):
-        raise CorpusError(f"{_name(path)}: this is a device or a pipe, not a file of text.")
+        raise CorpusError(f"{file_name(path)}: this is a device or a pipe, not a file of text.")
 
 
 @contextmanager
@@ -173,18 +174,13 @@ def _said_plainly(path: Path) -> Generator[None]:
     try:
         yield
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise CorpusError(f"{_name(path)}: there is no such file or folder.") from error
+        raise CorpusError(f"{file_name(path)}: there is no such file or folder.") from error
     except PermissionError as error:
-        raise CorpusError(f"{_name(path)}: you have no permission to read it.") from error
+        raise CorpusError(f"{file_name(path)}: you have no permission to read it.") from error
     except MemoryError as error:
-        raise CorpusError(f"{_name(path)}: the file is too large for the free memory of this computer.") from error
+        raise CorpusError(f"{file_name(path)}: the file is too large for the free memory of this computer.") from error
     except OSError as error:
-        raise CorpusError(f"{_name(path)}: it cannot be read ({error.strerror or error}).") from error
-
-
-def _name(path: Path) -> str:
-    """Gives the name to show; a name that is no text on this system must not break the window that shows it."""
-    return to_utf8(path.name or str(path)).decode()
+        raise CorpusError(f"{file_name(path)}: it cannot be read ({error.strerror or error}).") from error
 
 
 def read_file_work(path: Path, largest: int | None = None) -> Work[bytes]:
@@ -204,7 +200,7 @@ def read_file_work(path: Path, largest: int | None = None) -> Work[bytes]:
             _refuse_irregular(path)
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
-            return (yield from read_stream_work(file, _name(path), largest, size))
+            return (yield from read_stream_work(file, file_name(path), largest, size))
 
 
 def read_stream_work(file: BinaryIO, name: str, largest: int | None = None, size: int = 0) -> Work[bytes]:

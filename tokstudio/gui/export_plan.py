@@ -171,7 +171,7 @@ def wrote(reports: Sequence[ExportReport]) -> str:
     files = [file for report in reports for file in report.files]
     folder = os.path.commonpath([file.parent for file in files])
     if len(reports) == 1:
-        names, proof = " and ".join(file.name for file in files), reports[0].proof
+        names, proof = " and ".join(map(file_name, files)), reports[0].proof
         return f"Wrote {names} to {folder}." + (f" Read back: {proof}." if proof else "")
     proved = ", ".join(report.format for report in reports if report.proof)
     told = f"Wrote {len(files)} files in {len(reports)} formats to {folder}."

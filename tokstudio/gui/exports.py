@@ -15,9 +15,10 @@ from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, Signal
 from PySide6.QtGui import QImage, QImageWriter
 
 from tokstudio.core.errors import FormatError
-from tokstudio.core.files import write_files
+from tokstudio.core.files import file_name, write_files
 from tokstudio.core.formats import ExportReport, save_work
 from tokstudio.core.formats.ids import write_ids_work
+from tokstudio.core.messages import printable
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.tokenizer import AllowedSpecial, Tokenizer
 from tokstudio.gui.dialogs.choosers import Choosers
@@ -142,7 +143,7 @@ class ExportCommands(QObject):
             if not path.suffix:
                 path = path.with_suffix(Path(name).suffix)
                 # The dialog asked about the name without its ending.
-                question = f"{path.name} is there already."
+                question = f"{file_name(path)} is there already."
                 if path.exists() and not self._choosers.confirm(f"Save {what}", question, "Replace"):
                     return None
         return path
@@ -160,7 +161,7 @@ class ExportCommands(QObject):
         self.done.emit(wrote([report]))
 
     def _written(self, path: Path) -> None:
-        self.done.emit(f"Wrote {path.name} to {path.parent}.")
+        self.done.emit(f"Wrote {file_name(path)} to {printable(str(path.parent))}.")
 
 
 def _write_ids(path: Path, tokenizer: Tokenizer, text: str, allowed: AllowedSpecial) -> Work[Path]:

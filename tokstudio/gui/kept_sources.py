@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from tokstudio.core.corpus import Source
+from tokstudio.core.messages import printable
 from tokstudio.core.progress import Work
 from tokstudio.core.project import ProjectSource, keep_source_work
 
@@ -42,7 +43,7 @@ class KeptSources:
 def missing_source(kept: ProjectSource) -> Source:
     """Stands in a list for a source whose text cannot be had; without text, and with what is known of it."""
     nothing = np.empty(0, np.uint8)
-    return Source(kept.name, kept.path, kept.encoding, kept.note, nothing, np.zeros(1, np.int64))
+    return Source(printable(kept.name), kept.path, kept.encoding, kept.note, nothing, np.zeros(1, np.int64))
 
 
 def is_missing(source: Source) -> bool:

@@ -11,6 +11,7 @@ from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt
 from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
 
+from tokstudio.core.messages import printable
 from tokstudio.gui.actions import build_actions, refresh_actions
 from tokstudio.gui.arrangement import Arrangement
 from tokstudio.gui.choices import Settings
@@ -279,7 +280,7 @@ class MainWindow(QMainWindow):
     def _fill_recent(self) -> None:
         self._recent_menu.clear()
         for path, kind in self._preferences.recent:
-            action = self._recent_menu.addAction(str(path))
+            action = self._recent_menu.addAction(printable(str(path)).replace("&", "&&"))
             drawn, tip = _RECENT.get(kind, _RECENT["text"])
             action.setIcon(icon(drawn, self._theme))
             action.setStatusTip(tip)

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from PySide6.QtCore import QObject
 
+from tokstudio.core.files import file_name
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work, tokenizer_files
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.project import SUFFIX, ProjectTokenizer, keep_tokenizer_work, reopen_tokenizer_work
@@ -190,7 +191,7 @@ class OpenCommands(ExportCommands):
         if (project := next((path for path in paths if path.suffix == SUFFIX), None)) is not None:
             self._projects.open(project)
             if len(paths) > 1:
-                self._session.refused.emit(f"Only {project.name} is opened: a project comes alone.")
+                self._session.refused.emit(f"Only {file_name(project)} is opened: a project comes alone.")
             return
         self._preferences.folder = paths[0].parent
         self._preferences.add_recent(paths, "text")
@@ -250,7 +251,7 @@ class OpenCommands(ExportCommands):
     def _add(self, opened: Opened, loaded: Loaded) -> None:
         self._preferences.add_recent([opened.path], "tokenizer")
         self._session.add_tokenizer(loaded.tokenizer, _name(loaded), _origin(opened, loaded))
-        files = " and ".join(path.name for path in loaded.files)
+        files = " and ".join(map(file_name, loaded.files))
         words = [f"Opened {files}: {len(loaded.tokenizer):,} tokens."]
         if self._session.training is not None:
             words.append("It is listed in Runs.")
@@ -278,7 +279,7 @@ class OpenCommands(ExportCommands):
 def _name(loaded: Loaded) -> str:
     """What a tokenizer is called at first: its file, with the folder where every such file has the same name."""
     file = loaded.files[0]
-    return f"{file.parent.name}/{file.name}" if file.stem in _USUAL else file.name
+    return f"{file_name(file.parent)}/{file_name(file)}" if file.stem in _USUAL else file_name(file)
 
 
 def _origin(opened: Opened, loaded: Loaded) -> Origin:

@@ -106,7 +106,7 @@ class ProjectKeeper(QObject):
     @property
     def name(self) -> str:
         """What a person calls the project; empty where it has no file."""
-        return self.path.stem if self.path is not None else ""
+        return file_name(Path(self.path.stem)) if self.path is not None else ""
 
     @property
     def state(self) -> object:
@@ -137,7 +137,7 @@ class ProjectKeeper(QObject):
         if path is not None and path.suffix != SUFFIX:
             path = path.with_name(path.name + SUFFIX)
             # The dialog asked about the name without its ending.
-            question = f"{path.name} is there already."
+            question = f"{file_name(path)} is there already."
             if path.exists() and not self._choosers.confirm("Save Project", question, "Replace"):
                 path = None
         if path is None:
@@ -167,7 +167,7 @@ class ProjectKeeper(QObject):
         self._preferences.add_recent([saved.path], "project")
         self._look()
         self.changed.emit()
-        self.done.emit(f"Saved {saved.path.name}.")
+        self.done.emit(f"Saved {file_name(saved.path)}.")
         self.saved.emit()
         self._all_saved = True
 
@@ -236,7 +236,7 @@ class ProjectKeeper(QObject):
         self._preferences.add_recent([path], "project")
         self._session.runs_changed.emit()
         self.changed.emit()
-        self.done.emit(f"Opened {path.name}.")
+        self.done.emit(f"Opened {file_name(path)}.")
         self.saved.emit()
 
     def take_over(self, reopened: Reopened, path: Path | None) -> None:

@@ -99,7 +99,8 @@ class Preferences:
 
     def add_recent(self, paths: list[Path], kind: str) -> None:
         """Puts paths first among the recent ones, as what they were opened: "text", "tokenizer" or "project"."""
-        known = [Recent(path.absolute(), kind) for path in paths]
+        # They are kept as lines, which a name with a break would tear apart.
+        known = [Recent(path.absolute(), kind) for path in paths if "\n" not in str(path)]
         lines = [f"{entry.kind}\t{entry.path}" for entry in dict.fromkeys([*known, *self.recent])]
         self.set("recent", "\n".join(lines[:_MOST_RECENT]))
 

@@ -95,6 +95,7 @@ class StatusLine(QStatusBar):
         self.cancel.setAccessibleName("Cancel")
         self.cancel.clicked.connect(self._cancel)
         self.left_over = QLabel()
+        self.left_over.setTextFormat(Qt.TextFormat.PlainText)
         self.left_over.setProperty("role", "muted")
         self._row = QWidget()
         layout = QHBoxLayout(self._row)
@@ -106,6 +107,7 @@ class StatusLine(QStatusBar):
         self.addWidget(self._row, 1)
 
         self.figures = QLabel()
+        self.figures.setTextFormat(Qt.TextFormat.PlainText)
         self.figures.setContentsMargins(0, 0, _INSET, _MARGIN)
         self.figures.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.addPermanentWidget(self.figures)
@@ -286,7 +288,7 @@ class StatusLine(QStatusBar):
         beside, above = margins.left() + margins.right(), margins.top() + margins.bottom()
         self.figures.setFixedSize(metrics.horizontalAdvance(text) + beside + 1, metrics.height() + above)
         self.figures.setText(text)
-        self.figures.setToolTip(texts[0])
+        self.figures.setToolTip(plain(texts[0]))
 
     def _cancel(self) -> None:
         if self._job is not None and self._session.training is None:

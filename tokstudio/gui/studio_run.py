@@ -18,6 +18,7 @@ from tokstudio.core.alphabet import Alphabet
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.held_out_curve import HeldOut
+from tokstudio.core.messages import printable
 from tokstudio.core.preparation import Prepared
 from tokstudio.core.project import ProjectTokenizer
 from tokstudio.core.run import NOTHING_LEFT, STOPPED, Run, special_ids, uses
@@ -85,7 +86,7 @@ class StudioRun(MergeLog):
     def __init__(self, key: int, name: str, config: TrainingConfig | None = None, corpus: Corpus | None = None) -> None:
         super().__init__()
         self.key = key
-        self.name = name
+        self.name = printable(name)  # a project may bring any
         self.config = config
         self.corpus = corpus
         self.origin: Origin | None = None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokstudio import __version__
+from tokstudio.core.files import file_name
 from tokstudio.core.messages import several, shown
 
 if TYPE_CHECKING:
@@ -66,7 +67,9 @@ class ExportReport:
     def _lines(self) -> Iterator[str]:
         yield f"A tokenizer, exported by TokStudio {__version__}"
         yield from _section("Format", [self.format])
-        files = [f"{file.path.name}: {several(file.size, 'byte')}, SHA-256 {file.sha256}" for file in self.written]
+        files = [
+            f"{file_name(file.path)}: {several(file.size, 'byte')}, SHA-256 {file.sha256}" for file in self.written
+        ]
         yield from _section("Files", files)
         yield from _section("Tokenizer", self.tokenizer)
         yield from _section("Lost", self.losses or ["Nothing."])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import QSize, SignalInstance
+from PySide6.QtCore import QSize, Qt, SignalInstance
 from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QMessageBox, QWidget
 
 from tokstudio.gui.file_manager import show_in_file_manager
@@ -56,6 +56,7 @@ class Choosers:
     def save_or_not(self, title: str, text: str) -> Literal["save", "discard"] | None:
         """Asks what becomes of what is not saved; None where the person would rather stay."""
         box = QMessageBox(QMessageBox.Icon.NoIcon, title, text, parent=self._parent)
+        box.setTextFormat(Qt.TextFormat.PlainText)
         save = box.addButton(QMessageBox.StandardButton.Save)
         discard = box.addButton("Don't Save", QMessageBox.ButtonRole.DestructiveRole)
         stay = box.addButton(QMessageBox.StandardButton.Cancel)
@@ -70,6 +71,7 @@ class Choosers:
         The question goes by itself, as if answered with no, when `over` tells that there is nothing left to ask.
         """
         box = QMessageBox(QMessageBox.Icon.NoIcon, title, text, parent=self._parent)
+        box.setTextFormat(Qt.TextFormat.PlainText)
         yes = box.addButton(verb, QMessageBox.ButtonRole.DestructiveRole)
         no = box.addButton(QMessageBox.StandardButton.Cancel)
         box.setDefaultButton(no)

@@ -14,7 +14,9 @@ from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from tokstudio.core.files import file_name
 from tokstudio.core.formats import FORMATS, ExportReport, Fit
+from tokstudio.core.messages import printable
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.export_plan import (
     TABLES,
@@ -32,6 +34,7 @@ from tokstudio.gui.export_plan import (
 )  # fmt: skip
 from tokstudio.gui.exporting import Exporting, InTurn, Order
 from tokstudio.gui.latest import Latest
+from tokstudio.gui.models.sources import plain
 from tokstudio.gui.problems import problem_of
 from tokstudio.gui.session import Session
 from tokstudio.gui.settings import Preferences
@@ -271,7 +274,7 @@ class ExportDialog(QDialog):
         replaced = sum(len(self._look.replaced.get(name, ())) for name in self._waiting) if self._look else 0
         self.export_button.setText("Rep&lace" if replaced and obstacle is None else "&Export")
         self.export_button.setEnabled(obstacle is None and not running)
-        self.export_button.setToolTip(obstacle or "")
+        self.export_button.setToolTip(plain(obstacle or ""))
         replaces = f"Replaces {replaced:,} {'file' if replaced == 1 else 'files'}." if replaced else ""
         self._say("" if running else obstacle if obstacle is not None else replaces)
         self.close_button.setText("Cancel" if running else "Close")
@@ -369,8 +372,8 @@ class ExportDialog(QDialog):
             )
 
     def _report_saved(self, path: Path) -> None:
-        self._say(f"Wrote {path.name}.")
-        self.told.emit(f"Wrote {path.name} to {path.parent}.")
+        self._say(f"Wrote {file_name(path)}.")
+        self.told.emit(f"Wrote {file_name(path)} to {printable(str(path.parent))}.")
 
     # ---- closing
 

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLa
 
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.patterns import check_pattern
+from tokstudio.gui.models.sources import plain
 from tokstudio.gui.opening import Question
 from tokstudio.gui.panes.pattern_field import PatternField
 from tokstudio.gui.session import Session
@@ -88,7 +89,7 @@ class PatternDialog(QDialog):
         """Takes only what can work."""
         problem = self._fault or self.field.problem
         self.accept_button.setEnabled(not problem)
-        self.accept_button.setToolTip(problem)
+        self.accept_button.setToolTip(plain(problem))
 
     def _answer(self, result: int) -> None:
         self.answered.emit(self.field.value if result == QDialog.DialogCode.Accepted else None)

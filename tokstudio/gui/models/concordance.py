@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from tokstudio.gui.line_search import Line
+from tokstudio.gui.models.sources import plain
 
 LEFT, TOKEN, RIGHT, PLACE = range(4)
 _TITLES = ("Before", "Token", "Behind", "Line")
@@ -57,7 +58,7 @@ class ConcordanceModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return (line.left, line.token, line.right, f"{line.number:,}")[column]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{line.source}, {place(line)}"
+            return plain(f"{line.source}, {place(line)}")
         if role == Qt.ItemDataRole.TextAlignmentRole:
             sides = (Qt.AlignmentFlag.AlignRight, Qt.AlignmentFlag.AlignHCenter, Qt.AlignmentFlag.AlignLeft)
             return (*sides, Qt.AlignmentFlag.AlignRight)[column] | Qt.AlignmentFlag.AlignVCenter

@@ -6,6 +6,7 @@ from __future__ import annotations
 from PySide6.QtCore import QModelIndex, QObject, Qt
 
 from tokstudio.core.rounds import Round, Rounds
+from tokstudio.gui.models.sources import plain
 from tokstudio.gui.models.table import Cell, Column, Index, TokenTable
 from tokstudio.gui.models.text import copied, marked
 from tokstudio.gui.studio_run import StudioRun
@@ -125,7 +126,7 @@ class RoundsModel(TokenTable):
         here = self.round(index.row())
         ids = (here.left, here.right) if index.column() == _PARTS else (here.token,)
         texts = [marked(self._read(self.tokens.slot_of(token), _TIP_BYTES)) for token in ids]
-        return f"{' + '.join(texts)}\nid {' + '.join(f'{token:,}' for token in ids)}"
+        return plain(f"{' + '.join(texts)}\nid {' + '.join(f'{token:,}' for token in ids)}")
 
     def _places(self, row: int) -> int:
         return self._pieces[row] if row < 2 else len(self.round(row).starts)

@@ -7,6 +7,7 @@ import numpy as np
 from PySide6.QtCore import QModelIndex, QObject, Qt
 
 from tokstudio.core.why import PairCount, WhyMerge
+from tokstudio.gui.models.sources import plain
 from tokstudio.gui.models.table import Cell, Column, Index, TokenTable
 from tokstudio.gui.models.text import copied, marked
 from tokstudio.gui.studio_run import StudioRun
@@ -117,7 +118,7 @@ class RunnersModel(TokenTable):
             return None
         pair = self._pairs[index.row()]
         texts = [marked(self._read(self.tokens.slot_of(token), _TIP_BYTES)) for token in (pair.left, pair.right)]
-        return f"{texts[0]} + {texts[1]}\nids {pair.left:,} and {pair.right:,}"
+        return plain(f"{texts[0]} + {texts[1]}\nids {pair.left:,} and {pair.right:,}")
 
 
 def merges_of(run: StudioRun, pairs: tuple[PairCount, ...]) -> list[int]:

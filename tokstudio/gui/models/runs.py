@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QFont
 
+from tokstudio.core.files import file_name
 from tokstudio.gui.models.sources import plain, size_text
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
@@ -233,7 +234,7 @@ def _origin_lines(run: StudioRun) -> list[str]:
 
 def _corpus_name(run: StudioRun) -> str:
     if run.origin is not None:
-        return " + ".join(file.name for file in run.origin.files)
+        return " + ".join(map(file_name, run.origin.files))
     names = [source.name for source in run.corpus.sources] if run.corpus is not None else []
     return f"{names[0]} + {len(names) - 1:,}" if len(names) > 1 else next(iter(names), _NOTHING)
 

@@ -13,6 +13,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from PySide6.QtGui import QColor, QIcon
 
 from tokstudio.core.corpus import Source
+from tokstudio.core.messages import printable
 from tokstudio.gui.icons import icon
 from tokstudio.gui.kept_sources import is_missing
 from tokstudio.gui.theme import Theme
@@ -173,9 +174,9 @@ def outdated_text(changed: str) -> str:
 
 def _tip(source: Source, changed: str) -> str:
     if is_missing(source):
-        return f"{source.path}\nNot found when the project was opened."
+        return f"{printable(str(source.path))}\nNot found when the project was opened."
     read_as = encoding_text(source.encoding) if source.counts is None else counted_text(source)
-    lines = [str(source.path or source.name), f"{read_as} · {source.bytes:,} bytes"]
+    lines = [printable(str(source.path or source.name)), f"{read_as} · {source.bytes:,} bytes"]
     if source.documents != 1 and source.counts is None:
         lines.append(f"{source.documents:,} documents")
     if source.note and source.counts is None:

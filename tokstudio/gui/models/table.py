@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
+from tokstudio.gui.models.sources import plain
 from tokstudio.gui.models.text import SHOWN_BYTES, Shown, in_characters, marked, shown
 from tokstudio.gui.models.tokens import RunTokens, tokens_of
 from tokstudio.gui.studio_run import StudioRun
@@ -188,10 +189,10 @@ class TokenTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return self._alignment(index.column())
         if role == Qt.ItemDataRole.ToolTipRole and self.columns[index.column()].kind == "words":
-            return self.cell(index.row(), index.column()).text
+            return plain(self.cell(index.row(), index.column()).text)
         if role == Qt.ItemDataRole.ToolTipRole and self.columns[index.column()].kind in ("token", "bytes"):
             slot = self.slot_at(index.row())
-            return f"{marked(self._read(slot, 400))}\nid {self.tokens.id_of(slot):,}"
+            return plain(f"{marked(self._read(slot, 400))}\nid {self.tokens.id_of(slot):,}")
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:

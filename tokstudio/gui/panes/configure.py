@@ -20,7 +20,7 @@ from tokstudio.gui.choices import Settings
 from tokstudio.gui.forecasting import Forecaster, forecast_text
 from tokstudio.gui.icons import icon
 from tokstudio.gui.kept_sources import is_missing
-from tokstudio.gui.models.sources import size_text
+from tokstudio.gui.models.sources import plain, size_text
 from tokstudio.gui.panes.more_settings import MoreSettings
 from tokstudio.gui.panes.pattern_field import PatternField
 from tokstudio.gui.session import Session
@@ -281,7 +281,7 @@ class ConfigurePane(Pane):
         train = self.buttons["train"]
         train.setEnabled(obstacle is None)
         tip = obstacle if obstacle is not None else "Train a tokenizer on the corpus"
-        train.setToolTip(tip)
+        train.setToolTip(plain(tip))
         train.setAccessibleDescription(tip)
         # What is to be mended is said already.
         _tell(self.reason, "" if obstacle in (None, self._problem) or state != "idle" else str(obstacle), "muted")
@@ -313,7 +313,7 @@ class _ElidedButton(QPushButton):
     def set_full_text(self, text: str) -> None:
         """Sets the text; all of it is in the tool tip."""
         self._full = text
-        self.setToolTip(text)
+        self.setToolTip(plain(text))
         self.setAccessibleName(text)
         self._elide()
 

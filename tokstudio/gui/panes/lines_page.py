@@ -6,7 +6,7 @@ They are looked for when they can be seen and the token has rested for a moment,
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
@@ -106,6 +106,7 @@ class LinesPage(QWidget):
 
     def _build(self) -> None:
         self.note = QLabel()
+        self.note.setTextFormat(Qt.TextFormat.PlainText)
         self.note.setProperty("role", "muted")
         self.note.setMinimumWidth(1)
         self.stop = QPushButton("Stop")

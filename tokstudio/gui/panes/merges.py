@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLabel
 
@@ -32,6 +33,7 @@ class MergesPane(TablePane):
         super().__init__("merges", "Merges", session, theme, self._merges, _EMPTY)
         self._merges.setParent(self)
         self.derived = QLabel()
+        self.derived.setTextFormat(Qt.TextFormat.PlainText)
         self.derived.setProperty("role", "muted")
         self.derived.setContentsMargins(8, 0, 8, 0)
         self.body.insertWidget(0, self.derived)

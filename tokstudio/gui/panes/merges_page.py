@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
@@ -44,6 +44,7 @@ class MergesPage(QWidget):
         self.tree.setMinimumHeight(40)
         self.tree.nodeClicked.connect(self.chosen)
         self.built = QLabel()
+        self.built.setTextFormat(Qt.TextFormat.PlainText)
         self.built.setProperty("role", "muted")
         self.built.setWordWrap(True)
         self.built.setMinimumWidth(1)

@@ -45,6 +45,7 @@ class TablePane(Pane):
         self.model = model
         self.table = FollowTable(model, theme, title)
         self.note = QLabel()
+        self.note.setTextFormat(Qt.TextFormat.PlainText)
         self.note.setProperty("role", "muted")
         self.note.setMinimumWidth(1)
         self.filter = FilterEdit(theme, f"Filter {title.lower()}", FILTER_HINT)
@@ -60,6 +61,7 @@ class TablePane(Pane):
         self.wrong.setContentsMargins(8, 0, 8, 0)
         self.wrong.hide()
         self.limit = QLabel()
+        self.limit.setTextFormat(Qt.TextFormat.PlainText)
         self.limit.setProperty("role", "muted")
         self.limit.setWordWrap(True)
         self.limit.setMinimumWidth(1)

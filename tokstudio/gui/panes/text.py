@@ -15,11 +15,13 @@ from PySide6.QtGui import QAction, QDragEnterEvent, QDragMoveEvent, QDropEvent, 
 from PySide6.QtWidgets import QLabel, QMenu, QStackedWidget, QToolButton, QWidget
 
 from tokstudio.core.errors import CorpusError
+from tokstudio.core.files import file_name
 from tokstudio.core.progress import Work
 from tokstudio.core.readers import read_source
 from tokstudio.gui.encoded import LONGEST, text_work
 from tokstudio.gui.icons import icon
 from tokstudio.gui.latest import Latest
+from tokstudio.gui.models.sources import plain
 from tokstudio.gui.panes.decode_page import DecodePage
 from tokstudio.gui.panes.encode_page import EncodePage
 from tokstudio.gui.panes.steps_page import StepsPage
@@ -133,7 +135,7 @@ class TextPane(Pane):
             page = self.encode
             self.tabs.setCurrentIndex(0)
         self._target = page
-        self._target.tell(f"Reading {path.name}…")
+        self._target.tell(f"Reading {file_name(path)}…")
         self._files.run(lambda: _read_work(path))
 
     def _build_header(self, actions: Mapping[str, QAction]) -> None:
@@ -141,6 +143,7 @@ class TextPane(Pane):
         self.tabs.currentChanged.connect(self._turn_to)
         self.header.insertWidget(1, self.tabs)
         self.state_icon, self.state_label = QLabel(), QLabel()
+        self.state_label.setTextFormat(Qt.TextFormat.PlainText)
         self.header.addWidget(self.state_icon)
         self.header.addWidget(self.state_label)
         self._toggles = [self._toggle(actions[name]) for name in ("show_white_space", "show_ids") if name in actions]
@@ -225,8 +228,8 @@ class TextPane(Pane):
         if drawn is not None:
             self.state_icon.setPixmap(icon(drawn, self._theme, role).pixmap(QSize(side, side), self.devicePixelRatio()))
             said = "Round trip: decoding the ids gives the text back." if kind == "good" else f"Round trip {words}."
-            self.state_icon.setToolTip(said)
-            self.state_label.setToolTip(said)
+            self.state_icon.setToolTip(plain(said))
+            self.state_label.setToolTip(plain(said))
             self.state_icon.setAccessibleName(said)
         self.state_icon.setVisible(drawn is not None)
         self._fit_header()
@@ -276,8 +279,9 @@ def _read_work(path: Path) -> Work[tuple[str, bool, str]]:
         size = 0  # what is wrong with it, reading says best
     if size > LONGEST:
         raise CorpusError(
-            f"{path.name}: too long to be shown in tokens: {size / 1e6:,.0f} MB, and at most {LONGEST // 1_000_000} MB."
+            f"{file_name(path)}: too long to be shown in tokens: {size / 1e6:,.0f} MB, and at most "
+            f"{LONGEST // 1_000_000} MB."
         )
     source = yield from read_source(path)
     text, lossless = yield from text_work(source.data)
-    return text, lossless, path.name
+    return text, lossless, file_name(path)

@@ -265,6 +265,7 @@ class TextPage(QWidget):
         self.input.setAccessibleName("Text")
         self.input.shortened_changed.connect(self.tell_shortened)
         self._note = QLabel()
+        self._note.setTextFormat(Qt.TextFormat.PlainText)
         self._note.setProperty("role", "muted")
         self._note.setWordWrap(True)
         self._note.setMinimumWidth(1)

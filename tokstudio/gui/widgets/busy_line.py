@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
@@ -33,9 +33,11 @@ class BusyLine(QWidget):
         self._progress = progress
         self._named = named
         self.label = QLabel(words)
+        self.label.setTextFormat(Qt.TextFormat.PlainText)
         self.label.setWordWrap(True)
         self.label.setMinimumWidth(1)
         self.phase = QLabel()
+        self.phase.setTextFormat(Qt.TextFormat.PlainText)
         self.phase.setProperty("role", "muted")
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)

@@ -29,7 +29,7 @@ from tokstudio.core.corpus import Corpus, Source
 from tokstudio.core.statistics import Statistics, preview
 from tokstudio.gui.missing_fonts import TIP, lacks_font
 from tokstudio.gui.models.slices import Slices
-from tokstudio.gui.models.sources import NAME, RELOAD, SIZE, SourcesModel, encoding_text
+from tokstudio.gui.models.sources import NAME, RELOAD, SIZE, SourcesModel, encoding_text, plain
 from tokstudio.gui.models.text import marked, shown
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.tall_body import scrolls_body
@@ -232,7 +232,7 @@ class StatisticsTable(QWidget):
     def _set(self, name: str, value: str | None, tip: str = "") -> None:
         label = self._values[name]
         label.setText(value or "")
-        label.setToolTip(tip if tip != value else "")
+        label.setToolTip(plain(tip) if tip != value else "")
         label.setAccessibleName(f"{name}: {value}" if value else name)
         for one in (self._names[name], label):
             one.setVisible(value is not None)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from tokstudio.gui.models.sources import plain
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.controls import LARGEST, Choice, ChoiceBox, Lines, Number, Percent
 
@@ -71,7 +72,7 @@ class Field(QWidget):
         said = error or self._reason or self._help
         self.note.setText(said)
         set_role(self.note, "muted" if error is None else "error")
-        self._control.setToolTip(said)
+        self._control.setToolTip(plain(said))
         self._control.setAccessibleDescription(said)
         invalid = "false" if error is None else "true"
         if self._control.property("invalid") != invalid:

@@ -158,6 +158,7 @@ class FilterPanel(QFrame):
             column.addSpacing(6)
         right.addWidget(_title("Script, with share of tokens"))
         self._no_scripts = QLabel("Known when all tokens have been made.")
+        self._no_scripts.setTextFormat(Qt.TextFormat.PlainText)
         self._no_scripts.setProperty("role", "muted")
         self._no_scripts.setWordWrap(True)
         right.addWidget(self._no_scripts)
@@ -189,6 +190,7 @@ class FilterPanel(QFrame):
         self.clear_button.clicked.connect(self.clear)
         bottom = QHBoxLayout()
         self.told = QLabel()
+        self.told.setTextFormat(Qt.TextFormat.PlainText)
         self.told.setProperty("role", "muted")
         bottom.addWidget(self.expression, 1)
         bottom.addWidget(self.told)
@@ -255,5 +257,6 @@ class FilterButton(QToolButton):
 
 def _title(text: str) -> QLabel:
     label = QLabel(text)
+    label.setTextFormat(Qt.TextFormat.PlainText)
     label.setProperty("role", "title")
     return label

@@ -60,6 +60,7 @@ class FindBox(QLineEdit):
         self.setMaxLength(256)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.place = QLabel(self)  # which place of the text is shown, within the field
+        self.place.setTextFormat(Qt.TextFormat.PlainText)
         self.place.setProperty("role", "muted")
         self.place.hide()
         self.list = FollowTable(model, theme, "Found tokens")

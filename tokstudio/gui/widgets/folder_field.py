@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QSignalBlocker
+from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton
 
 from tokstudio.gui.widgets.fields import Field
@@ -24,6 +24,7 @@ class FolderField(Field):
         super().__init__("", self.edit)
         self._choose = choose
         label = QLabel("&Folder")
+        label.setTextFormat(Qt.TextFormat.PlainText)
         label.setBuddy(self.edit)
         self.edit.setAccessibleName("Folder")
         self.browse = QPushButton("&Browse…")

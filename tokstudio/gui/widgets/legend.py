@@ -11,6 +11,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QFontMetrics, QPainter, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
 
+from tokstudio.gui.models.sources import plain
 from tokstudio.gui.widgets.curve_marks import curve_pen
 
 if TYPE_CHECKING:
@@ -108,8 +109,8 @@ class Legend(QWidget):
         button.setIcon(self._swatch(entry))
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.setToolTip(entry.tip)
-        button.setAccessibleName(button.toolTip())
+        button.setToolTip(plain(entry.tip))
+        button.setAccessibleName(entry.tip)
         button.setProperty("key", entry.key)
         button.clicked.connect(self._choose_button)
         return button

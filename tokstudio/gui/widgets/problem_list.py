@@ -26,6 +26,7 @@ class ProblemList(QWidget):
         self._problems: list[Problem] = []
         self._rows = [_Row(theme) for _ in range(_SHOWN)]
         self._more = QLabel()
+        self._more.setTextFormat(Qt.TextFormat.PlainText)
         self._more.setProperty("role", "muted")
         self._dismiss_all = QPushButton("Dismiss all")
         self._dismiss_all.setProperty("link", "true")

@@ -28,6 +28,7 @@ class SignedLine(QWidget):
         self._role = role
         self._theme = theme
         self._sign = QLabel()
+        self._sign.setTextFormat(Qt.TextFormat.PlainText)
         self.words = line(role)
         self.words.setText(text)
         self.words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

@@ -38,6 +38,7 @@ class StepBar(QWidget):
         self.slider.setRange(0, 0)
         self.slider.valueChanged.connect(self._tell)
         self.label = QLabel()
+        self.label.setTextFormat(Qt.TextFormat.PlainText)
         self.label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.buttons = {name: self._button(name, words) for name, words in _BUTTONS}
         row = QHBoxLayout(self)

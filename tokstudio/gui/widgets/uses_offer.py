@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel
 
@@ -39,6 +40,7 @@ class UsesOffer(QFrame):
     def __init__(self, action: QAction, theme: Theme) -> None:
         super().__init__()
         self.label = QLabel()
+        self.label.setTextFormat(Qt.TextFormat.PlainText)
         self.label.setProperty("role", "muted")
         self.label.setWordWrap(True)
         self.label.setMinimumWidth(1)
