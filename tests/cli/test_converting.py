@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 
 import pytest
 import tokenizers
 from fifty import FIFTY
 
 from tokstudio import cli, load
-from tokstudio.cli import arguments
+from tokstudio.cli import arguments, terminal
 from tokstudio.core.formats import FORMATS, fit
 
 
@@ -162,3 +163,12 @@ def test_inspect_tells_what_is_no_tokenizer_in_one_sentence(tmp_path, capsys):
 
 def test_every_format_that_can_be_written_can_be_asked_for():
     assert {name for name, known in FORMATS.items() if known.writable} <= set(arguments._EXPORTS)
+
+
+def test_inspect_says_on_a_terminal_what_takes_long(tokenizer, monkeypatch, capsys):
+    monkeypatch.setattr(terminal, "_REFRESH", -1)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert cli.main(["inspect", tokenizer]) == 0
+    states = capsys.readouterr().err.split("\r")
+    assert "Preparing the engine" in [state.strip() for state in states]
+    assert states[-1].strip() == ""

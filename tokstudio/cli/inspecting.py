@@ -16,6 +16,7 @@ from tokstudio.cli.projects import is_project, project_lines, project_rows
 from tokstudio.cli.terminal import Console, put
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work
 from tokstudio.core.messages import printable, several, shown
+from tokstudio.core.progress import Progress
 from tokstudio.core.reach import REACHED, reach_work
 from tokstudio.core.tokenizer import Tokenizer
 
@@ -30,6 +31,8 @@ def inspect(arguments: argparse.Namespace, console: Console) -> None:
         rows = project_rows(path, console)
         put(sys.stdout, (json.dumps(rows) if arguments.json else "\n".join(project_lines(rows))) + "\n")
         return
+    # At the first start the loops are compiled, which takes seconds and cannot be counted.
+    console.show(Progress("preparing the engine"))
     says_pattern = True
     try:
         loaded = console.finish(load_work(path, arguments.pattern))
