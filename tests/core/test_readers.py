@@ -3,7 +3,11 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import bz2
 import codecs
+import gzip
+import io
+import lzma
 import os
 import sys
 from pathlib import Path
@@ -18,12 +22,12 @@ from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.counting import count_work
 from tokstudio.core.decoding import encoding_name
-from tokstudio.core.errors import ConfigError, CorpusError
+from tokstudio.core.errors import BinaryError, ConfigError, CorpusError
 from tokstudio.core.file_text import FileText, _OpenFile
 from tokstudio.core.holdout import hold_out_work
 from tokstudio.core.patterns import splitter
 from tokstudio.core.progress import finish
-from tokstudio.core.readers import ENCODINGS, expand, read_folder, read_source
+from tokstudio.core.readers import ENCODINGS, expand, read_folder, read_folder_work, read_source
 from tokstudio.core.specials import SpecialFinder
 from tokstudio.core.statistics import preview, statistics_work
 from tokstudio.core.trainer import Trainer, train
@@ -97,7 +101,11 @@ def test_chosen_as_bytes_everything_is_kept(read, data):
 @given(data=st.one_of(st.binary(min_size=1), st.text(min_size=1).map(lambda text: text.encode() + b"\xff\xfe\0")))
 def test_whatever_is_detected_replaces_nothing(read, data):
     assume(data not in MARKED.values())
-    source = read(data)
+    try:
+        source = read(data)
+    except BinaryError:
+        assert len(data) >= 32 or data[:1] < b"\x20" or data[0] > 0x7E
+        return
     if source.encoding in ("bytes", "utf-8"):
         mark = codecs.BOM_UTF8 if "mark dropped" in source.note else b""
         assert mark + text_of(source) == data
@@ -171,13 +179,101 @@ def test_characters_and_faults_at_the_borders_of_pieces_are_seen_once(read):
     assert read(broken, encoding="utf-8").note.startswith("2 places")
 
 
+ARRAY = io.BytesIO()
+np.save(ARRAY, np.arange(10))
+NOISE = np.random.default_rng(1).integers(0, 256, 5_000, np.uint8).tobytes()
+# Every file as its own library writes it, and the words for it.
+BINARY = {
+    "a.gz": (gzip.compress(b"some text " * 99), "gzip-compressed data"),
+    "a.xz": (lzma.compress(b"some text " * 99), "xz-compressed data"),
+    "a.bz2": (bz2.compress(b"some text " * 99), "bzip2-compressed data"),
+    "a.zst": (b"\x28\xb5\x2f\xfd\x04\x00Y\x00\x00some text \x00", "Zstandard-compressed data"),
+    "a.zip": (b"PK\x03\x04\x14\0\0\0\0\0!N\xa1Y" + b"text.txt some text " * 9, "a ZIP archive"),
+    "a.pdf": (b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n", "a PDF document"),
+    "a.png": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"),
+    "a.parquet": (b"PAR1\x15\x04\x15\x10\x15\x14L" + b"some text " * 99 + b"PAR1", "a Parquet table"),
+    "a.npy": (ARRAY.getvalue(), "a NumPy array"),
+    "a.sqlite": (b"SQLite format 3\0\x10\0\1\1\0@  " + b"\0" * 400 + b"CREATE TABLE", "an SQLite database"),
+    "a.tar": (b"text.txt".ljust(257, b"\0") + b"ustar  \0" + b"some text " * 99, "a tar archive"),
+    "program": (b"\x7fELF\2\1\1" + b"\0" * 9, "an executable"),
+    "a.exe": (b"MZ\x90\0\3\0\0\0\4\0\0\0\xff\xff\0\0\xb8" + b"\0" * 99 + b"This program cannot be run", "binary data"),
+    "noise": (NOISE, "binary data"),
+    "every": (bytes(range(256)) * 50, "binary data"),
+    "floats": (np.linspace(0, 1, 999).tobytes(), "binary data"),
+    "zeros": (b"\0" * 999, "binary data"),
+}
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_a_binary_file_is_refused_and_opens_as_bytes(read, name):
+    data, kind = BINARY[name]
+    with pytest.raises(BinaryError) as refused:
+        read(data, name)
+    assert str(refused.value) == f'{name}: this is {kind}, not text; the encoding "bytes" reads it as it is.'
+    source = read(data, name, encoding="bytes")
+    assert (source.encoding, text_of(source)) == ("bytes", data)
+
+
+def test_the_library_refuses_binary_files_and_reads_them_as_bytes(tmp_path):
+    (tmp_path / "noise.bin").write_bytes(NOISE)
+    with pytest.raises(CorpusError, match=r"^noise\.bin: this is binary data, not text"):
+        Corpus.from_files(tmp_path / "noise.bin")
+    corpus = Corpus.from_files(tmp_path / "noise.bin", encoding="bytes")
+    assert corpus.bytes == len(NOISE)
+    assert train(corpus, TrainingConfig(vocabulary_size=258)).decode_bytes([0, 255]) == b"\0\xff"
+    # Characters have no other way: what is not UTF-8 becomes U+FFFD, and is counted.
+    trainer = Trainer(corpus, TrainingConfig(base="characters", vocabulary_size=300))
+    while trainer.prepared is None:
+        trainer.advance()
+    assert trainer.prepared.replaced > 1_000
+
+
+ENGLISH = "It is a truth universally acknowledged, that a single man must be in want of a wife.\n"
+RUSSIAN, JAPANESE, CHINESE = LETTERS["koi8-r"], LETTERS["shift_jis"], LETTERS["gb18030"]
+
+
 @pytest.mark.parametrize(
     "data",
-    [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff\xd8", bytes(range(256)) * 50, b"\x1f\x8b\x08\0\xff\xfe\x01\x02" * 20_000],
+    [
+        *(text.encode(encoding) for encoding, text in LETTERS.items()),
+        *((text + "\n").encode(wide) for text in LETTERS.values() for wide in ("utf-16", *sorted(MARKED))),
+        *(text.encode(wide) for text in (RUSSIAN, JAPANESE, CHINESE, ENGLISH) for wide in ("utf-32-le", "utf-32-be")),
+        *(text.replace(" ", "").encode(wide) for text in (JAPANESE, CHINESE) for wide in ("utf-16-le", "utf-16-be")),
+        ENGLISH.encode("utf-16-le")[:-1],
+        ENGLISH.encode("cp037"),
+        ENGLISH.encode("utf-7"),
+        JAPANESE.encode("iso2022_jp"),
+        LETTERS["euc-kr"].encode("iso2022_kr"),
+        RUSSIAN.encode("cp866"),
+        LETTERS["windows-1252"].encode("mac-roman"),
+        "早上我們去了市場。雨已經停了，商人們又把蘋果和麵包擺了出來。".encode("big5"),
+        "เช้าวันหนึ่งเราไปตลาด ฝนหยุดตกแล้ว".encode("cp874"),
+        *(text.replace("e", "\0e", 1).encode("windows-1252") for text in (ENGLISH, LETTERS["windows-1252"])),
+        RUSSIAN.encode("koi8-r") + b"\0",
+        b"\x1b[1;31merror\x1b[0m: " * 40,
+        b"\f".join([ENGLISH.encode()] * 9) + b"\x1a",
+        b"\b\b\b\a" + ENGLISH.encode() * 3,
+        b"\0".join(ENGLISH.encode().split()),
+        ENGLISH.encode() * 9 + b"\xff\xfe\x80",
+        b"PK is a name, BZh9 is another, %PDF-1.4 is a mark, PAR1 and SQLite format 3 as well. " * 2,
+        b"%PDF files are named so. " * 9,
+        b"MZ" + ENGLISH.encode(),
+    ],
 )
-def test_binary_data_is_read_as_bytes_and_said(read, data):
-    source = read(data)
-    assert (source.encoding, text_of(source), source.note) == ("bytes", data, "binary data; read as bytes")
+def test_no_text_is_taken_for_binary_whatever_its_encoding(read, data):
+    assert read(data).bytes > 0
+
+
+@pytest.mark.parametrize("encoding", ["utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("text", [ENGLISH, RUSSIAN, JAPANESE])
+def test_utf32_without_a_mark_is_found(read, encoding, text):
+    source = read(text.encode(encoding))
+    assert (source.encoding, text_of(source)) == (encoding, text.encode())
+
+
+def test_of_a_long_file_the_beginning_alone_decides(read):
+    text = ENGLISH.encode() * 1_000
+    assert read(text + NOISE).bytes >= len(text + NOISE)
 
 
 def test_a_mark_before_what_is_not_that_encoding_is_kept(read):
@@ -454,6 +550,23 @@ def test_a_folder_gives_its_texts_sorted_by_path(folder):
     assert [file.relative_to(folder).as_posix() for file in read_folder(folder)] == ["a/z.py", "a.txt", "b.txt"]
 
 
+def test_what_a_folder_holds_beside_texts_is_told_with_the_reason(folder):
+    found = finish(read_folder_work(folder))
+    name = folder.name
+    assert found.remark == (
+        f"{name}: 4 files skipped: photo.jpg (binary), empty.txt (empty), .git (hidden), .hidden (hidden)."
+    )
+    for number in range(1_200):
+        (folder / f"{number}.gz").write_bytes(b"\x1f\x8b\x08")
+    found = finish(read_folder_work(folder))
+    assert found.remark.startswith(f"{name}: 1,204 files skipped: 0.gz (binary), ")
+    assert found.remark.endswith(", and 1,200 more.")
+    assert finish(read_folder_work(folder / "a")).remark.startswith("a: 2 files skipped: ")
+    (folder / "a" / "photo.jpg").unlink()
+    (folder / "a" / "empty.txt").unlink()
+    assert finish(read_folder_work(folder / "a")).remark == ""
+
+
 @needs_posix
 def test_links_pipes_and_loops_in_a_folder_do_no_harm(folder):
     (folder / "loop").symlink_to(folder)
@@ -465,8 +578,9 @@ def test_links_pipes_and_loops_in_a_folder_do_no_harm(folder):
 
 def test_a_folder_without_text_is_named(tmp_path):
     (tmp_path / "photos").mkdir()
-    (tmp_path / "photos" / "photo.jpg").write_bytes(b"\xff\xd8\0\0")
-    with pytest.raises(CorpusError, match=r"^photos: no text files in this folder\.$"):
+    (tmp_path / "photos" / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0")
+    sentences = r"^photos: no text files in this folder\. photos: 1 file skipped: photo\.jpg \(binary\)\.$"
+    with pytest.raises(CorpusError, match=sentences):
         read_folder(tmp_path / "photos")
     with pytest.raises(CorpusError, match=r"^nowhere: there is no such file or folder\.$"):
         read_folder(tmp_path / "nowhere")

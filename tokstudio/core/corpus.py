@@ -175,11 +175,13 @@ class Corpus:
         Args:
             paths: Files and folders.
             documents: "file" for a document a file, "line" for a document a line, line feed included.
-            encoding: None to detect it for each file; "bytes" to decode nothing; else the name of an encoding.
+            encoding: None to detect it for each file; "bytes" to decode nothing, which reads binary files too; else the
+                name of an encoding. With characters as base tokens, bytes that are not UTF-8 become U+FFFD.
 
         Raises:
             ConfigError: `documents` or `encoding` is unknown.
-            CorpusError: A file or a folder cannot be read, or holds no text.
+            CorpusError: A file or a folder cannot be read, or holds no text. A file given that is binary is refused;
+                in a folder, such files are skipped.
         """
         return finish(cls.from_files_work(paths, documents, encoding))
 

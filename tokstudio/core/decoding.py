@@ -7,6 +7,7 @@ What is UTF-8 stays as it is, byte for byte, and so does what cannot be decoded 
 from __future__ import annotations
 
 import codecs
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.corpus import to_utf8
-from tokstudio.core.errors import ConfigError
+from tokstudio.core.errors import BinaryError, ConfigError
 from tokstudio.core.messages import several
 from tokstudio.core.progress import Progress, Work
 
@@ -57,7 +58,37 @@ _CHECK = 1 << 17
 _COUNT = 1 << 20
 # Some decoders call back for every byte that is wrong; a piece of them must not hold the interpreter for long.
 _DECODE = 1 << 14
-_CONTROLS = np.isin(np.arange(256), [*range(0x20), 0x7F]) & ~np.isin(np.arange(256), list(b"\t\n\v\f\r\x1a\x1b"))
+# Text has white space, the end mark of DOS, escapes for colours, and shifts between the sets of ISO 2022.
+_CONTROLS = np.isin(np.arange(256), [*range(0x20), 0x7F]) & ~np.isin(
+    np.arange(256), list(b"\t\n\v\f\r\x0e\x0f\x1a\x1b")
+)
+
+# How files begin that are no text: the first bytes, and what is said of them.
+_KINDS = tuple(
+    (re.compile(beginning, re.DOTALL), kind)
+    for beginning, kind in (
+        (rb"\x1f\x8b\x08", "gzip-compressed data"),
+        (rb"\x28\xb5\x2f\xfd", "Zstandard-compressed data"),
+        (rb"\xfd7zXZ\0", "xz-compressed data"),
+        (rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", "bzip2-compressed data"),
+        (rb"\x04\x22\x4d\x18", "LZ4-compressed data"),
+        (rb"PK(\x03\x04|\x05\x06)", "a ZIP archive"),
+        (rb"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+        (rb"Rar!\x1a\x07", "a RAR archive"),
+        (rb".{257}ustar[\0 ]", "a tar archive"),
+        (rb"%PDF-\d\.\d\s", "a PDF document"),
+        (rb"PAR1\x15", "a Parquet table"),
+        (rb"ARROW1\0\0", "an Arrow table"),
+        (rb"SQLite format 3\0", "an SQLite database"),
+        (rb"\x89HDF\r\n\x1a\n", "HDF5 data"),
+        (rb"\x93NUMPY", "a NumPy array"),
+        (rb"\x89PNG\r\n\x1a\n", "a PNG image"),
+        (rb"\xff\xd8\xff[\xc0-\xfe]", "a JPEG image"),
+        (rb"GIF8[79]a.{4}[\x80-\xff\0-\x08]", "a GIF image"),
+        (rb"\x7fELF[\1\2][\1\2]", "an executable"),
+    )
+)
+_FEWEST_JUDGED = 32  # bytes; of less than that, nothing can be said by counting
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +141,8 @@ def decode(raw: NDArray[np.uint8], encoding: str) -> Work[Decoded]:
 def detect(raw: NDArray[np.uint8]) -> Work[Decoded]:
     """Finds the encoding of bytes and decodes them, or keeps them as bytes: no byte is ever replaced.
 
-    In this order: a byte order mark, UTF-16 without one, UTF-8, UTF-8 with a few faults, other encodings by what they
-    spell, bytes.
+    In this order: a byte order mark, UTF-32 and UTF-16 without one, UTF-8, UTF-8 with a few faults, other encodings by
+    what they spell, bytes.
     """
     marks = _marks_of(raw)
     wide = [encoding for encoding in marks if encoding != "utf-8"]
@@ -124,7 +155,7 @@ def detect(raw: NDArray[np.uint8]) -> Work[Decoded]:
     text = raw[len(marks.get("utf-8", b"")) :]
     dropped = _MARK_DROPPED if len(text) < len(raw) else ""
     is_utf8 = yield from _is_utf8(text)
-    for encoding in [] if dropped else _utf16_without_mark(text[:SAMPLE], is_utf8):
+    for encoding in [] if dropped else _wide_without_mark(text[:SAMPLE], is_utf8):
         try:
             decoded, _ = yield from _transcoded(text, encoding, "strict")
         except UnicodeDecodeError:
@@ -139,8 +170,6 @@ def detect(raw: NDArray[np.uint8]) -> Work[Decoded]:
         return Decoded("bytes", _note(dropped, f"{several(wrong, 'byte is', 'bytes are')} not UTF-8; kept as is"), text)
     if wide:
         return Decoded("bytes", f"begins like {wide[-1]} but is not valid; read as bytes", raw)
-    if _looks_binary(raw[:SAMPLE]):
-        return Decoded("bytes", "binary data; read as bytes", raw)
     return (yield from _detect_by_content(raw))
 
 
@@ -158,9 +187,31 @@ def code_points(data: NDArray[np.uint8]) -> Iterator[tuple[NDArray[np.uint32], i
         yield points, len(piece)
 
 
-def seems_text(head: NDArray[np.uint8]) -> bool:
-    """Judges by the first bytes of a file whether a person would call it text."""
-    return bool(_marks_of(head) or _utf16_without_mark(head, True)) or not _looks_binary(head)
+def refuse_binary(raw: NDArray[np.uint8], name: str) -> None:
+    """Raises BinaryError, which names `name`, where the beginning of some bytes is no text in any encoding."""
+    if kind := binary_kind(raw[:SAMPLE]):
+        raise BinaryError(f'{name}: this is {kind}, not text; the encoding "bytes" reads it as it is.')
+
+
+def binary_kind(head: NDArray[np.uint8]) -> str:
+    """Says what a file is that is no text, such as "a PNG image" or "binary data"; "" for text in any encoding.
+
+    Args:
+        head: Its first bytes, at most `SAMPLE`.
+    """
+    beginning = head[:512].tobytes()
+    for pattern, kind in _KINDS:
+        if pattern.match(beginning):
+            return kind
+    if len(head) < _FEWEST_JUDGED or _marks_of(head):
+        return ""
+    controls = int(np.bincount(head, minlength=256)[_CONTROLS].sum())
+    # A tenth of compressed data are control characters, and more of other data. Text in legacy encodings has next to
+    # none; what is UTF-8 may have a NUL after every word.
+    is_utf8 = _is_mostly_utf8(head.tobytes())
+    if (3 if is_utf8 else 20) * controls <= len(head) or _wide_without_mark(head, is_utf8):
+        return ""
+    return "binary data"
 
 
 def _marks_of(raw: NDArray[np.uint8]) -> dict[str, bytes]:
@@ -204,33 +255,57 @@ def _count_zeros(data: NDArray[np.uint8]) -> Work[int]:
     return zeros
 
 
-def _looks_binary(sample: NDArray[np.uint8]) -> bool:
-    """Says whether there is a NUL, or a control character among a hundred bytes."""
-    counts = np.bincount(sample, minlength=256)
-    return bool(counts[0]) or 100 * int(counts[_CONTROLS].sum()) > len(sample)
+def _is_mostly_utf8(head: bytes) -> bool:
+    """Whether no more bytes are not UTF-8 than there are characters of several bytes."""
+    text = head.decode(errors="surrogateescape")
+    wrong = sum("\udc80" <= character <= "\udcff" for character in text)
+    return wrong <= sum(character >= "\x80" for character in text) - wrong
+
+
+def _wide_without_mark(sample: NDArray[np.uint8], is_utf8: bool) -> list[str]:
+    """Gives the encodings among UTF-32 and UTF-16 that a text without a mark looks like, the likelier ones first."""
+    return [*_utf32_without_mark(sample), *_utf16_without_mark(sample, is_utf8)]
+
+
+def _utf32_without_mark(sample: NDArray[np.uint8]) -> list[str]:
+    """Gives the byte order in which a text looks like UTF-32: of its four bytes, the highest is always zero."""
+    units = sample[: len(sample) // 4 * 4].reshape(-1, 4)
+    if len(units) < 2:
+        return []
+    orders = [encoding for encoding, highest in (("utf-32-le", 3), ("utf-32-be", 0)) if not units[:, highest].any()]
+    return [encoding for encoding in orders if _spells(units.tobytes(), encoding)]
 
 
 def _utf16_without_mark(sample: NDArray[np.uint8], is_utf8: bool) -> list[str]:
     """Gives the byte orders in which a text looks like UTF-16, the likelier one first.
 
-    The high bytes of its spaces and line ends are zeros. Most alphabets have high bytes below 0x20, so that their
-    UTF-16 is valid UTF-8 too, with a control character in every other place: no text in UTF-8 looks so.
+    The high bytes of its spaces and line ends are zeros; without any, they are the fewer different ones. Most alphabets
+    have high bytes below 0x20, so that their UTF-16 is valid UTF-8 too, with a control character in every other place:
+    no text in UTF-8 looks so.
     """
-    if len(sample) % 2 or len(sample) < 8:
+    units = sample[: len(sample) // 2 * 2].reshape(-1, 2)
+    if len(units) < 4:
         return []
-    units = sample.reshape(-1, 2)
     zeros = np.count_nonzero(units == 0, axis=0).tolist()
+    different = [len(np.unique(units[:, place])) for place in (0, 1)]
     found: list[str] = []
-    for encoding, high in sorted((("utf-16-le", 1), ("utf-16-be", 0)), key=lambda order: -zeros[order[1]]):
-        if not zeros[high] or (is_utf8 and 2 * np.count_nonzero(units[:, high] < 0x20) < len(units)):
+    orders = (("utf-16-le", 1), ("utf-16-be", 0))
+    for encoding, high in sorted(orders, key=lambda order: (-zeros[order[1]], different[order[1]])):
+        if is_utf8 and 2 * np.count_nonzero(units[:, high] < 0x20) < len(units):
             continue
-        try:
-            text = codecs.getincrementaldecoder(encoding)().decode(sample.tobytes())
-        except UnicodeDecodeError:
+        if not zeros[high] and 20 * int(np.bincount(sample, minlength=256)[_CONTROLS].sum()) <= len(sample):
             continue
-        if _is_plausible(text):
+        if _spells(units.tobytes(), encoding):
             found.append(encoding)
     return found
+
+
+def _spells(data: bytes, encoding: str) -> bool:
+    """Whether bytes, of which the last may be cut, are plausible text in an encoding."""
+    try:
+        return _is_plausible(codecs.getincrementaldecoder(encoding)().decode(data))
+    except UnicodeDecodeError:
+        return False
 
 
 def _is_plausible(text: str) -> bool:

@@ -28,6 +28,10 @@ class CorpusError(TokStudioError):
     """A source that cannot be read, or a corpus that cannot be trained on."""
 
 
+class BinaryError(CorpusError):
+    """A file that is no text in any encoding; read as bytes, it is a source all the same."""
+
+
 class MissingCharacterError(CorpusError):
     """A character of the corpus that is no base token, where none stands for those that are missing.
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -19,17 +20,23 @@ from numpy.typing import NDArray
 
 from tokstudio.core.corpus import AnyPath, Source, check_documents, document_ends
 from tokstudio.core.decoding import ENCODINGS as ENCODINGS
-from tokstudio.core.decoding import SAMPLE, decode, detect, encoding_name, seems_text
+from tokstudio.core.decoding import SAMPLE, binary_kind, decode, detect, encoding_name, refuse_binary
 from tokstudio.core.errors import CorpusError
 from tokstudio.core.file_text import FileText
 from tokstudio.core.files import file_name
 from tokstudio.core.memory import free_memory
+from tokstudio.core.messages import several
 from tokstudio.core.progress import Progress, Work, finish
+from tokstudio.core.structured import structure_remark
 
 _PIECE = 1 << 20
 # A file that would take more than this share of the free memory is read piece by piece as it is needed.
 _MOST_OF_FREE = 0.4
 _DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
+_FOLDER = "folder"
+# Why something is left out of a folder, in the order in which it is told.
+_WHY = ("unreadable", "binary", "empty", "not a file", "hidden")
+_MOST_NAMED = 4
 
 
 def read_source(path: AnyPath, documents: str = "file", encoding: str | None = None) -> Work[Source]:
@@ -43,19 +50,46 @@ def read_source(path: AnyPath, documents: str = "file", encoding: str | None = N
     Raises:
         ConfigError: `documents` or `encoding` is unknown.
         CorpusError: The file cannot be read, is empty, or changed while it was read.
+        BinaryError: It is no text, and `encoding` is None.
     """
     check_documents(documents)
     chosen = None if encoding is None else encoding_name(encoding)
     path = Path(path)
     with _said_plainly(path):
         raw, status = yield from _read(path)
+        if chosen is None:
+            refuse_binary(raw, file_name(path))
         decoded = yield from (detect(raw) if chosen is None else decode(raw, chosen))
         if not len(decoded.data):
             raise CorpusError(f"{file_name(path)}: the file holds no text.")
         ends = yield from document_ends(decoded.data, documents)
-    return Source(
-        file_name(path), path, decoded.encoding, decoded.note, decoded.data, ends, status.st_mtime, status.st_size
-    )
+    note = "; ".join(filter(None, (decoded.note, structure_remark(file_name(path), decoded.data))))
+    return Source(file_name(path), path, decoded.encoding, note, decoded.data, ends, status.st_mtime, status.st_size)
+
+
+@dataclass(frozen=True)
+class Folder:
+    """What a folder and its folders hold.
+
+    Attributes:
+        path: The folder.
+        files: The files that hold text, sorted by path.
+        skipped: All others, each with why it was left out, such as "binary" or "empty". Of a hidden folder it is
+            the folder alone.
+    """
+
+    path: Path
+    files: tuple[Path, ...]
+    skipped: tuple[tuple[Path, str], ...]
+
+    @property
+    def remark(self) -> str:
+        """Says in one sentence how many were left out, and the first of them; "" where none was."""
+        order = sorted(self.skipped, key=lambda one: (_WHY.index(one[1]), one[0]))
+        names = [f"{file_name(path)} ({why})" for path, why in order[:_MOST_NAMED]]
+        more = len(order) - len(names)
+        told = ", ".join([*names, *([f"and {more:,} more"] if more else [])])
+        return f"{file_name(self.path)}: {several(len(order), 'file')} skipped: {told}." if order else ""
 
 
 def read_folder(path: AnyPath) -> list[Path]:
@@ -64,12 +98,12 @@ def read_folder(path: AnyPath) -> list[Path]:
     Raises:
         CorpusError: The folder cannot be read or holds no such file.
     """
-    return finish(read_folder_work(path))
+    return list(finish(read_folder_work(path)).files)
 
 
-def read_folder_work(path: AnyPath) -> Work[list[Path]]:
-    """Does what `read_folder` does, in bounded pieces."""
-    root, found = Path(path), list[Path]()
+def read_folder_work(path: AnyPath) -> Work[Folder]:
+    """Does what `read_folder` does, in bounded pieces, and tells what was left out."""
+    root, found, skipped = Path(path), list[Path](), list[tuple[Path, str]]()
     folders = [root]
     while folders:
         folder = folders.pop()
@@ -77,22 +111,25 @@ def read_folder_work(path: AnyPath) -> Work[list[Path]]:
             entries = list(os.scandir(folder))
         except OSError:
             if folder != root:
+                skipped.append((folder, "unreadable"))
                 continue
             with _said_plainly(root):
                 raise
         for entry in entries:
-            # What cannot be looked at is left out, as what is no text: files come and go.
-            with suppress(OSError):
-                if _is_hidden(entry):
-                    pass
-                elif entry.is_dir(follow_symlinks=False):
+            # Files come and go: one that is gone by now was never there.
+            with suppress(FileNotFoundError):
+                what = _what(entry)
+                if what == _FOLDER:
                     folders.append(Path(entry.path))
-                elif _holds_text(Path(entry.path)):
+                elif what:
+                    skipped.append((Path(entry.path), what))
+                else:
                     found.append(Path(entry.path))
             yield Progress("looking for text", len(found))
+    made = Folder(root, tuple(sorted(found, key=lambda file: file.relative_to(root).parts)), tuple(skipped))
     if not found:
-        raise CorpusError(f"{file_name(root)}: no text files in this folder.")
-    return sorted(found, key=lambda file: file.relative_to(root).parts)
+        raise CorpusError(" ".join(filter(None, (f"{file_name(root)}: no text files in this folder.", made.remark))))
+    return made
 
 
 def expand(paths: Iterable[AnyPath]) -> list[Path]:
@@ -103,13 +140,16 @@ def expand(paths: Iterable[AnyPath]) -> list[Path]:
     return finish(expand_work(paths))
 
 
-def expand_work(paths: Iterable[AnyPath]) -> Work[list[Path]]:
-    """Does what `expand` does, in bounded pieces."""
+def expand_work(paths: Iterable[AnyPath], tell: Callable[[Folder], None] | None = None) -> Work[list[Path]]:
+    """Does what `expand` does, in bounded pieces, and passes each folder to `tell`."""
     files: list[Path] = []
     several = list(map(Path, paths))
     for path in several:
         if os.path.isdir(path):
-            files += yield from read_folder_work(path)
+            folder = yield from read_folder_work(path)
+            files += folder.files
+            if tell is not None:
+                tell(folder)
         else:
             files.append(path)
     return (yield from unique_work(files)) if len(several) > 1 else files
@@ -246,9 +286,21 @@ def _is_hidden(entry: os.DirEntry[str]) -> bool:
     return entry.name.startswith(".") or bool(attributes & stat.FILE_ATTRIBUTE_HIDDEN)
 
 
-def _holds_text(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        head = np.frombuffer(file.read(SAMPLE), dtype=np.uint8)
-    return len(head) > 0 and seems_text(head)
+def _what(entry: os.DirEntry[str]) -> str:
+    """`_FOLDER`, or why a file is left out; "" for one that holds text."""
+    try:
+        if _is_hidden(entry):
+            return "hidden"
+        if entry.is_dir(follow_symlinks=False):
+            return _FOLDER
+        if not entry.is_file():
+            return "not a file"
+        with Path(entry.path).open("rb") as file:
+            head = np.frombuffer(file.read(SAMPLE), dtype=np.uint8)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        return "unreadable"
+    if not len(head):
+        return "empty"
+    return "binary" if binary_kind(head) else ""
