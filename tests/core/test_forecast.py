@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import tracemalloc
+from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,6 +23,17 @@ WORDS = [f"word{n * n % 997}" for n in range(3_000)]
 LARGE = "".join(f"{WORDS[n % 2_999]} and {WORDS[n * 7 % 3_000]}, {n % 9973}\n" for n in range(150_000))
 
 
+def zipf_text(words: int) -> str:
+    """Text with Zipf's spread of words, as languages have, most of which are rare."""
+    random = np.random.default_rng(3)
+    lengths = random.integers(1, 9, 30_000)
+    vocabulary = ["".join(random.choice(list("etaoinshrdlu"), length)) for length in lengths]
+    return " ".join(vocabulary[rank] for rank in np.minimum(random.zipf(1.3, words) - 1, len(vocabulary) - 1))
+
+
+ZIPF = zipf_text(300_000)
+
+
 @pytest.fixture(autouse=True)
 def patience(monkeypatch):
     """Time enough for all trials, however busy the machine is."""
@@ -32,7 +45,8 @@ def ticking(monkeypatch):
     """A clock by which every piece of work takes a hundredth of the time there is."""
     now = iter(range(10**9))
     monkeypatch.setattr(forecast, "_SECONDS", 200)
-    monkeypatch.setattr(forecast.time, "perf_counter", lambda: next(now))
+    for clock in ("perf_counter", "thread_time"):
+        monkeypatch.setattr(forecast.time, clock, lambda: next(now))
     return now
 
 
@@ -241,3 +255,84 @@ def test_the_time_for_the_curve_of_held_out_text_is_part_of_it(monkeypatch, patt
     corpus = Corpus.from_text("123456789\n" * 1_000)
     made = finish(forecast_work(corpus, TrainingConfig(vocabulary_size=300, pattern=pattern, held_out=0.1)))
     assert made.seconds == pytest.approx(1.0 + 2.0 + more / 9)
+
+
+@pytest.fixture
+def by_work(monkeypatch):
+    """A clock that counts work: a unit for each token that a merge replaces, and 150 for each merge by itself."""
+    spent = [0.0]
+    advance, left = Trainer.advance, dict[Trainer, int]()
+
+    def advanced(trainer, *arguments):
+        batch = advance(trainer, *arguments)
+        if len(batch):
+            before = left.get(trainer, trainer.tokens_before)
+            left[trainer] = int(batch.tokens_after[-1])
+            spent[0] += before - left[trainer] + 150 * len(batch)
+        return batch
+
+    monkeypatch.setattr(Trainer, "advance", advanced)
+    monkeypatch.setattr(forecast.time, "thread_time", lambda: spent[0])
+    return spent
+
+
+# What trials on samples of 100 MB of text took, and what all of it took: positions, merges, seconds, falls; seconds.
+MEASURED = {
+    1_000: (((16_721, 1_000, 0.0027, 3.12), (262_481, 1_000, 0.0131, 3.27), (1_049_864, 1_000, 0.0364, 3.29)), 4.1),
+    32_000: (((16_721, 5_025, 0.0031, 3.46), (262_481, 32_000, 0.0399, 4.85), (1_049_864, 32_000, 0.1147, 5.17)), 4.7),
+    100_000: (((16_721, 5_025, 0.0031, 3.46), (262_481, 62_635, 0.0475, 4.85), (1_049_864, 100_000, 0.1465, 5.5)), 6.5),
+}
+
+
+@pytest.mark.parametrize("merges", MEASURED)
+def test_what_was_measured_on_samples_gives_what_was_measured_on_all_within_twice(monkeypatch, merges):
+    """Also where something else kept the processor busy, so that only smaller samples could be tried."""
+    samples, seconds = MEASURED[merges]
+    trials = [forecast._Trial(size, size, 1, made, 0.0, taken, falls) for size, made, taken, falls in samples]
+    corpus = Corpus((SimpleNamespace(data=range(100_000_000), counts=None, bytes=100_000_000),))
+    monkeypatch.setattr(forecast, "refuse_overflow", lambda sources: None)
+    for small, large in pairwise(trials):
+
+        def tried(corpus, config, size, small=small, large=large):
+            yield from ()
+            return small, large
+
+        monkeypatch.setattr(forecast, "_trials_work", tried)
+        made = finish(forecast_work(corpus, TrainingConfig(vocabulary_size=256 + merges)))
+        assert seconds / 2 < made.seconds < 2 * seconds
+
+
+def test_what_else_the_computer_does_is_not_counted(by_work, monkeypatch):
+    """A run that was interrupted may still be letting go of its memory, and held-out text may be measured."""
+    corpus, config = Corpus.from_text(LARGE), TrainingConfig(vocabulary_size=2_000)
+    alone = finish(forecast_work(corpus, config)).seconds
+    clock = iter(range(0, 10**9, 1_000))
+    monkeypatch.setattr(forecast.time, "perf_counter", lambda: next(clock))
+    assert finish(forecast_work(corpus, config)).seconds == alone
+
+
+def test_more_merges_and_more_text_never_take_less(by_work):
+    corpus = Corpus.from_text(ZIPF)
+    said = [forecast_of(corpus, vocabulary_size=size).seconds for size in (300, 1_000, 4_000)]
+    assert said == sorted(said)
+    texts = [Corpus.from_text(ZIPF * times) for times in (1, 2, 4)]
+    said = [forecast_of(text, vocabulary_size=1_000).seconds for text in texts]
+    assert said == sorted(said)
+    assert said[2] < 4.5 * said[0]
+
+
+def test_no_more_merges_are_foreseen_than_the_vocabulary_has_room_for(monkeypatch):
+    trials = forecast._Trial(250, 250, 1, 600, 0.0, 1.0, 2.0), forecast._Trial(1_000, 1_000, 1, 1_000, 0.0, 1.0, 2.0)
+
+    def tried(corpus, config, size):
+        yield from ()
+        return trials
+
+    monkeypatch.setattr(forecast, "_trials_work", tried)
+    corpus, positions = Corpus.from_text("x" * 100_000), 100_000
+    bounded, free = (
+        forecast_of(corpus, vocabulary_size=1_300, min_frequency=2),
+        forecast_of(corpus, vocabulary_size=10**6),
+    )
+    room = forecast.merging_memory(positions, 1_300, weighted=False)
+    assert bounded.memory == room < free.memory

@@ -25,7 +25,7 @@ TieBreak = Literal["first", "lowest-id", "huggingface", "bytes"]
 # A round's floor as a share of the highest count that can stand in it. Each round costs a pass over what is left of the
 # corpus and makes it denser; the lower the floor, the more pairs are stored that are never merged, and the more memory
 # the first round takes. Measured at 10 and 100 MB.
-_FLOOR_STEP = 8
+FLOOR_STEP = 8
 _FIRST_FLOOR_SHARE = 256
 _BUDGET = 400_000  # visits of places a call: 10 to 40 ms
 _BATCH = 4096
@@ -316,7 +316,7 @@ def next_floor(floor: int, final_floor: int) -> int:
     """The floor of the round that comes after one with `floor`."""
     # Where floor 1 is allowed, floor 2 comes before it: it stores far fewer pairs.
     lowest = 2 if floor > 2 else 1
-    return max(final_floor, lowest, floor // _FLOOR_STEP)
+    return max(final_floor, lowest, floor // FLOOR_STEP)
 
 
 def _padded(array: NDArray[T], size: int) -> NDArray[T]:

@@ -16,6 +16,7 @@ from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.holdout import LARGEST_BLOCK, check_lines_work
 from tokstudio.core.memory import free_memory
+from tokstudio.core.merging_progress import falls_of, further_falls, merging_work
 from tokstudio.core.messages import size_of_memory
 from tokstudio.core.patterns import NONE, OWN, splitter
 from tokstudio.core.progress import Progress, Work
@@ -37,9 +38,7 @@ _A_PAIR = 60
 _A_WORD = 60  # while it is counted, in each thread
 _A_HELD_BYTE = 1
 _FIRST_BEYOND_LATIN, _FIRST_OF_FOUR = 0xC4, 0xF0  # UTF-8 of U+0100 and U+10000
-_SLOWER_BEYOND_CACHE = 1.6
 _ENCODING_UNSPLIT = 3  # times what merging took: nothing is known to stand there a thousand times
-_CACHE = 1 << 24  # positions that the processor's cache helps with
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,11 @@ class Forecast:
 
 @dataclass(frozen=True)
 class _Trial:
-    """What a training on a sample took; `bytes` are those that were trained on."""
+    """What a training on a sample took; `bytes` are those that were trained on.
+
+    Times are those of the processor in seconds, so that it does not matter what else the computer does. `falls` is how
+    often the count of a merge fell to an eighth.
+    """
 
     bytes: float
     positions: int
@@ -84,6 +87,7 @@ class _Trial:
     merges: int
     preparing: float
     merging: float
+    falls: float = 0.0
 
 
 def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
@@ -110,11 +114,11 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
     positions = large.positions * scale ** _exponent(small.positions, large.positions, step)
     sequences = large.sequences * scale ** _exponent(small.sequences, large.sequences, step)
     merges = large.merges * scale ** _exponent(small.merges, large.merges, step)
+    if config.vocabulary_size is not None:
+        merges = min(merges, config.vocabulary_size)
     threads = _threads(config, trained_on)
     preparing = large.preparing * scale / threads
-    merging = large.merging * positions / max(1, large.positions)
-    if positions > _CACHE:
-        merging *= _SLOWER_BEYOND_CACHE
+    merging = _merging_seconds(large, positions, merges)
     measuring = _of_held_out(config, large.preparing * scale, merging)
     weighted = config.pattern != "none" or any(counted)
     memory = merging_memory(positions, merges, weighted=weighted)
@@ -145,6 +149,13 @@ def merging_memory(positions: float, merges: float, *, weighted: bool) -> float:
         weighted: Whether each sequence is laid out once, with how often it occurs.
     """
     return positions * (_A_POSITION + weighted * _A_WEIGHT) + merges * _A_PAIR
+
+
+def _merging_seconds(trial: _Trial, positions: float, merges: float) -> float:
+    """Seconds of so many merges of so many positions: in a small sample, most of the time goes into single merges."""
+    done = merging_work(trial.positions, trial.merges, trial.falls)
+    falls = trial.falls + further_falls(merges / max(1, trial.merges))
+    return trial.merging * merging_work(positions, merges, falls) / done if done else 0.0
 
 
 def _trials_work(corpus: Corpus, config: TrainingConfig, size: int) -> Work[tuple[_Trial, _Trial]]:
@@ -179,21 +190,25 @@ def _try_work(sample: Corpus, config: TrainingConfig, deadline: float, *, is_fir
     trainer = Trainer(sample, config)
     size = sum(len(source.data) for source in sample.sources) * (1 - config.held_out)
     spent = [0.0, 0.0]
+    first = last = 0
     while trainer.ended is None:
-        started = time.perf_counter()
+        started = time.thread_time()
         merging = trainer.prepared is not None
-        if started > deadline and not (is_first and merging):
+        if time.perf_counter() > deadline and not (is_first and merging):
             done = trainer.progress
             trainer.stop()
             share = max(1, done.done) / max(1, done.total)
             return _Trial(size, 0, 0, 0, spent[0] / share, 0.0) if is_first else None
-        trainer.advance()
-        spent[merging] += time.perf_counter() - started
+        batch = trainer.advance()
+        spent[merging] += time.thread_time() - started
+        if len(batch):
+            first, last = first or int(batch.count[0]), int(batch.count[-1])
         yield Progress("forecasting")
     prepared = trainer.prepared
     if prepared is None:
         return _Trial(0, 0, 0, 0, 0.0, 0.0)
-    return _Trial(size, prepared.positions, prepared.sequences, trainer.merges_made, *spent)
+    falls = falls_of(first / last) if last else 0.0
+    return _Trial(size, prepared.positions, prepared.sequences, trainer.merges_made, *spent, falls)
 
 
 def _warm_up_work(config: TrainingConfig) -> Work[None]:
