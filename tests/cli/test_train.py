@@ -334,3 +334,36 @@ def test_printed_merges_and_progress_do_not_share_a_screen(text, slow_trainer, m
     slow_trainer(lambda: None)
     assert cli.main(["train", text, "--vocab-size", "306", "--print-merges"]) == 0
     assert "Merging" not in sys.stderr.getvalue()
+
+
+def test_a_binary_file_is_refused_and_trained_on_as_bytes(tmp_path, typed, capsys):
+    data = bytes(range(256)) * 20
+    (tmp_path / "a.bin").write_bytes(data)
+    sentence = 'this is binary data, not text; the encoding "bytes" reads it as it is.'
+    assert cli.main(["train", str(tmp_path / "a.bin"), "--vocab-size", "258"]) == 1
+    assert f"a.bin: {sentence}" in capsys.readouterr().err
+    arguments = ["train", str(tmp_path / "a.bin"), "--vocab-size", "258", "--encoding", "bytes", "--json"]
+    assert cli.main(arguments) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["merges"] == 2
+    typed(data)
+    assert cli.main(["train", "-", "--vocab-size", "258"]) == 1
+    assert f"standard input: {sentence}" in capsys.readouterr().err
+    # Bytes as characters: each that is not UTF-8 becomes U+FFFD, which is said.
+    assert cli.main([*arguments[:-1], "--base", "characters"]) == 0
+    assert "places were not UTF-8 and became U+FFFD" in capsys.readouterr().err
+
+
+def test_what_a_folder_holds_beside_texts_and_what_is_structured_is_said(tmp_path, typed, capsys):
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text('{"text": "the cat"}\n{"text": "the hat"}\n')
+    (folder / "b.gz").write_bytes(b"\x1f\x8b\x08")
+    (folder / "c.txt").touch()
+    assert cli.main(["train", str(folder), "--vocab-size", "258"]) == 0
+    said = capsys.readouterr().err
+    assert "texts: 2 files skipped: b.gz (binary), c.txt (empty)." in said
+    assert "a.jsonl: JSON Lines read as plain text, field names included." in said
+    typed(b'{"text": "the cat"}\n{"text": "the hat"}\n')
+    assert cli.main(["train", "-", "--vocab-size", "258"]) == 0
+    assert "standard input: JSON Lines read as plain text, field names included." in capsys.readouterr().err

@@ -128,7 +128,11 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="train on about N bytes of the texts, whole lines from all over them, where memory is short",
     )
-    add("--encoding", metavar="NAME", help="how the files are written, such as utf-8 or bytes; detected if not given")
+    add(
+        "--encoding",
+        metavar="NAME",
+        help="how the files are written, such as utf-8; detected if not given; bytes reads binary files too",
+    )
     add(
         "--held-out",
         type=_share,

@@ -10,22 +10,30 @@ import numpy as np
 
 from tokstudio.cli.terminal import Console, standard_input_work
 from tokstudio.core.corpus import Corpus, Source, document_ends
-from tokstudio.core.decoding import decode, detect, encoding_name
+from tokstudio.core.decoding import decode, detect, encoding_name, refuse_binary
 from tokstudio.core.errors import CorpusError
 from tokstudio.core.progress import Work
+from tokstudio.core.readers import Folder, expand_work
+from tokstudio.core.structured import structure_remark
 from tokstudio.core.word_counts import read_counts_work
 
 
 def read_corpus_work(
-    files: Iterable[str], counts: Iterable[Path], documents: str, encoding: str | None
+    files: Iterable[str], counts: Iterable[Path], documents: str, encoding: str | None, console: Console
 ) -> Work[Corpus]:
-    """Reads texts in the order given, then word counts."""
+    """Reads texts in the order given, then word counts; says what folders hold beside texts."""
+
+    def tell(folder: Folder) -> None:
+        if folder.remark:
+            console.say(folder.remark)
+
     sources: list[Source] = []
     for file in files:
         if file == "-":
             sources.append((yield from _read_standard_input(documents, encoding)))
         else:
-            sources += (yield from Corpus.from_files_work([file], documents, encoding)).sources
+            texts = yield from expand_work([file], tell)
+            sources += (yield from Corpus.from_files_work(texts, documents, encoding)).sources
     for path in counts:
         if str(path) == "-":
             raise CorpusError("--counts: word counts are read from a file; standard input is for text.")
@@ -44,8 +52,11 @@ def tell_of(source: Source, console: Console) -> None:
 def _read_standard_input(documents: str, encoding: str | None) -> Work[Source]:
     chosen = None if encoding is None else encoding_name(encoding)
     raw = np.frombuffer((yield from standard_input_work()), np.uint8)
+    if chosen is None:
+        refuse_binary(raw, "standard input")
     decoded = yield from (detect(raw) if chosen is None else decode(raw, chosen))
     if not len(decoded.data):
         raise CorpusError("standard input: it holds no text.")
     ends = yield from document_ends(decoded.data, documents)
-    return Source("standard input", None, decoded.encoding, decoded.note, decoded.data, ends)
+    note = "; ".join(filter(None, (decoded.note, structure_remark("", decoded.data))))
+    return Source("standard input", None, decoded.encoding, note, decoded.data, ends)

@@ -76,7 +76,7 @@ def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> 
 
 
 def _read(arguments: argparse.Namespace, console: Console) -> Corpus:
-    reading = read_corpus_work(arguments.files, arguments.counts, arguments.documents, arguments.encoding)
+    reading = read_corpus_work(arguments.files, arguments.counts, arguments.documents, arguments.encoding, console)
     corpus = console.finish(reading)
     for source in corpus.sources:
         tell_of(source, console)

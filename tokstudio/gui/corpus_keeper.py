@@ -29,7 +29,7 @@ class CorpusKeeper(JobKeeper):
     Signals:
         sources_changed: The list of sources, or what one of them holds.
         statistics_changed: `statistics`: counted anew, or None while that goes on.
-        corpus_failed: A source could not be read (Problem).
+        corpus_failed: A source could not be read, or not all of a folder (Problem).
         refused: What was asked for cannot be done now, or not as it may be meant: a sentence for the status line.
         outdated_changed: `outdated`.
         source_found: A source that was missing is there again, as it was: what stood for it, and the source.
@@ -74,6 +74,14 @@ class CorpusKeeper(JobKeeper):
         """Reads files and folders in the background and adds what could be read to the corpus."""
         documents = self._documents
         self.start_job(lambda: read_all(paths, encoding, documents), self._add_read, self._reading_failed)
+
+    def read_as_bytes(self, path: Path) -> None:
+        """Reads a file without decoding it: anew where it is part of the corpus, else as a new source."""
+        known = next((index for index, source in enumerate(self.sources) if source.path == path), None)
+        if known is None:
+            self.open_paths([path], "bytes")
+        else:
+            self.reread(known, "bytes")
 
     def open_counts(self, paths: list[Path]) -> None:
         """Reads files of word counts in the background and adds them to the corpus."""
@@ -167,6 +175,8 @@ class CorpusKeeper(JobKeeper):
             if read.documents != self._documents:
                 # What a document is has been changed while they were read.
                 self.split()
+        for path, remark in read.skipped:
+            self.corpus_failed.emit(Problem(remark, path=path, remark=True))
         for path, error in read.problems:
             self.corpus_failed.emit(problem_of(error, path))
 

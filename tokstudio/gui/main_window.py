@@ -52,6 +52,7 @@ _SIZE = QSize(1440, 900)
 # The icon and the tip of what was opened lately.
 _RECENT = {
     "text": ("text", "Add this to the corpus."),
+    "bytes": ("text", "Add this to the corpus, read as bytes."),
     "tokenizer": ("tokenizer", "Open this tokenizer."),
     "project": ("open", "Open this project."),
 }
@@ -261,6 +262,7 @@ class MainWindow(QMainWindow):
         session.settings_changed.connect(self._keep_settings)
         self.distribution.lengthsChosen.connect(self._list_lengths)
         self.runs.deleteAsked.connect(self.commands.delete)
+        self.corpus.problems.bytesAsked.connect(self.commands.read_as_bytes)
         self.runs.table.columnsChosen.connect(self._keep_columns)
         session.player.changed.connect(self._keep_speed)
         self.finder.said.connect(self.status.say)

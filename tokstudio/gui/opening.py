@@ -164,6 +164,8 @@ class OpenCommands(ExportCommands):
             self.load_tokenizer(path)
         elif kind == "project":
             self._projects.open(path)
+        elif kind == "bytes":
+            self.read_as_bytes(path)
         else:
             self.open_paths([path])
 
@@ -196,6 +198,11 @@ class OpenCommands(ExportCommands):
         self._preferences.folder = paths[0].parent
         self._preferences.add_recent(paths, "text")
         self._session.open_paths(paths)
+
+    def read_as_bytes(self, path: Path) -> None:
+        """Adds a binary file to the corpus as it is, and remembers that."""
+        self._preferences.add_recent([path], "bytes")
+        self._session.read_as_bytes(path)
 
     def open_counts(self) -> None:
         """Asks for files of word counts and adds them to the corpus."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tokstudio.core.errors import TokStudioError
+from tokstudio.core.errors import BinaryError, TokStudioError
 
 
 @dataclass(frozen=True)
@@ -15,12 +15,19 @@ class Problem:
 
     Attributes:
         of_training: Whether another corpus or other settings may mend it.
+        remark: Whether nothing is wrong, and the person is only told.
     """
 
     text: str
     error: Exception | None = None
     path: Path | None = None
     of_training: bool = False
+    remark: bool = False
+
+    @property
+    def binary(self) -> Path | None:
+        """The file that could be read as bytes, if that is what is wrong."""
+        return self.path if isinstance(self.error, BinaryError) else None
 
 
 def problem_of(error: Exception, path: Path | None = None) -> Problem:

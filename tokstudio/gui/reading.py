@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from tokstudio.core.corpus import Source, to_utf8
-from tokstudio.core.errors import TokStudioError
+from tokstudio.core.errors import BinaryError, TokStudioError
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.project import ProjectSource, reopen_source_work
-from tokstudio.core.readers import expand_work, read_source, unique_work
+from tokstudio.core.readers import Folder, expand_work, read_source, unique_work
 from tokstudio.core.word_counts import read_counts_work
 from tokstudio.gui.kept_sources import changed_since, is_missing
 
@@ -28,11 +28,13 @@ class Read:
         sources: What could be read.
         problems: What was wrong with the rest, by file or folder.
         documents: What of them is one document, "file" or "line".
+        skipped: What folders hold beside texts, in a sentence, by folder.
     """
 
     sources: tuple[Source, ...]
     problems: tuple[tuple[Path, Exception], ...]
     documents: str
+    skipped: tuple[tuple[Path, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,15 +69,17 @@ def read_all(paths: list[Path], encoding: str | None, documents: str = "file") -
     """Reads what can be read of files and folders; one that is named twice, as by its folder too, is read once."""
     files: list[Path] = []
     problems: list[tuple[Path, Exception]] = []
+    folders: list[Folder] = []
     for path in paths:
         try:
-            files += yield from expand_work([path])
+            files += yield from expand_work([path], folders.append)
         except TokStudioError as error:
             problems.append((path, error))
     if len(paths) > 1:
         files = yield from unique_work(files)
     read = yield from _read_each(files, lambda file: read_source(file, documents, encoding), documents)
-    return replace(read, problems=(*problems, *read.problems))
+    skipped = tuple((folder.path, folder.remark) for folder in folders if folder.remark)
+    return replace(read, problems=(*problems, *read.problems), skipped=skipped)
 
 
 def read_counts(paths: list[Path], documents: str = "file") -> Work[Read]:
@@ -95,11 +99,21 @@ def read_text(text: str, name: str, documents: str = "file") -> Work[Read]:
 
 
 def reread(old: Source, encoding: str | None, documents: str = "file") -> Work[Changed | Unread]:
-    """Gives a source and what its file holds now: several may be read again at once."""
-    assert old.path is not None
-    reading = read_source(old.path, documents, encoding) if old.counts is None else read_counts_work(old.path)
+    """Gives a source and what its file holds now: several may be read again at once.
+
+    A binary file that was read as bytes stays so where its encoding shall be detected.
+    """
+    path = old.path
+    assert path is not None
+    reading = read_source(path, documents, encoding) if old.counts is None else read_counts_work(path)
     try:
-        return Changed(((old, (yield from reading)),), documents)
+        try:
+            made = yield from reading
+        except BinaryError:
+            if old.encoding != "bytes":
+                raise
+            made = yield from read_source(path, documents, "bytes")
+        return Changed(((old, made),), documents)
     except TokStudioError as error:
         return Unread(old, error)
 

@@ -17,6 +17,7 @@ from tokstudio.core.errors import TokStudioError
 T = TypeVar("T", bool, int, str)
 
 _MOST_RECENT = 8
+_TEXTS = ("text", "bytes")
 
 
 class Recent(NamedTuple):
@@ -98,10 +99,14 @@ class Preferences:
         return [Recent(Path(path), kind or "text") for kind, _, path in lines]
 
     def add_recent(self, paths: list[Path], kind: str) -> None:
-        """Puts paths first among the recent ones, as what they were opened: "text", "tokenizer" or "project"."""
+        """Puts paths first among the recent ones, as what they were opened: "text", "bytes", "tokenizer", "project"."""
         # They are kept as lines, which a name with a break would tear apart.
         known = [Recent(path.absolute(), kind) for path in paths if "\n" not in str(path)]
-        lines = [f"{entry.kind}\t{entry.path}" for entry in dict.fromkeys([*known, *self.recent])]
+        # A file that turned out to be binary is there once, as what it was opened last.
+        places = {entry.path for entry in known} if kind in _TEXTS else set[Path]()
+        others = (entry for entry in self.recent if entry.kind not in _TEXTS or entry.path not in places)
+        entries = dict.fromkeys([*known, *others])
+        lines = [f"{entry.kind}\t{entry.path}" for entry in entries]
         self.set("recent", "\n".join(lines[:_MOST_RECENT]))
 
     def forget_recent(self) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.corpus import Source, document_ends
+from tokstudio.core.errors import BinaryError
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.project.model import ProjectSource
 from tokstudio.core.readers import read_source
@@ -70,7 +71,10 @@ def reopen_source_work(kept: ProjectSource) -> Work[Reopened]:
     source = None
     # What was found out may not be what is read where it is asked for: faults are kept by one, replaced by the other.
     for encoding in (kept.encoding, None):
-        found = yield from read_source(kept.path, "file", encoding)
+        try:
+            found = yield from read_source(kept.path, "file", encoding)
+        except BinaryError:
+            break
         source = yield from _beginning_work(found, kept)
         if (yield from text_hash_work(source.data)) == kept.sha256:
             return Reopened(replace(source, note=kept.note), False)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
 
@@ -19,7 +19,13 @@ _SHOWN = 3
 
 
 class ProblemList(QWidget):
-    """Shows the newest three problems and how many more there are; without any it is hidden. Escape dismisses all."""
+    """Shows the newest three problems and how many more there are; without any it is hidden. Escape dismisses all.
+
+    Signals:
+        bytesAsked: A binary file shall be read as bytes (its path).
+    """
+
+    bytesAsked = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -41,6 +47,7 @@ class ProblemList(QWidget):
         layout.setSpacing(2)
         for row in self._rows:
             row.close_button.clicked.connect(self._dismiss)
+            row.bytes_button.clicked.connect(self._ask_for_bytes)
             layout.addWidget(row)
         layout.addWidget(self._last)
         self._escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
@@ -82,9 +89,14 @@ class ProblemList(QWidget):
         ]
         self._show()
 
+    def _ask_for_bytes(self) -> None:
+        sender = self.sender()
+        number = next(number for number, row in enumerate(self._rows) if row.bytes_button is sender)
+        self.bytesAsked.emit(self._problems[number].binary)
+
     def _show(self) -> None:
         for number, row in enumerate(self._rows):
-            row.show_text(self._problems[number].text if number < len(self._problems) else None)
+            row.show_problem(self._problems[number] if number < len(self._problems) else None)
         more = len(self._problems) - _SHOWN
         self._more.setText(f"and {more:,} more")
         self._last.setVisible(more > 0)
@@ -102,6 +114,8 @@ class _Row(QWidget):
         self._label.setWordWrap(True)
         self._label.setTextFormat(Qt.TextFormat.PlainText)
         self._label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.bytes_button = QPushButton("Read as Bytes")
+        self.bytes_button.setProperty("link", "true")
         self.close_button = QToolButton()
         self.close_button.setIcon(icon("close", theme, "muted"))
         self.close_button.setToolTip("Dismiss (Esc dismisses all)")
@@ -109,10 +123,20 @@ class _Row(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
         layout.addWidget(self._label, 1)
+        layout.addWidget(self.bytes_button, 0, Qt.AlignmentFlag.AlignTop)
         layout.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
 
-    def show_text(self, text: str | None) -> None:
-        """Shows a sentence, or nothing."""
-        self._label.setText(in_a_sentence(text or ""))
+    def show_problem(self, problem: Problem | None) -> None:
+        """Shows what is wrong, or nothing."""
+        text = problem.text if problem is not None else ""
+        role = "muted" if problem is not None and problem.remark else "error"
+        if self._label.property("role") != role:
+            self._label.setProperty("role", role)
+            self._label.style().unpolish(self._label)
+            self._label.style().polish(self._label)
+        self._label.setText(in_a_sentence(text))
+        binary = problem.binary if problem is not None else None
+        self.bytes_button.setVisible(binary is not None)
+        self.bytes_button.setAccessibleName(f"Read {binary.name} as bytes" if binary is not None else "Read as Bytes")
         self.close_button.setAccessibleName(f"Dismiss: {text}" if text else "Dismiss")
-        self.setVisible(text is not None)
+        self.setVisible(problem is not None)

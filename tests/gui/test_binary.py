@@ -1,0 +1,157 @@
+"""Binary files in the window: refused with a way to read them as bytes, which is remembered everywhere."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QPushButton
+
+from tests.gui.person import PATIENCE, TEXT, at_the_window, quiet, trained
+
+
+@pytest.fixture
+def packed(tmp_path: Path) -> Path:
+    path = tmp_path / "book.txt.gz"
+    path.write_bytes(gzip.compress(os.urandom(2_000)))
+    return path
+
+
+def offered(window) -> list[QPushButton]:
+    buttons = window.corpus.problems.findChildren(QPushButton)
+    return [button for button in buttons if button.isVisible() and button.text() == "Read as Bytes"]
+
+
+def encodings(window) -> list[str]:
+    return [source.encoding for source in window._session.sources]
+
+
+def test_a_binary_file_is_refused_and_read_as_bytes_by_a_button(qtbot, monkeypatch, packed):
+    def act(window, answers):
+        answers.files = [packed]
+        window.actions_by_id["open_corpus"].trigger()
+        quiet(qtbot, window)
+        assert window._session.sources == ()
+        assert window.corpus.problems.problems == (
+            'book.txt.gz: this is gzip-compressed data, not text; the encoding "bytes" reads it as it is.',
+        )
+        [button] = offered(window)
+        assert button.accessibleName() == "Read book.txt.gz as bytes"
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+        quiet(qtbot, window)
+        assert window._session.sources[0].data.tobytes() == packed.read_bytes()
+        assert encodings(window) == ["bytes"]
+        assert window.corpus.problems.problems == ()
+        # The list of recent files knows it as what it is.
+        assert [tuple(entry) for entry in window._preferences.recent] == [(packed, "bytes")]
+        window._session.set_sources(())
+        window._fill_recent()
+        window._recent_menu.actions()[0].trigger()
+        quiet(qtbot, window)
+        assert encodings(window) == ["bytes"]
+        trained(qtbot, window, 260)
+        assert len(window._session.active) == 4
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_file_that_was_read_as_bytes_is_reloaded_and_reopened_so(qtbot, monkeypatch, tmp_path, packed):
+    project = tmp_path / "kept.tokstudio"
+
+    def act(window, answers):
+        session = window._session
+        window.commands.read_as_bytes(packed)
+        quiet(qtbot, window)
+        answers.target = project
+        window.actions_by_id["save_project_as"].trigger()
+        quiet(qtbot, window)
+        window.commands.open_paths([project])
+        quiet(qtbot, window)
+        assert encodings(window) == ["bytes"]
+        # Changed on disk, it is found to be so, and reloaded in its encoding.
+        packed.write_bytes(gzip.compress(os.urandom(3_000)))
+        window.corpus._check_files()
+        qtbot.waitUntil(lambda: session.outdated == {session.sources[0]: "changed"}, timeout=PATIENCE)
+        window.corpus.source_list.select_rows([0])
+        window.actions_by_id["reload_source"].trigger()
+        quiet(qtbot, window)
+        assert session.sources[0].data.tobytes() == packed.read_bytes()
+        assert encodings(window) == ["bytes"]
+        assert window.corpus.problems.problems == ()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_project_with_a_binary_file_of_the_same_size_but_other_bytes_says_that_it_changed(
+    qtbot, monkeypatch, tmp_path, packed
+):
+    project = tmp_path / "kept.tokstudio"
+
+    def act(window, answers):
+        window.commands.read_as_bytes(packed)
+        quiet(qtbot, window)
+        answers.target = project
+        window.actions_by_id["save_project_as"].trigger()
+        quiet(qtbot, window)
+        changed = packed.read_bytes()[:-9] + b"\xff" * 9
+        packed.write_bytes(changed)
+        window.commands.open_paths([project])
+        quiet(qtbot, window)
+        assert window.corpus.problems.problems == ("book.txt.gz has changed on disk since the project was saved.",)
+        assert window._session.sources[0].data.tobytes() == changed
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_text_that_became_binary_is_read_as_bytes_in_its_place(qtbot, monkeypatch, tmp_path, packed):
+    (tmp_path / "a.txt").write_text(TEXT)
+
+    def act(window, answers):
+        window.commands.open_paths([tmp_path / "a.txt"])
+        quiet(qtbot, window)
+        (tmp_path / "a.txt").write_bytes(packed.read_bytes())
+        window._session.reread(0, None)
+        quiet(qtbot, window)
+        assert encodings(window) == ["utf-8"]
+        qtbot.mouseClick(offered(window)[0], Qt.MouseButton.LeftButton)
+        quiet(qtbot, window)
+        assert encodings(window) == ["bytes"]
+        assert offered(window) == []
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_what_a_folder_holds_beside_texts_is_one_line_in_the_pane(qtbot, monkeypatch, tmp_path, packed):
+    (tmp_path / "a.txt").write_text(TEXT)
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / ".hidden").write_text(TEXT)
+
+    def act(window, answers):
+        answers.folder = tmp_path
+        window.actions_by_id["open_folder"].trigger()
+        quiet(qtbot, window)
+        told = f"{tmp_path.name}: 3 files skipped: book.txt.gz (binary), empty.txt (empty), .hidden (hidden)."
+        assert window.corpus.problems.problems == (told,)
+        [label] = [label for label in window.corpus.problems.findChildren(QLabel) if label.text() == told]
+        assert label.isVisible()
+        assert label.property("role") == "muted"
+        assert offered(window) == []
+        assert [source.name for source in window._session.sources] == ["a.txt"]
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_json_lines_are_said_to_be_read_as_plain_text(qtbot, monkeypatch, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "the cat"}\n{"text": "the hat"}\n')
+
+    def act(window, answers):
+        window.commands.open_paths([tmp_path / "a.jsonl"])
+        quiet(qtbot, window)
+        assert "JSON Lines read as plain text, field names included" in window.corpus.caption.text()
+        assert window.corpus.problems.problems == ()
+
+    assert at_the_window(monkeypatch, act) == 0
