@@ -208,7 +208,7 @@ def _try_work(sample: Corpus, config: TrainingConfig, deadline: float, *, is_fir
     if prepared is None:
         return _Trial(0, 0, 0, 0, 0.0, 0.0)
     falls = falls_of(first / last) if last else 0.0
-    return _Trial(size, prepared.positions, prepared.sequences, trainer.merges_made, *spent, falls)
+    return _Trial(size, prepared.positions, prepared.sequences, trainer.merges_made, spent[0], spent[1], falls)
 
 
 def _warm_up_work(config: TrainingConfig) -> Work[None]:
