@@ -15,7 +15,9 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from tokstudio.core.base_vocabulary import corpus_characters_work, read_base_vocabulary_work
 from tokstudio.core.messages import several
+from tokstudio.gui.choices import Settings
 from tokstudio.gui.dialogs.choosers import Choosers
+from tokstudio.gui.notices import Notice
 from tokstudio.gui.opening import OpenCommands
 from tokstudio.gui.problems import Problem
 from tokstudio.gui.project_keeper import ProjectKeeper
@@ -103,10 +105,16 @@ class Commands(OpenCommands):
         if own and not self._choosers.confirm("Train on a Sample", question, "Replace Corpus"):
             return
         session.set_sources(())
+        before, own_settings = session.settings, Settings()
+        session.set_settings(own_settings)
         self._add_sample(key)
         if not self._session.text:
             self._session.set_text(DEMO_SENTENCES[0][1])
         self._session.train()
+        if before != own_settings:
+            text = "A sample trains with settings of its own."
+            back = partial(session.set_settings, before)
+            session.noticed.emit(Notice(text, "Restore Settings", back, lambda: session.settings == own_settings))
 
     def remove_source(self) -> None:
         """Takes the chosen sources out."""

@@ -17,8 +17,10 @@ from tokstudio.gui.choices import Documents
 from tokstudio.gui.job_keeper import JobKeeper
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.kept_sources import KeptSources, is_missing
+from tokstudio.gui.notices import Notice
 from tokstudio.gui.problems import Problem, problem_of
 from tokstudio.gui.reading import Changed, Read, Unread, find_again, read_all, read_counts, read_text, reread, split_all
+from tokstudio.resources import SAMPLES
 
 _LONG_TEXT = 1 << 20  # characters; longer texts are turned into bytes by a job
 
@@ -44,6 +46,8 @@ class CorpusKeeper(JobKeeper):
     corpus_failed = Signal(object)
     outdated_changed = Signal()
     refused = Signal(str)
+    #: Something was done beside what was asked for, and can be taken back (Notice).
+    noticed = Signal(object)
     source_found = Signal(object, object)
     #: The person has cancelled a division: the text stays as it was divided before, by what this gives.
     division_cancelled = Signal(str)
@@ -171,7 +175,10 @@ class CorpusKeeper(JobKeeper):
             if again:
                 what = again[0] if len(again) == 1 else f"{len(again):,} of these files"
                 self.refused.emit(f"The corpus had {what} already, and counts that text twice now.")
+            before = self.sources
             self.set_sources((*self.sources, *read.sources))
+            if before and all(map(_is_sample, before)):
+                self._tell_of_samples(before, read.sources)
             if read.documents != self._documents:
                 # What a document is has been changed while they were read.
                 self.split()
@@ -179,6 +186,20 @@ class CorpusKeeper(JobKeeper):
             self.corpus_failed.emit(Problem(remark, path=path, remark=True))
         for path, error in read.problems:
             self.corpus_failed.emit(problem_of(error, path))
+
+    def _tell_of_samples(self, samples: tuple[Source, ...], added: tuple[Source, ...]) -> None:
+        """Says that texts were added to samples, which may be taken for replaced."""
+
+        def replace_samples() -> None:
+            self.set_sources(tuple(source for source in self.sources if not _is_sample(source)))
+
+        def holds() -> bool:
+            kinds = {_is_sample(source) for source in self.sources}
+            return kinds == {True, False}
+
+        what = f"{added[0].name} was" if len(added) == 1 else f"{len(added):,} texts were"
+        whom = f"the sample {samples[0].name}" if len(samples) == 1 else f"{len(samples):,} samples"
+        self.noticed.emit(Notice(f"{what} added to {whom}.", "Replace", replace_samples, holds))
 
     def _take_reread(self, changed: Changed | Unread) -> None:
         if isinstance(changed, Unread):
@@ -211,3 +232,7 @@ class CorpusKeeper(JobKeeper):
         if self.sender() is self._counting:
             self.statistics = statistics
             self.statistics_changed.emit()
+
+
+def _is_sample(source: Source) -> bool:
+    return source.path is None and source.name in {sample.title for sample in SAMPLES}

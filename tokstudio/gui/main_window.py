@@ -44,6 +44,7 @@ from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.turns import Turns
 from tokstudio.gui.widgets.message_bar import MessageBar
+from tokstudio.gui.widgets.notice_card import NoticeCard
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.widgets.recovery_card import RecoveryCard
 from tokstudio.gui.widgets.tool_bar import ToolBar
@@ -99,6 +100,7 @@ class MainWindow(QMainWindow):
         self.status = StatusLine(session, theme)
         self.setStatusBar(self.status)
         self.unsaved_work = RecoveryCard(theme, self)
+        self.notices = NoticeCard(theme, self)
         self.messages = MessageBar(theme, self)
         self.toolbar = ToolBar(self.actions_by_id, theme)
         self.finder = Finder(session, theme, self)
@@ -267,6 +269,7 @@ class MainWindow(QMainWindow):
         session.player.changed.connect(self._keep_speed)
         self.finder.said.connect(self.status.say)
         session.refused.connect(self.status.say)
+        session.noticed.connect(self.notices.tell)
         self.commands.done.connect(self.status.say)
         self.projects.changed.connect(self._refresh)
         self.recovery.offered.connect(self._offer)
@@ -306,6 +309,7 @@ class MainWindow(QMainWindow):
 
     def _refresh(self) -> None:
         refresh_actions(self.actions_by_id, self._session)
+        self.notices.refresh()
         self.toolbar.show_paused(self._session.state == "paused")
         run = self._session.active
         project = f"{self.projects.name}[*]" if self.projects.path is not None else ""

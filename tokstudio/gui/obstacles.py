@@ -19,7 +19,7 @@ def no_corpus(session: Session) -> str | None:
 
 
 def cannot_train_a_sample(session: Session) -> str | None:
-    return "A training is under way." if session.training is not None else session.settings.problem
+    return "A training is under way." if session.training is not None else None
 
 
 def not_running(session: Session) -> str | None:

@@ -20,6 +20,7 @@ from tokstudio.gui.held_out import HeldOutKeeper
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.kept_sources import is_missing
 from tokstudio.gui.models.sources import size_text
+from tokstudio.gui.notices import Notice
 from tokstudio.gui.player import Player
 from tokstudio.gui.problems import problem_of
 from tokstudio.gui.reaches import Reaches
@@ -68,6 +69,7 @@ class Session(RunKeeper):
         self.player = Player(self)
         self.reaches = Reaches(self)
         self._sampling: Job | None = None
+        self._undone: tuple[StudioRun, StudioRun] | None = None
         self._paused_before = False
         self._timer = QTimer(self)
         self._timer.setInterval(_TICK)
@@ -199,7 +201,7 @@ class Session(RunKeeper):
     def step(self) -> None:
         """One merge: of the paused training, or of a new one."""
         if self.training is None:
-            self.train(single=True)
+            self._step_anew()
         elif self.training.job.paused:
             self.training.step()
             # It may be paused again before the next tick, which must not look as if nothing had happened.
@@ -233,6 +235,24 @@ class Session(RunKeeper):
             self.recorder.close()
 
     # ---- private
+
+    def _step_anew(self) -> None:
+        """Begins a run for one merge, and offers the way back to the run that was shown before."""
+        before = self.active
+        self.train(single=True)
+        if before is None or self.training is None:
+            return
+        run = self.training.run
+
+        def undo() -> None:
+            self._undone = run, before
+            self.stop()
+
+        def holds() -> bool:
+            return self.training is not None and self.training.run is run and before in self.runs
+
+        text = f"Step began {run.name}. {before.name} is in the list of runs, as it was."
+        self.noticed.emit(Notice(text, "Undo", undo, holds))
 
     @property
     def _in_training(self) -> StudioRun | None:
@@ -323,5 +343,16 @@ class Session(RunKeeper):
             run = training.run
             if run.base_counts is None or (run.ended == "failed" and len(run) == 0):
                 self.delete(run)
+            self._go_back(run)
         self.training_changed.emit()
         self.runs_changed.emit()
+
+    def _go_back(self, run: StudioRun) -> None:
+        """Shows what was shown before a run whose beginning was undone, and forgets that run."""
+        undone, self._undone = self._undone, None
+        if undone is None or undone[0] is not run:
+            return
+        if run in self.runs:
+            self.delete(run)
+        if undone[1] in self.runs:
+            self.activate(undone[1])
