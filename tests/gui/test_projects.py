@@ -124,6 +124,18 @@ def test_all_that_is_there_is_saved_and_opened_again(qtbot, monkeypatch, tmp_pat
     assert at_the_window(monkeypatch, look, [str(project)]) == 0
 
 
+def test_after_a_run_is_deleted_the_status_line_no_longer_says_saved(qtbot, monkeypatch, book, project):
+    def act(window, answers):
+        trained(qtbot, window)
+        saved(qtbot, window, answers, project)
+        assert window.status.currentMessage() == "Saved my cats.tokstudio."
+        window.actions_by_id["delete_run"].trigger()
+        assert window._session.runs == []
+        assert window.status.currentMessage() == "Deleted Run 1."
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
 @pytest.mark.parametrize("stopped", [True, False])
 def test_a_run_goes_on_after_it_was_opened_as_if_it_had_not_been_broken(qtbot, monkeypatch, book, project, stopped):
     def save(window, answers):

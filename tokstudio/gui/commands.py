@@ -230,6 +230,8 @@ class Commands(OpenCommands):
         question = f"{run.name} was neither saved nor exported. {several(len(run), 'merge')} will be gone."
         if not run.unsaved or self._choosers.confirm("Delete Run", question, "Delete Run"):
             self._session.delete(run)
+            if run not in self._session.runs:
+                self.done.emit(f"Deleted {run.name}.")
 
     # ---- view
 
