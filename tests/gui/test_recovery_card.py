@@ -220,6 +220,7 @@ def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_projec
         assert session.text == "typed since"
         assert window.projects.path == project
         assert window.isWindowModified()
+        assert [run.unsaved for run in session.runs] == [False, True, True]
         assert len(finish(open_work(project)).runs) == 1, "the person's file is changed by the person only"
         window.actions_by_id["save_project"].trigger()
         quiet(qtbot, window)
@@ -227,6 +228,40 @@ def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_projec
 
     assert at_the_window(monkeypatch, begin, [str(book)]) == 0
     crash.happened()
+    assert at_the_window(monkeypatch, restore) == 0
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_restored_run_that_is_in_the_project_file_is_deleted_without_a_question(
+    qtbot, monkeypatch, tmp_path, book, crash, there
+):
+    project = tmp_path / "mine.tokstudio"
+
+    def begin(window, answers):
+        answers.target = project
+        trained(qtbot, window, 270)
+        window.actions_by_id["save_project"].trigger()
+        quiet(qtbot, window)
+        window._session.set_text("typed since")
+        window.recovery.copy()
+        quiet(qtbot, window)
+        crash.now()
+
+    def restore(window, answers):
+        session = window._session
+        offered(qtbot, window)
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: len(session.runs) == 1, timeout=PATIENCE)
+        quiet(qtbot, window)
+        window.actions_by_id["delete_run"].trigger()
+        asked = ["Run 1 was neither saved nor exported. 14 merges will be gone."]
+        assert answers.asked == ([] if there else asked)
+        assert session.runs == []
+
+    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    crash.happened()
+    if not there:
+        project.unlink()
     assert at_the_window(monkeypatch, restore) == 0
 
 

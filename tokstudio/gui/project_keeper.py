@@ -240,9 +240,12 @@ class ProjectKeeper(QObject):
         self.saved.emit()
 
     def take_over(self, reopened: Reopened, path: Path | None) -> None:
-        """Puts a project in the place of everything; that it is in its file is not said."""
+        """Puts a project in the place of everything; what it says of its runs being saved holds while its file is there."""
         self._session.opening = False
         self.path, self._stamp, self._in_file = path, None, None
+        if path is None or not path.exists():
+            for run in reopened.runs:
+                run.saved = 0
         adopt(self._session, reopened)
         layout = layout_of(reopened)
         if layout:

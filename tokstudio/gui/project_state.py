@@ -133,6 +133,7 @@ def run_state(run: StudioRun) -> dict[str, Json]:
         "held_out_ratio": run.held_out_ratio,
         "unknown": run.unknown,
         "written": run.written,
+        "saved": run.saved,
         "replaced": run.replaced,
         "exported": run.exported,
         "curve_hidden": run.curve_hidden,
@@ -346,6 +347,7 @@ def _reopened_run(key: int, entry: ProjectRun, texts: _Texts) -> StudioRun:
     ratio = entry.state.get("held_out_ratio")
     run.held_out_ratio = ratio if isinstance(ratio, float) and 0 < ratio < _LARGEST_NUMBER else None
     run.exported = entry.state.get("exported") is True
+    run.saved = min(_number(entry.state, "saved"), len(run))
     run.curve_hidden = entry.state.get("curve_hidden") is True
     why = next((texts.lost[number] for number in entry.sources if number in texts.lost), None)
     run.corpus_problem = None if why is None else f"{why}; {run.name} cannot go on"
