@@ -102,7 +102,7 @@ def test_all_that_is_there_is_saved_and_opened_again(qtbot, monkeypatch, tmp_pat
         assert not window.isWindowModified()
         assert [source.name for source in session.sources] == [book.name, "Pasted text"]
         assert session.corpus.bytes == len(TEXT) + len("pasted � text. ".encode() * 30)
-        assert [run.name for run in session.runs] == ["日本 <b>first</b>", "classic/vocabulary.json", "Run 3"]
+        assert [run.name for run in session.runs] == ["日本 <b>first</b>", "classic/vocabulary.json", "Run 2"]
         assert [run.curve_hidden for run in session.runs] == [False, False, True]
         assert session.active is session.runs[0]
         assert session.playhead == 17
@@ -114,7 +114,7 @@ def test_all_that_is_there_is_saved_and_opened_again(qtbot, monkeypatch, tmp_pat
         assert np.array_equal(session.active.uses(17), expected.uses(17))
         assert session.runs[1].tokenizer.encode("the cat") == session.runs[0].tokenizer.encode("the cat")
         assert session.runs[2].special_tokens == {"<|end|>": 279}
-        assert [run.hue for run in session.runs] == [0, 1, 2]
+        assert [(run.number, run.hue) for run in session.runs] == [(1, 0), (0, 0), (2, 1)]
         assert window.token.isHidden()
         assert not any(run.unsaved for run in session.runs)
 

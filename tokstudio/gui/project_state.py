@@ -130,6 +130,7 @@ def run_state(run: StudioRun) -> dict[str, Json]:
     """What else is kept of a run."""
     return {
         "key": run.key,
+        "number": run.number,
         "held_out_ratio": run.held_out_ratio,
         "unknown": run.unknown,
         "written": run.written,
@@ -346,6 +347,7 @@ def _reopened_run(key: int, entry: ProjectRun, texts: _Texts) -> StudioRun:
     run.unknown, run.written, run.replaced = (_number(entry.state, key) for key in ("unknown", "written", "replaced"))
     ratio = entry.state.get("held_out_ratio")
     run.held_out_ratio = ratio if isinstance(ratio, float) and 0 < ratio < _LARGEST_NUMBER else None
+    run.number = _number(entry.state, "number")
     run.exported = entry.state.get("exported") is True
     run.saved = min(_number(entry.state, "saved"), len(run))
     run.curve_hidden = entry.state.get("curve_hidden") is True

@@ -68,6 +68,7 @@ class RunKeeper(CorpusKeeper):
         self.stretch: Stretch | None = None
         self._following = True
         self._made_runs = 0
+        self._trained_runs = 0
         self._counting_uses: tuple[Job, StudioRun, int] | None = None
         self.source_found.connect(self._give_back)
         self.sources_changed.connect(self._forget_uses)
@@ -122,6 +123,9 @@ class RunKeeper(CorpusKeeper):
         """Puts others in the place of all runs; none may be in training, and none is active then."""
         self.runs = runs
         self._made_runs = max((run.key for run in runs), default=0)
+        self._trained_runs = 0
+        for run in runs:
+            self._number(run)
         self.activate(None)
         self.runs_changed.emit()
 
@@ -132,6 +136,7 @@ class RunKeeper(CorpusKeeper):
     def add_run(self, run: StudioRun) -> None:
         """Lists a run from elsewhere beside the others, and shows it unless a training goes on."""
         self._made_runs = run.key = max(self._made_runs + 1, run.key)
+        self._number(run)
         self.runs.append(run)
         if self._in_training is None:
             self.activate(run)
@@ -268,6 +273,14 @@ class RunKeeper(CorpusKeeper):
             self.stretch_changed.emit()
 
     # ---- private
+
+    def _number(self, run: StudioRun) -> None:
+        """Numbers a run that was trained here; one that has a number that is not taken keeps it."""
+        if run.has_counts:
+            taken = {other.number for other in self.runs if other is not run}
+            if not run.number or run.number in taken:
+                run.number = self._trained_runs + 1
+            self._trained_runs = max(self._trained_runs, run.number)
 
     def _give_back(self, missing: Source, found: Source) -> None:
         for run in self.runs:

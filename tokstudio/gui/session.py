@@ -30,7 +30,6 @@ from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.training import Training
 
 _TICK = 50  # milliseconds between two looks at the training
-_UNTITLED_RUN = "Run {}"
 
 
 class Session(RunKeeper):
@@ -164,11 +163,16 @@ class Session(RunKeeper):
             self._train_on(corpus, f" (sample of {size_text(corpus.bytes)})")
 
     def _train_on(self, corpus: Corpus, remark: str = "", *, single: bool = False) -> None:
-        self._made_runs += 1
-        name = _UNTITLED_RUN.format(self._made_runs) + remark
-        run = StudioRun(self._made_runs, name, self.settings.config(), corpus)
+        run = self._new_run(corpus, remark)
         self.runs.append(run)
         self._begin(run, None, single=single)
+
+    def _new_run(self, corpus: Corpus, remark: str = "") -> StudioRun:
+        self._made_runs += 1
+        self._trained_runs += 1
+        run = StudioRun(self._made_runs, f"Run {self._trained_runs}{remark}", self.settings.config(), corpus)
+        run.number = self._trained_runs
+        return run
 
     def can_continue(self, run: StudioRun | None) -> bool:
         """Whether training would go on where `run` ended: same corpus and settings, but a larger limit."""
@@ -178,9 +182,9 @@ class Session(RunKeeper):
         """Goes on where `run` ended, as a run of its own; the earlier one stays."""
         if not self.can_continue(run):
             return
-        self._made_runs += 1
-        longer = StudioRun(self._made_runs, _UNTITLED_RUN.format(self._made_runs), self.settings.config(), run.corpus)
         assert run.run is not None
+        assert run.corpus is not None
+        longer = self._new_run(run.corpus)
         longer.begin_with(run.run)
         self.runs.append(longer)
         self._begin(longer, run.run)

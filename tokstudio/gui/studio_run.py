@@ -55,6 +55,7 @@ class StudioRun(MergeLog):
 
     Attributes:
         key: A number of its own.
+        number: Which run it is of those that were trained here, from 1 on; 0 for a tokenizer opened from a file.
         name: What the person calls it.
         config: What was asked for; None for a tokenizer opened from a file.
         origin: Where it was opened from; None for one that was trained here.
@@ -86,6 +87,7 @@ class StudioRun(MergeLog):
     def __init__(self, key: int, name: str, config: TrainingConfig | None = None, corpus: Corpus | None = None) -> None:
         super().__init__()
         self.key = key
+        self.number = 0
         self.name = printable(name)  # a project may bring any
         self.config = config
         self.corpus = corpus
@@ -161,8 +163,8 @@ class StudioRun(MergeLog):
 
     @property
     def hue(self) -> int:
-        """Which colour its curve has beside that of the active run."""
-        return self.key - 1
+        """Which colour its curve has, active or not."""
+        return max(self.number - 1, 0)
 
     @property
     def has_counts(self) -> bool:
