@@ -250,6 +250,37 @@ def test_an_opened_tokenizer_stands_beside_the_runs(session, pane, make_run):
     assert text(pane, 1, CORPUS) == "–"
 
 
+def test_runs_are_numbered_by_runs_whatever_else_is_opened_or_deleted(qtbot, session, pane, make_run):
+    make_run(vocabulary_size=270)
+    for name in ("gpt2", "cl100k", "llama"):
+        session.add_tokenizer(session.active.tokenizer, name)
+    second = make_run(vocabulary_size=280)
+    assert second.name == "Run 2"
+    session.set_settings(Settings(vocabulary_size=290))
+    session.continue_run(second)
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    assert session.active.name == "Run 3"
+    session.delete(session.active)
+    assert make_run(vocabulary_size=300).name == "Run 4", "a name is not used twice"
+
+
+def test_a_run_has_the_same_colour_in_the_list_active_or_not(three, session):
+    def colour(row: int) -> int:
+        """What is drawn of the mark of a row, the ring of a run that is not active being the paler one."""
+        view = table(three)
+        place = view.visualRect(view.model().index(row, MARK)).center()
+        image = view.viewport().grab().toImage()
+        points = (image.pixelColor(place.x() + x, place.y() + y) for x in range(-5, 6) for y in range(-5, 6))
+        return max(points, key=lambda point: point.saturation()).hue()
+
+    before = [colour(row) for row in range(3)]
+    assert len(set(before)) == 3
+    for run in session.runs:
+        session.activate(run)
+        after = [colour(row) for row in range(3)]
+        assert all(abs(one - other) <= 3 for one, other in zip(after, before, strict=True))
+
+
 def test_a_narrow_table_cuts_off_nothing(qtbot, three):
     view = table(three)
     view.window().resize(420, 400)

@@ -183,11 +183,17 @@ def test_twelve_curves_are_told_apart(theme, plot):
         plot.set_curve(number, *curve(500, 0.8), f"Run {number}", "other", number)
     pens = [plot._curves[number].item.opts["pen"] for number in range(12)]
     assert len({(pen.color().name(), tuple(pen.dashPattern())) for pen in pens}) == 12
-    before = pens[3].color()
-    plot.set_curve(3, *curve(500, 0.8), "Run 3", "active", 3)
-    assert plot._curves[3].item.opts["pen"].color() == QColor(theme.palette.accent)
-    plot.set_curve(3, *curve(500, 0.8), "Run 3", "other", 3)
-    assert plot._curves[3].item.opts["pen"].color() == before
+
+
+def test_a_curve_keeps_its_colour_when_its_run_becomes_active(theme, plot):
+    for number in range(12):
+        for role in ("other", "active", "other held-out", "active held-out"):
+            plot.set_curve((number, role), *curve(500, 0.8), f"Run {number}", role, number)
+        drawn = [plot._curves[number, role] for role in ("other", "active", "other held-out", "active held-out")]
+        assert len({one.item.opts["pen"].color().name() for one in drawn}) == 1
+        assert plot._curves[number, "active"].item.opts["pen"].widthF() > drawn[0].item.opts["pen"].widthF()
+        ground = plot._curves[number, "active"].fill.brush().color()
+        assert ground.name() == drawn[0].item.opts["pen"].color().name()
 
 
 def test_a_removed_curve_is_gone_and_a_missing_one_is_no_error(qtbot, plot):

@@ -18,12 +18,13 @@ _WIDEST = 0.3  # share of a picture that names may take
 
 
 def curve_pen(palette: Palette, hue: int, *, active: bool, dotted: bool = False) -> QPen:
-    """The pen of a curve: the active one's is broad; when the colours of the others are used up, lines are dashed.
+    """The pen of a curve: the active one's is broad; when the colours are used up, lines of other runs are dashed.
 
     Dotted is the curve of text that was held out, in the colour of its run.
     """
-    turn, place = divmod(hue, len(palette.curves))
-    pen = QPen(QColor(palette.accent if active else palette.curves[place]), 2.0 if active else 1.0)
+    colours = (palette.accent, *palette.curves)
+    turn, place = divmod(hue, len(colours))
+    pen = QPen(QColor(colours[place]), 2.0 if active else 1.0)
     pen.setCosmetic(True)
     if dotted:
         pen.setDashPattern([1.5, 2.0] if active else [2.0, 3.0])

@@ -141,7 +141,7 @@ class PlotCanvas(pg.GraphicsView):
             name: its name in the legend of an exported picture and beside the cross-hair.
             role: `"active"` for the curve the playhead runs along, `"other"` for one to compare with; with
                 `" held-out"` behind it for the text that was kept out of that run.
-            hue: which colour it has among those to compare with; the same number always means the same one.
+            hue: which colour it has, active or not; the same number always means the same one.
         """
         curve = self._curves.get(key)
         if curve is None:
@@ -310,7 +310,7 @@ class PlotCanvas(pg.GraphicsView):
         pen = curve.pen(palette)
         pen.setWidthF(self._pixels(pen.widthF()))
         curve.item.setPen(pen)
-        ground = QColor(palette.accent)
+        ground = QColor(pen.color())
         # Clear enough to let the grid through: on the surface it gives the theme's soft accent.
         ground.setAlphaF(0.12)
         curve.fill.setBrush(ground)
