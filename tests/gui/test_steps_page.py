@@ -57,6 +57,18 @@ def steps(qtbot, session, pane, make_run):
     return stepped(qtbot, pane)
 
 
+def test_after_a_click_on_the_tab_the_keys_go_from_step_to_step(qtbot, session, pane, make_run):
+    make_run(CORPUS, vocabulary_size=290)
+    session.set_text(SENTENCE)
+    pane.window().setFocus()
+    qtbot.mouseClick(pane.tabs, Qt.MouseButton.LeftButton, pos=pane.tabs.tabRect(2).center())
+    settled(qtbot, pane)
+    qtbot.waitUntil(pane.steps.bar.slider.hasFocus)
+    number = pane.steps.number
+    qtbot.keyClick(QGuiApplication.focusWindow(), Qt.Key.Key_Right, Qt.KeyboardModifier.AltModifier)
+    assert pane.steps.number == number + 1
+
+
 def rounds_of(session, text=SENTENCE, **how):
     tokenizer = session.active.tokenizer
     return Rounds(finish(steps_work(tokenizer, text, min(session.playhead, len(session.active)), **how)))

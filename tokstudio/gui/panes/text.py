@@ -141,6 +141,7 @@ class TextPane(Pane):
     def _build_header(self, actions: Mapping[str, QAction]) -> None:
         self.tabs = HeaderTabs("Encode, decode, or go through the steps", _TABS)
         self.tabs.currentChanged.connect(self._turn_to)
+        self.tabs.tabBarClicked.connect(self._tab_clicked)
         self.header.insertWidget(1, self.tabs)
         self.state_icon, self.state_label = QLabel(), QLabel()
         self.state_label.setTextFormat(Qt.TextFormat.PlainText)
@@ -210,6 +211,11 @@ class TextPane(Pane):
         for keys in self._step_keys:
             keys.setEnabled(self.page is self.steps)
         self._show_state()
+
+    def _tab_clicked(self, index: int) -> None:
+        # The tabs take no keyboard by a click, and the keys of the steps work only where it is in the pane.
+        if index == 2:
+            self.step_through()
 
     def _take_sample(self, entry: QAction) -> None:
         self.tabs.setCurrentIndex(0)
