@@ -95,7 +95,8 @@ def test_what_a_merge_saves_is_the_fall_in_tokens_per_megabyte(qtbot, session, p
     saved = (run.tokens_at(540) - run.tokens_at(600)) / 60 / run.corpus_bytes * 1e6
     own, other = (f"{2 * tokens:,.0f}" for tokens in (saved, by_hand))
     assert told == f"merge 600   {own} bytes per MB · held-out {other}"
-    assert f"; one now saves {2 * by_hand:,.0f} bytes per MB at 2 bytes an id." in pane.remark.text()
+    now = f". In 1 MB of text, a merge now saves about {2 * by_hand:,.0f} bytes of ids, at 2 bytes per id."
+    assert now in pane.remark.text()
 
 
 def test_below_the_plot_stands_what_the_last_merges_saved(qtbot, session, pane):
@@ -107,7 +108,7 @@ def test_below_the_plot_stands_what_the_last_merges_saved(qtbot, session, pane):
     own = 1 - run.tokens_at(len(run)) / run.tokens_before
     told = pane.remark.text().replace("\u00a0", " ")
     assert told.startswith(f"All {len(run):,} merges saved {100 * share:.1f} % of the held-out tokens, ")
-    assert f" {100 * own:.1f} % of those trained on; " in told
+    assert f" {100 * own:.1f} % of those trained on. " in told
     session.set_playhead(1)
     assert pane.remark.text().startswith("The first merge saved ")
     choose(pane, "Bytes per token")
@@ -127,7 +128,7 @@ def test_what_the_last_merges_saved_can_be_read_whole_in_a_narrow_pane(qtbot, se
         return words.height() <= room.height()
 
     qtbot.waitUntil(whole)
-    assert pane.remark.text().endswith(" bytes per MB at 2 bytes an id.")
+    assert pane.remark.text().endswith(" bytes of ids, at 2 bytes per id.")
     assert pane.plot.height() >= pane.plot.minimumHeight()
 
 
@@ -167,7 +168,8 @@ def test_beyond_65536_tokens_an_id_takes_four_bytes_and_what_that_costs_is_said(
         session.set_playhead(merges)
         assert drawn[merges - 1] == pytest.approx(width * saved[merges - 1])
         told = pane.remark.text()
-        assert f"; one now saves {width * saved[merges - 1]:,.0f} bytes per MB at {width} bytes an id." in told
+        now = f"a merge now saves about {width * saved[merges - 1]:,.0f} bytes of ids, at {width} bytes per id."
+        assert f". In 1 MB of text, {now}" in told
         cost = (
             f"Past 500 tokens each id takes 4 bytes instead of 2: the ids of a MB take "
             f"{4e6 * tokens[merges] / size:,.0f} bytes, and took {2e6 * tokens[244] / size:,.0f} before."

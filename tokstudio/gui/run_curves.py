@@ -121,7 +121,7 @@ def remark(run: StudioRun, merges: int, view: View) -> str:
         hint = ""
         told = f"{several} saved {other} of the held-out tokens, {share} of those trained on"
         saved = _saved_by(int(held_out[first]), int(held_out[merges]), merges, run.held_out_bytes)
-    now = f"{told}; one now saves {_few(size * saved)} bytes per MB at {size} bytes an id."
+    now = f"{told}. In 1 MB of text, a merge now saves about {_few(size * saved)} bytes of ids, at {size} bytes per id."
     return " ".join(filter(None, (now, hint, _cost_of_long_ids(run, merges))))
 
 
