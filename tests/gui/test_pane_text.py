@@ -361,13 +361,37 @@ def test_the_tokens_of_others_stand_beside_ours(qtbot, session: Session, trained
     make_run(vocabulary_size=260)
     session.rename(first, "First")
     count = len(first.tokenizer.encode("the cat is that"))
-    qtbot.waitUntil(lambda: others(trained) == ("Words 7", "White space 4", f"First {count}"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained) == (f"First {count}", "Words 7", "White space 4"), timeout=PATIENCE)
     grid = trained.encode.others
-    assert grid.tip_at(grid.place_of(2).center()) == f"First: {count} tokens of this text"
+    assert grid.tip_at(grid.place_of(0).center()) == f"First: {count} tokens of this text"
     session.set_text("it's")
-    qtbot.waitUntil(lambda: others(trained)[:2] == ("Words 3", "White space 1"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained)[1:] == ("Words 3", "White space 1"), timeout=PATIENCE)
     session.set_text("")
     qtbot.waitUntil(lambda: others(trained) == (), timeout=PATIENCE)
+
+
+def test_opened_tokenizers_are_counted_before_other_runs_and_simple_tokenizers(
+    qtbot, session: Session, trained: TextPane, make_run
+):
+    first = session.active
+    session.add_tokenizer(first.tokenizer, "GPT-2")
+    session.add_tokenizer(first.tokenizer.at(3), "GPT-4")
+    opened = session.runs[1:]
+    for _ in range(6):
+        make_run(vocabulary_size=260)
+    counts = trained.encode.others.counts
+    qtbot.waitUntil(lambda: len(counts()) == 8 and counts()[5][0] == "Run 6", timeout=PATIENCE)
+    assert [name for name, _ in counts()] == [
+        *(run.name for run in opened),
+        *(f"Run {number}" for number in range(3, 7)),
+        "Words",
+        "White space",
+    ]
+    sizes = [len(run.tokenizer.encode("the cat is that")) for run in opened]
+    assert [count for _, count in counts()[:2]] == sizes
+    trained.resize(280, 500)
+    assert others(trained)[:2] == tuple(f"{run.name} {size}" for run, size in zip(opened, sizes, strict=True))
+    assert others(trained)[-1].endswith(" more")
 
 
 def test_what_is_counted_never_changes_how_small_the_pane_can_be(qtbot, session, trained, make_run):
@@ -506,6 +530,8 @@ def test_special_tokens_are_recognised_when_that_is_switched_on(qtbot, session: 
     session.train()
     qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
     assert not box.isEnabled()
+    assert box.toolTip() == "The tokenizer has no special tokens."
+    session.add_tokenizer(session.tokenizer, "a copy")
     assert box.toolTip() == "None of the tokenizers has special tokens."
     session.set_settings(Settings(300, special_tokens=("<|end|>",)))
     session.train()

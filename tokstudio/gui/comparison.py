@@ -31,12 +31,9 @@ def compare_work(
         allowed_special: Which of their special tokens become their id; see `Tokenizer.encode`.
 
     Returns:
-        Names with counts; None for a tokenizer that cannot encode the text.
+        Names with counts, the simple ones last; None for a tokenizer that cannot encode the text.
     """
     counts: list[Count] = []
-    for pattern in (WORDS, None):
-        simple = yield from WordTokenizer.from_text_work(text, pattern)
-        counts.append((simple.title, len((yield from simple.encode_work(text)))))
     if others:
         yield from prepare_work()
     for name, tokenizer in others:
@@ -44,4 +41,7 @@ def compare_work(
             counts.append((name, len((yield from tokenizer.encode_work(text, allowed_special)))))
         except TokStudioError:
             counts.append((name, None))
+    for pattern in (WORDS, None):
+        simple = yield from WordTokenizer.from_text_work(text, pattern)
+        counts.append((simple.title, len((yield from simple.encode_work(text)))))
     return tuple(counts)

@@ -189,7 +189,11 @@ class EncodePage(TextPage):
         """Counts the tokens of others, unless that is what is shown."""
         session, text = self.session, self.session.text
         runs = [run for run in session.runs if run is not session.active and run.ended is not None and run.ready]
-        shown = (text, self._recognised, tuple((run.key, run.name, len(run)) for run in runs[-MOST:]))
+        # Opened tokenizers come first: where there is little room, what comes last is only told by a tip.
+        opened = [run for run in runs if not run.has_counts][-MOST:]
+        trained = [run for run in runs if run.has_counts]
+        runs = opened + trained[max(len(opened) + len(trained) - MOST, 0) :]
+        shown = (text, self._recognised, tuple((run.key, run.name, len(run)) for run in runs))
         if shown == self._compared or not self.isVisible():
             return
         self._compared = shown
@@ -197,7 +201,7 @@ class EncodePage(TextPage):
         if not text or len(text) > LONGEST_COMPARED:
             self._show_counts(())
             return
-        others = [(run.name, run.tokenizer) for run in runs[-MOST:]]
+        others = [(run.name, run.tokenizer) for run in runs]
         allowed = "all" if self._recognised else ()
         if len(text) > _LONG:
             self._dim_others(True)
