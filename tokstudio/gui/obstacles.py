@@ -64,7 +64,8 @@ def no_run(session: Session) -> str | None:
 
 def no_specials(session: Session) -> str | None:
     if session.runs and not any(run.special_tokens for run in session.runs):
-        return "None of the tokenizers has special tokens."
+        several = len(session.runs) > 1
+        return f"{'None of the tokenizers has' if several else 'The tokenizer has no'} special tokens."
     return no_run(session)
 
 

@@ -17,6 +17,7 @@ from tokstudio.gui.comparison import MOST, compare_work
 from tokstudio.gui.encoded import LONGEST, Encoded, encode_work
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.models.text import figure
+from tokstudio.gui.obstacles import no_specials
 from tokstudio.gui.panes.text_page import TextPage
 from tokstudio.gui.run_keeper import Stretch
 from tokstudio.gui.session import Session
@@ -213,7 +214,7 @@ class EncodePage(TextPage):
         some = any(run.special_tokens for run in runs)
         tip = "Whether special tokens in the text become their ids, or plain text"
         self.specials.setEnabled(some)
-        self.specials.setToolTip(tip if some or not runs else "None of the tokenizers has special tokens.")
+        self.specials.setToolTip((no_specials(self.session) if runs and not some else None) or tip)
         self._switch_specials()
         self._fit()
 
