@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QToolButton
 
 from tests.gui.person import PATIENCE, at_the_window
@@ -16,18 +17,26 @@ from tokstudio.core.progress import Progress
 from tokstudio.core.reach import reach_work
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.choices import Settings
-from tokstudio.gui.models.vocabulary import NOTES
+from tokstudio.gui.models.vocabulary import LENGTH, NOTES
 from tokstudio.gui.panes.vocabulary import VocabularyPane
 from tokstudio.resources import sample_text
 
-USES = 6
+ID, USES = 0, 6
 
 
 @pytest.fixture
-def pane(session, theme, actions, show):
+def unsorted(session, theme, actions, show):
+    """The pane as it is at first."""
     pane = VocabularyPane(session, theme, actions)
     show(pane, 760, 320)
     return pane
+
+
+@pytest.fixture
+def pane(unsorted):
+    """The pane, sorted by ids: most tests count rows by them."""
+    unsorted.table.sortByColumn(ID, Qt.SortOrder.AscendingOrder)
+    return unsorted
 
 
 def ids(pane):
@@ -44,6 +53,37 @@ def click_header(qtbot, pane, column):
 def test_empty_it_says_what_it_is_for(pane):
     assert pane.stack.currentIndex() == 0
     assert "vocabulary" in pane.stack.currentWidget().label.text()
+
+
+def newest_first(merges):
+    return [*range(255 + merges, 255, -1), *range(256)]
+
+
+def test_at_first_the_latest_merges_are_on_top_and_the_bytes_come_last(qtbot, unsorted, session, make_run):
+    QAbstractItemModelTester(unsorted.model, QAbstractItemModelTester.FailureReportingMode.Warning, unsorted)
+    make_run(sample_text("article"), vocabulary_size=600)
+    pane, model = unsorted, unsorted.model
+    assert ids(pane) == newest_first(344)
+    assert pane.table.rowAt(0) == 0
+    for merges in (100, 0, 344, 7):
+        session.set_playhead(merges)
+        assert ids(pane) == newest_first(merges), "at once, without being worked out anew"
+        assert [model.row_of_token(token) for token in ids(pane)] == list(range(256 + merges))
+    uses = session.active.uses(7)
+    assert model.index(0, USES).data() == f"{int(uses[262]):,}"
+    pane.filter.setText("/e/")
+    qtbot.waitUntil(lambda: not pane.busy() and len(ids(pane)) < 263, timeout=PATIENCE)
+    assert ids(pane) == [token for token in newest_first(7) if b"e" in session.tokenizer.tokens[token]]
+    pane.filter.clear()
+    qtbot.waitUntil(lambda: ids(pane) == newest_first(7), timeout=PATIENCE)
+    session.set_playhead(1)
+    qtbot.waitUntil(lambda: ids(pane) == newest_first(1), timeout=PATIENCE)
+    # By length the rows are the same here, but another order all the same.
+    pane.table.sortByColumn(LENGTH, Qt.SortOrder.DescendingOrder)
+    qtbot.waitUntil(lambda: not model.searching, timeout=PATIENCE)
+    assert ids(pane) == newest_first(1)
+    pane.table.sortByColumn(ID, Qt.SortOrder.AscendingOrder)
+    qtbot.waitUntil(lambda: ids(pane) == list(range(257)), timeout=PATIENCE)
 
 
 def test_it_lists_what_exists_at_the_playhead(pane, trained):

@@ -155,6 +155,9 @@ class TokenChoice:
             return tokens.ids
         if column == LENGTH:
             return tokens.lengths()
+        if column == MERGE:
+            # What no merge made stays in its order, whichever way is sorted.
+            return np.maximum(np.arange(n) - tokens.first, -1)
         if column == PARTS:
             parts = tokens.parts.astype(np.int64)
             return np.concatenate([np.full(tokens.first, -1), (parts[:, 0] << 32) | parts[:, 1]])

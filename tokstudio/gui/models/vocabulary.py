@@ -45,8 +45,9 @@ _NO_INDEX = QModelIndex()
 class VocabularyModel(TokenTable):
     """What there is before any merge, and what the first merges have made, as many of them as the playhead says.
 
-    By id and without a filter a move of the playhead adds or removes rows at the end and counts uses anew. Any other
-    order or selection is worked out again at most four times a second.
+    By id or merge and without a filter a move of the playhead adds or removes rows at the end, or at the top where the
+    newest merges come first, and counts uses anew. Any other order or selection is worked out again at most four times
+    a second.
     """
 
     columns = (
@@ -69,7 +70,8 @@ class VocabularyModel(TokenTable):
         self.playhead = 0
         self._size = 0  # tokens that exist at the playhead
         self._column, self._descending = ID, False
-        self._rows: NDArray[np.int32] | None = None  # slots by row; None: slot and row are one
+        self._rows: NDArray[np.int32] | None = None  # slots by row; None: in the order of making
+        self._newest_first = False  # where `_rows` is None: the merges from the last to the first, then the rest
         self._places: NDArray[np.int32] | None = None
         self._uses = TokenUses()
         self._choice: TokenChoice | None = None
@@ -94,6 +96,7 @@ class VocabularyModel(TokenTable):
             self._choice = self._fresh_choice()
             # Rows in the order of making, until the wanted order is worked out.
             self._rows = self._places = None
+            self._newest_first = self._wants_newest_first
             self._uses = self._uses_at(playhead) if self._size <= _MOST_AT_ONCE else TokenUses()
             self.endResetModel()
         self._refresh()
@@ -108,7 +111,7 @@ class VocabularyModel(TokenTable):
             self._resize(self._first + merges)
         else:
             if self._rows is None:
-                self._hold_rows(np.arange(self._size, dtype=np.int32))
+                self._hold_rows(self._in_order_of_making(self._size))
             self._size = self._first + merges
             self._schedule()
         if self._size <= _MOST_AT_ONCE:
@@ -167,16 +170,27 @@ class VocabularyModel(TokenTable):
 
     def slot_at(self, row: int) -> int:
         """The slot of the token in a row."""
-        return row if self._rows is None else int(self._rows[row])
+        if self._rows is not None:
+            return int(self._rows[row])
+        if not self._newest_first:
+            return row
+        merges = self._size - self._first
+        return self._size - 1 - row if row < merges else row - merges
 
     def slots_between(self, top: int, bottom: int) -> list[int]:
         """The slots of some rows."""
-        return list(range(top, bottom + 1)) if self._rows is None else self._rows[top : bottom + 1].tolist()
+        if self._rows is None:
+            return [self.slot_at(row) for row in range(top, bottom + 1)]
+        return self._rows[top : bottom + 1].tolist()
 
     def row_of(self, slot: int) -> int:
         """The row of a token; -1 where it is not shown."""
         if self._rows is None:
-            return slot if slot < self._size else -1
+            if slot >= self._size:
+                return -1
+            if not self._newest_first:
+                return slot
+            return slot + self._size - self._first if slot < self._first else self._size - 1 - slot
         if self._places is None:
             self._places = np.full(max(self._size, int(self._rows.max(initial=0)) + 1), -1, np.int32)
             self._places[self._rows] = np.arange(len(self._rows), dtype=np.int32)
@@ -264,21 +278,32 @@ class VocabularyModel(TokenTable):
 
     @property
     def _direct(self) -> bool:
-        """Whether slot and row are one."""
-        plain = not self.filtered and not self._descending
-        if not plain or self.tokens is None or self._rows is not None:
+        """Whether the rows are in the order that is asked for without being worked out."""
+        if self.filtered or self.tokens is None or self._rows is not None:
             return False
+        if self._newest_first or self._descending:
+            return self._newest_first and self._wants_newest_first
         return self._column == MERGE or (self._column == ID and self.tokens.ids_ascend)
 
+    @property
+    def _wants_newest_first(self) -> bool:
+        return self._column == MERGE and self._descending
+
+    def _in_order_of_making(self, size: int) -> NDArray[np.int32]:
+        """The slots by row where `_rows` is None."""
+        slots = np.arange(size, dtype=np.int32)
+        return np.concatenate([slots[self._first :][::-1], slots[: self._first]]) if self._newest_first else slots
+
     def _resize(self, size: int) -> None:
-        before = self._size
+        before, least = self._size, min(size, self._size)
+        top = 0 if self._newest_first else least
         with self.changes():
             if size > before:
-                self.beginInsertRows(QModelIndex(), before, size - 1)
+                self.beginInsertRows(QModelIndex(), top, top + size - least - 1)
                 self._size = size
                 self.endInsertRows()
             elif size < before:
-                self.beginRemoveRows(QModelIndex(), size, before - 1)
+                self.beginRemoveRows(QModelIndex(), top, top + before - least - 1)
                 self._size = size
                 self.endRemoveRows()
 
@@ -325,8 +350,10 @@ class VocabularyModel(TokenTable):
         if self._found is not None:
             (size, rows), self._found = self._found, None
             self._replace(rows)
-            if len(rows) == size and bool((rows == np.arange(size, dtype=np.int32)).all()):
-                # The playhead may have moved since; the rows at the end are put right at once, as it would have done.
+            self._hold_rows(rows)
+            self._newest_first = self._wants_newest_first
+            if len(rows) == size and bool((rows == self._in_order_of_making(size)).all()):
+                # The playhead may have moved since; new and lost rows are put right at once, as it would have done.
                 self._rows = None
                 now, self._size = self._size, size
                 self._resize(now)
@@ -351,7 +378,7 @@ class VocabularyModel(TokenTable):
 
     def _replace(self, rows: NDArray[np.int32]) -> None:
         """Puts other rows in place of these; what is selected stays selected where it still exists."""
-        old = self._rows if self._rows is not None else np.arange(self.rowCount(), dtype=np.int32)
+        old = self._rows if self._rows is not None else self._in_order_of_making(self.rowCount())
         if len(old) == len(rows) and bool((old == rows).all()):
             return
         size = int(max(old.max(initial=-1), rows.max(initial=-1))) + 1

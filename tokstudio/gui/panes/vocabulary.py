@@ -15,6 +15,7 @@ from tokstudio.core.errors import TokStudioError
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.models.filter_query import FilterQuery
 from tokstudio.gui.models.query import Query
+from tokstudio.gui.models.token_choice import MERGE
 from tokstudio.gui.models.token_index import TokenIndex, index_work, matches_work, snapshot
 from tokstudio.gui.models.vocabulary import VocabularyModel
 from tokstudio.gui.panes.table_pane import TablePane
@@ -61,7 +62,8 @@ class VocabularyPane(TablePane):
         self.header.addWidget(export)
         self.uses_offer = UsesOffer(actions["count_uses"], theme)
         self.body.insertWidget(0, self.uses_offer)
-        self.table.sort_by_columns()
+        # The latest merges first: nobody opens a vocabulary to see the bytes 00, 01, 02.
+        self.table.sort_by_columns(MERGE, Qt.SortOrder.DescendingOrder)
 
         self.table.horizontalHeader().sortIndicatorChanged.connect(self._sorted)
         self.panel.changed.connect(self._set_kinds)

@@ -77,11 +77,11 @@ class FollowTable(QTableView):
         # With the table's own selection a header asks for every selected row, a million of them, at every repaint.
         columns.setSelectionModel(QItemSelectionModel(self._model, self))
 
-    def sort_by_columns(self) -> None:
-        """Lets a click on a title sort, by the first column at first."""
+    def sort_by_columns(self, column: int, order: Qt.SortOrder) -> None:
+        """Lets a click on a title sort; at first by the column and in the order that are given."""
         self._header.setSectionsClickable(True)
         self.setSortingEnabled(True)
-        self.sortByColumn(0, Qt.SortOrder.AscendingOrder)
+        self.sortByColumn(column, order)
 
     # ---- rows
 
