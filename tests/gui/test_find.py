@@ -85,6 +85,58 @@ def test_a_token_is_found_by_its_text_and_shown_in_every_pane(qtbot, monkeypatch
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
+def test_marks_in_the_text_go_with_what_they_mark(qtbot, monkeypatch, book):
+    def act(window, answers):
+        session = train(qtbot, window, pattern="gpt2")
+        first = session.active
+        session.add_tokenizer(first.tokenizer, "a copy")
+        page = window.text.encode
+        view = page.view
+
+        def mark(merges=44):
+            """Marks the places of a token, the first of which is selected."""
+            session.activate(first)
+            session.set_playhead(merges)
+            session.set_text(TEXT)
+            qtbot.keyClick(find(qtbot, window, " the"), Qt.Key.Key_Return)
+            qtbot.waitUntil(lambda: len(view._places) > 0, timeout=PATIENCE)
+            assert view.selection() is not None
+
+        def nothing_is_marked():
+            return len(view._places) == 0 and view.selection() is None and session.stretch is None
+
+        mark()
+        session.activate(session.runs[1])
+        assert nothing_is_marked()
+        mark()
+        box = window.finder.box
+        box.selectAll()
+        qtbot.keyClick(box, Qt.Key.Key_Delete)
+        assert len(view._places) == 0, "the field is empty: nothing says what the marks are of"
+        assert session.found is None
+        mark()
+        session.set_playhead(1)
+        assert len(view._places) == 0, "the token does not exist yet"
+        mark()
+        session.set_text("Bats! " * 10 + "ran.")
+        qtbot.waitUntil(lambda: page._encoded.text == session.text, timeout=PATIENCE)
+        assert nothing_is_marked(), "what was selected is gone"
+        mark()
+        selected = view.selected_text()
+        session.set_text(TEXT + "the end")
+        qtbot.waitUntil(lambda: page._encoded.text == session.text, timeout=PATIENCE)
+        assert view.selected_text() == selected, "what is typed behind it leaves it alone"
+        session.set_text("x" + TEXT)
+        qtbot.waitUntil(lambda: page._encoded.text == session.text, timeout=PATIENCE)
+        assert view.selection() is None, "it stands elsewhere"
+        mark()
+        window.actions_by_id["delete_run"].trigger()
+        assert session.active is not first
+        assert nothing_is_marked()
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
 def test_the_places_in_the_text_are_gone_through_by_f3(qtbot, monkeypatch, book):
     def act(window, answers):
         session = train(qtbot, window, pattern="gpt2")

@@ -23,6 +23,7 @@ from tokstudio.gui.encoded import decode_work, encode_work
 from tokstudio.gui.icons import icon
 from tokstudio.gui.panes.text import TextPane
 from tokstudio.gui.session import Session
+from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.training import Settings
 from tokstudio.gui.widgets.token_blocks import TokenTable
@@ -368,6 +369,18 @@ def test_the_tokens_of_others_stand_beside_ours(qtbot, session: Session, trained
     qtbot.waitUntil(lambda: others(trained)[1:] == ("Words 3", "White space 1"), timeout=PATIENCE)
     session.set_text("")
     qtbot.waitUntil(lambda: others(trained) == (), timeout=PATIENCE)
+
+
+def test_a_run_of_another_project_is_not_taken_for_the_one_before(qtbot, session: Session, trained: TextPane):
+    settled(qtbot, trained)
+    # As many merges, of bytes that the text has not, and the same key.
+    merges = np.array([(0, byte) for byte in range(len(session.active))], np.int32)
+    other = StudioRun.opened(session.active.key, "other", Tokenizer(merges))
+    trained.tabs.setCurrentIndex(1)
+    session.replace_runs([other])
+    session.activate(other)
+    trained.tabs.setCurrentIndex(0)
+    qtbot.waitUntil(lambda: trained.encode._encoded.ids.tolist() == list(session.text.encode()), timeout=PATIENCE)
 
 
 def test_opened_tokenizers_are_counted_before_other_runs_and_simple_tokenizers(

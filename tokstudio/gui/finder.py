@@ -113,6 +113,8 @@ class Finder(QObject):
         self._show_place()
         if not text:
             self.box.close_list()
+            # Nothing says any more what the marks in the text are of.
+            self._session.find(None)
             return
         if self._session.active is None:
             self.model.set_slots(())

@@ -98,7 +98,9 @@ class EncodePage(TextPage):
     def display(self, result: object, table: TokenTable) -> None:
         """Shows the tokens; a piece that was selected and is in sight stays selected."""
         assert isinstance(result, Encoded)
-        place = self._selected_bytes()
+        place, before = self._selected_bytes(), self._encoded
+        if place is not None and before is not None and before.data[: place[1]] != result.data[: place[1]]:
+            place = None  # what was selected is gone, or stands elsewhere
         self._show_empty(False)
         self._restoring, self._encoded = True, result
         self.view.show_table(table)

@@ -337,11 +337,12 @@ class TextPage(QWidget):
             self.session.look_at(self.token_at(index), passing=passing)
 
     def _forget_other_run(self) -> None:
-        """Selects nothing of a run that is no longer the active one."""
+        """Selects nothing of a run that is no longer the active one, and takes nothing of it for what is to be shown."""
         active = self.session.active
         if self._shown is not None and (active is None or self._shown[0] != active.key):
             self._hover.stop()
             self.view.select(-1, -1)
+            self._shown = None  # a run of another project may have the same key
 
     def _keep_share(self) -> None:
         self._shared_by_hand = True
