@@ -15,6 +15,7 @@ from tokstudio.gui.models.runs import (
     ENDED,
     FREQUENCY,
     MARK,
+    MEASURED,
     MERGES,
     NAME,
     RATIO,
@@ -69,7 +70,8 @@ def test_a_trained_run_is_described_by_its_numbers(model, run):
 def test_what_is_not_known_of_an_opened_tokenizer_is_a_dash(model, run):
     opened = StudioRun.opened(2, "gpt2", run.tokenizer)
     model.set_runs([run, opened], opened, "training")
-    assert [shown(model, 1, column) for column in (CORPUS, VOCABULARY, FREQUENCY, RATIO, SECONDS)] == ["–"] * 5
+    assert [shown(model, 1, column) for column in (CORPUS, FREQUENCY, RATIO, MEASURED, SECONDS)] == ["–"] * 5
+    assert shown(model, 1, VOCABULARY) == "290"
     assert shown(model, 1, MERGES) == "34"
     assert shown(model, 1, ENDED) == "opened from a file"
     assert [shown(model, row, MARK, ACTIVE) for row in (0, 1)] == [False, True]

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QTableView
 
-from tests.gui.person import PATIENCE
+from tests.gui.person import PATIENCE, TEXT
 from tokstudio.gui.models.runs import (
     BASE,
     CORPUS,
@@ -16,6 +16,7 @@ from tokstudio.gui.models.runs import (
     HELD_OUT,
     HUE,
     MARK,
+    MEASURED,
     MERGES,
     NAME,
     PATTERN,
@@ -23,6 +24,7 @@ from tokstudio.gui.models.runs import (
     SECONDS,
     SPECIALS,
     TIES,
+    VOCABULARY,
 )
 from tokstudio.gui.panes.runs import RunsPane
 from tokstudio.gui.training import Settings
@@ -279,6 +281,38 @@ def test_a_run_has_the_same_colour_in_the_list_active_or_not(three, session):
         session.activate(run)
         after = [colour(row) for row in range(3)]
         assert all(abs(one - other) <= 3 for one, other in zip(after, before, strict=True))
+
+
+def test_an_opened_tokenizer_is_measured_on_the_corpus_and_other_texts_are_told_apart(
+    qtbot, session, pane, make_run
+):
+    def count() -> None:
+        session.count_uses()
+        qtbot.waitUntil(lambda: session.active.counted is not None, timeout=PATIENCE)
+
+    trained = make_run(vocabulary_size=280)
+    session.add_tokenizer(trained.tokenizer, "gpt2")
+    assert [text(pane, 1, column) for column in (VOCABULARY, RATIO, MEASURED)] == ["280", "–", "–"]
+    count()
+    ratio = f"{len(TEXT) / len(trained.tokenizer.encode(TEXT)):.3f}"
+    assert [text(pane, row, RATIO) for row in (0, 1)] == [ratio, ratio]
+    assert [text(pane, row, MEASURED) for row in (0, 1)] == ["Pasted text", "Pasted text"]
+    session.set_playhead(3)
+    session.set_sources(())
+    session.add_text("the rat sat. " * 99)
+    assert text(pane, 1, RATIO) == "–", "what was counted in another text is forgotten"
+    count()
+    assert text(pane, 1, RATIO) == "–", "not of all merges"
+    session.set_sources(())
+    session.set_playhead(24)
+    session.add_text("the rat sat. " * 99)
+    count()
+    other = f"{13 * 99 / len(trained.tokenizer.encode('the rat sat. ' * 99)):.3f}"
+    assert [text(pane, row, RATIO) for row in (0, 1)] == [f"{ratio} A", f"{other} B"]
+    assert [text(pane, row, MEASURED) for row in (0, 1)] == ["A: Pasted text", "B: Pasted text"]
+    tip = table(pane).model().index(1, RATIO).data(Qt.ItemDataRole.ToolTipRole)
+    assert "Measured on: B: Pasted text" in tip
+    assert f"Bytes of that text: {13 * 99:,}" in tip
 
 
 def test_a_narrow_table_cuts_off_nothing(qtbot, three):

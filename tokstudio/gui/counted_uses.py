@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tokstudio.core.corpus import Corpus
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,9 +19,17 @@ class CountedUses:
     Attributes:
         merges: After how many merges that is so.
         uses: int64, by id.
+        text: The corpus.
         corpus: What the corpus is called.
     """
 
     merges: int
     uses: NDArray[np.int64]
+    text: Corpus
     corpus: str
+
+    @cached_property
+    def bytes_per_token(self) -> float:
+        """Compression ratio of the corpus."""
+        tokens = int(self.uses.sum())
+        return self.text.bytes / tokens if tokens else 0.0

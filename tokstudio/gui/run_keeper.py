@@ -187,7 +187,7 @@ class RunKeeper(CorpusKeeper):
             _, run, merges = self._counting_uses
             names = [source.name for source in self.sources]
             more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
-            run.counted = CountedUses(merges, uses, f"{names[0]}{more}" if names else "")
+            run.counted = CountedUses(merges, uses, self.corpus, f"{names[0]}{more}" if names else "")
 
     def _uses_counted(self) -> None:
         if self._counting_uses is not None and self.sender() is self._counting_uses[0]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from string import ascii_uppercase
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QFont
 
 from tokstudio.core.files import file_name
+from tokstudio.gui.counted_uses import CountedUses
 from tokstudio.gui.models.sources import plain, size_text
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
@@ -40,12 +42,13 @@ HUE = Qt.ItemDataRole.UserRole + 2
     SPECIALS,
     MERGES,
     RATIO,
+    MEASURED,
     HELD_OUT,
     ENDED,
     SECONDS,
-) = range(15)
+) = range(16)
 # The settings and what is said in passing; what came of them is to stand out.
-_QUIET = (CORPUS, BYTES, VOCABULARY, FREQUENCY, PATTERN, BASE, TIES, SPECIALS, ENDED, SECONDS)
+_QUIET = (CORPUS, BYTES, VOCABULARY, FREQUENCY, PATTERN, BASE, TIES, SPECIALS, MEASURED, ENDED, SECONDS)
 _TIES = {"first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Face", "bytes": "Bytes"}
 
 
@@ -184,12 +187,22 @@ class RunsModel(QAbstractTableModel):
             return "This run is shown everywhere." if run is self._active else "Click to show this run everywhere."
         rows = ((column.title, self._text(run, at)) for at, column in enumerate(_COLUMNS) if at not in (MARK, NAME))
         told = (f"{title}: {text}" for title, text in rows if text != _NOTHING)
-        return "\n".join([run.name, *told, *settings_lines(run), *_origin_lines(run)])
+        return "\n".join([run.name, *told, *_measured_lines(run), *settings_lines(run), *_origin_lines(run)])
 
     def _text(self, run: StudioRun, number: int) -> str:
         if number == ENDED and run.ended is None:
             return self._state
-        return _COLUMNS[number].text(run)
+        text = _COLUMNS[number].text(run)
+        letter = self._letter(run) if number in (RATIO, MEASURED) else ""
+        if not letter:
+            return text
+        return f"{text} {letter}" if number == RATIO else f"{letter}: {text}"
+
+    def _letter(self, run: StudioRun) -> str:
+        """Stands for the text that a run is measured on, where not all are measured on the same; else ""."""
+        texts = list(dict.fromkeys(filter(None, map(_measured_text, self._runs))))
+        text = _measured_text(run)
+        return _letter_of(texts.index(text)) if text is not None and len(texts) > 1 else ""
 
     def _colour(self, run: StudioRun, number: int) -> QColor | None:
         palette = self._theme.palette
@@ -229,7 +242,7 @@ def _origin_lines(run: StudioRun) -> list[str]:
         return []
     files = [f"File: {file}" for file in run.origin.files]
     encoder = f"Encoded by: {run.tokenizer.library or 'TokStudio'}"
-    return [*files, f"Tokens: {run.vocabulary_size:,}", encoder, *run.tokenizer.remarks]
+    return [*files, encoder, *run.tokenizer.remarks]
 
 
 def _corpus_name(run: StudioRun) -> str:
@@ -241,7 +254,7 @@ def _corpus_name(run: StudioRun) -> str:
 
 def _vocabulary(run: StudioRun) -> str:
     if run.config is None:
-        return _NOTHING
+        return _number(run.vocabulary_size)
     limit = run.config.vocabulary_size
     reached = run.vocabulary_size if run.ended is not None and run.ready else limit
     return _number(reached) if reached == limit or limit is None else f"{reached:,} of {limit:,}"
@@ -262,6 +275,46 @@ def _ties(run: StudioRun) -> str:
 
 def _ended(run: StudioRun) -> str:
     return f"opened, {run.origin.format}" if run.origin is not None else run.ended or ""
+
+
+def _counted(run: StudioRun) -> CountedUses | None:
+    """The uses of an opened tokenizer, where all its merges were counted."""
+    return run.counted if run.counted is not None and run.counted.merges == len(run) else None
+
+
+def _measured_text(run: StudioRun) -> tuple[object, ...] | None:
+    """What tells the text that bytes per token are measured on from others; None where nothing is measured."""
+    counted = _counted(run)
+    if counted is not None:
+        return counted.text.bytes, *(id(source.data) for source in counted.text.sources)
+    if not run.tokens_before:
+        return None
+    sources = run.corpus.sources if run.corpus is not None else ()
+    # The bytes differ where a share was held out, or special tokens were cut out.
+    return run.corpus_bytes, *(id(source.data) for source in sources)
+
+
+def _measured_on(run: StudioRun) -> str:
+    counted = _counted(run)
+    return counted.corpus if counted is not None else _corpus_name(run) if run.tokens_before else _NOTHING
+
+
+def _measured_lines(run: StudioRun) -> list[str]:
+    counted = _counted(run)
+    return [] if counted is None else [f"Bytes of that text: {counted.text.bytes:,}"]
+
+
+def _ratio(run: StudioRun) -> str:
+    counted = _counted(run)
+    if counted is not None:
+        return f"{counted.bytes_per_token:,.3f}"
+    return f"{run.bytes_per_token(len(run)):,.3f}" if run.tokens_before else _NOTHING
+
+
+def _letter_of(place: int) -> str:
+    """A to Z, then A2 to Z2, and so on."""
+    turn, letter = divmod(place, len(ascii_uppercase))
+    return ascii_uppercase[letter] + (str(turn + 1) if turn else "")
 
 
 def _number(value: int | None) -> str:
@@ -297,8 +350,14 @@ _COLUMNS: tuple[_Column, ...] = (
     _Column("Merges", "How many merges it has", lambda run: _number(len(run))),
     _Column(
         "Bytes/token",
-        "Bytes of the corpus per token after all merges",
-        lambda run: f"{run.bytes_per_token(len(run)):,.3f}" if run.tokens_before else _NOTHING,
+        "Bytes per token after all merges; where not all runs are measured on the same text, a letter stands for it",
+        _ratio,
+    ),
+    _Column(
+        "Measured on",
+        "The text of the bytes per token: what was trained on, or what an opened tokenizer's uses were counted in",
+        _measured_on,
+        _LEFT,
     ),
     _Column(
         "Held out",

@@ -26,6 +26,7 @@ from tokstudio.gui.models.runs import (
     HELD_OUT,
     HUE,
     MARK,
+    MEASURED,
     MERGES,
     NAME,
     PATTERN,
@@ -52,13 +53,14 @@ _WIDEST = {
     TIES: "Hugging Face",
     SPECIALS: "<|endoftext|>",
     MERGES: "1,000,000",
-    RATIO: "10.000",
+    RATIO: "10.000 A",
+    MEASURED: "A: How Tokenize",
     HELD_OUT: "10.000",
     ENDED: "reached vocabulary size",
     SECONDS: "1,000.0",
 }
 # Which columns a narrow table does without, the first one first; all is in the tool tip of a row.
-_YIELDING = (SECONDS, SPECIALS, TIES, BASE, BYTES, FREQUENCY, ENDED, CORPUS, PATTERN, VOCABULARY, HELD_OUT, RATIO)
+_YIELDING = (SECONDS, SPECIALS, TIES, BASE, BYTES, FREQUENCY, ENDED, MEASURED, CORPUS, PATTERN, VOCABULARY, HELD_OUT, RATIO)
 
 
 class RunTable(QTableView):
