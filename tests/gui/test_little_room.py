@@ -132,7 +132,7 @@ def test_with_little_room_help_is_left_to_the_tips_and_errors_are_not(qtbot, pan
     pane.window().resize(280, 290)
     QApplication.processEvents()
     assert not pane.size_field.note.isVisible()
-    assert pane.size_field.number.toolTip() == "Base tokens, merges and special tokens."
+    assert pane.size_field.number.toolTip().endswith("\nBase tokens, merges and special tokens.")
     session.set_settings(Settings(1, 2))
     assert pane.size_field.note.isVisible()
     assert pane.summary.text() == "Mend the vocabulary size."

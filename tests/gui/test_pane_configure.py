@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QComboBox, QLineEdit, QPlainTextEdit
 
 from tests.gui.person import PATIENCE, TEXT
 from tokstudio.core.config import TrainingConfig
@@ -46,6 +47,25 @@ def test_what_is_typed_is_taken_at_once(qtbot, pane, session):
     assert pane.summary.text() == "Limit: 31,744 merges after the 256 bytes."
     qtbot.keyClick(pane.size_field.number, Qt.Key.Key_Tab)
     assert pane.size_field.number.text() == "32,000"
+
+
+def test_every_field_says_in_its_tool_tip_what_it_does(pane, session):
+    session.set_settings(Settings(300, base="characters", base_vocabulary=("a", "b"), pattern=r"\w+|\W+"))
+    kinds = (QAbstractButton, QAbstractSpinBox, QComboBox, QLineEdit, QPlainTextEdit)
+    fields = [
+        widget
+        for parent in (pane.size_field, pane.frequency_field, pane.pattern, pane.more)
+        for widget in (
+            one for kind in kinds for one in parent.findChildren(kind) if not isinstance(one.parent(), QAbstractSpinBox)
+        )
+    ]
+    assert len(fields) == 20
+    for field in fields:
+        tip, name = field.toolTip(), field.accessibleName() or field.text()
+        assert tip.strip(), name
+        assert tip.strip(".").casefold() not in {name.casefold(), getattr(field, "text", str)().casefold()}
+        assert len(tip.split()) >= 5, tip
+    assert len({field.toolTip() for field in fields}) == len(fields)
 
 
 def test_a_number_may_be_typed_with_separators(qtbot, pane, session):

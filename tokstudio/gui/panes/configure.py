@@ -32,6 +32,13 @@ from tokstudio.gui.widgets.tall_body import TallBody
 
 _SIZE_HELP = "Base tokens, merges and special tokens."
 _FREQUENCY_HELP = "Stop when the best pair is rarer."
+_SIZE_ABOUT = (
+    "Training stops when the vocabulary has this many tokens.\n"
+    "It must be more than there are base tokens and special tokens: more than 256 for bytes."
+)
+_FREQUENCY_ABOUT = (
+    "Training stops when no pair of tokens occurs so many times in the corpus any more.\nThe number is at least 2."
+)
 _ROOM_FOR_HELP = 200  # pixels of height; with less, what helps is left to the tool tips
 _FIRST_SIZE, _FIRST_FREQUENCY = 1000, 2  # what the numbers begin with
 
@@ -56,6 +63,8 @@ class ConfigurePane(Pane):
         self.size_field = LimitField("Vocabulary size", _SIZE_HELP, _FIRST_SIZE, theme)
         self.frequency_field = LimitField("Min. frequency", _FREQUENCY_HELP, _FIRST_FREQUENCY, theme)
         self.frequency_field.name_it("Minimum frequency")
+        self.size_field.set_about(_SIZE_ABOUT)
+        self.frequency_field.set_about(_FREQUENCY_ABOUT)
         self.pattern = PatternField(session, theme)
         self.more_button = self._make_more_button(actions["more_settings"])
         self.more = MoreSettings(theme, actions)
@@ -178,6 +187,7 @@ class ConfigurePane(Pane):
         if action == "train":
             button.setIcon(icon(image, self._theme, "on_accent" if primary else "text"))
         button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        button.setToolTip(self._actions[action].statusTip())
         self._connect_button(button, action)
         return button
 

@@ -55,6 +55,22 @@ _LIST_HELP = r"One a line: a character, or a special token of several; \n, \t an
 _SPECIALS_HELP = r"One a line, such as <|endoftext|>; \n, \t and \\ are understood. Never merged."
 _LONGEST_HELP = "No token is made that is longer."
 _HELD_OUT_HELP = "Share measured on, not trained on."
+# What the fields do, in their order.
+_ABOUT = (
+    "What merging begins with: bytes or whole characters.",
+    "Which characters merging begins with: all of the corpus, or those of a list.",
+    "The characters that merging begins with, in the order of their ids.",
+    "The special token that stands for every character that is not among the base tokens.",
+    "Texts that have an id of their own, such as one for the end of a document.",
+    "Whether the ids of the special tokens come after all other ids or before them.",
+    "Which pair is merged first where several pairs occur equally often.",
+    "Pairs that would make a longer token are not merged. The length is in bytes and at least 2.",
+    "What one document is: a whole file or a single line. No merge crosses its end.",
+    (
+        "The share of the corpus that is not trained on but measured, to see how well other text is compressed.\n"
+        "It is in percent, from 0 (nothing is held out) to less than 100."
+    ),
+)
 _NO_LINES = "Word counts have no lines to hold out."
 _NAMED = 20  # special tokens that are read back
 _LONGEST = 40  # bytes of each
@@ -95,7 +111,12 @@ class MoreSettings(QWidget):
         self.longest = LimitField("Longest token", _LONGEST_HELP, 16, theme, " bytes")
         self.documents = ChoiceField("&Documents", _DOCUMENTS, theme)
         self.held_out = ShareField("He&ld out", _HELD_OUT_HELP, theme)
+        for field, about in zip(self.fields, _ABOUT, strict=True):
+            field.set_about(about)
+        self.load.setToolTip("Reads the base tokens from a file: a JSON list, or one a line")
+        self.start.setToolTip("Fills the list with the characters of the corpus")
         self.reset = QPushButton("Reset to Defaults")
+        self.reset.setToolTip("Puts every setting back to what it was at first")
         self.reset.setProperty("link", "true")
         self.reset.clicked.connect(self.reset_asked)
         column = QVBoxLayout(self)

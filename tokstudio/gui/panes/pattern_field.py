@@ -39,6 +39,8 @@ _CHOICES = (
 )
 _WHOLE = "The text is not split: one piece a document."
 _OWN_HELP = "Every character must be in some match."
+_ABOUT = "How text is split into pieces before training. No merge crosses the end of a piece."
+_OWN_ABOUT = "A regular expression: each of its matches is a piece of the text."
 _BEFORE = "Split by the last expression that worked."
 _COUNTED = "Word counts are split already: the pattern is not applied to them."
 _PAUSE = 150  # milliseconds without a change
@@ -74,7 +76,9 @@ class PatternField(QWidget):
         self.problem = ""
         self._shown: object = None
         self.choice = ChoiceField("&Pattern", _CHOICES, theme)
+        self.choice.set_about(_ABOUT)
         self.own = _Expression(theme)
+        self.own.set_about(_OWN_ABOUT)
         self.caption = line("muted")
         self.preview = _SplitView(theme, _ROWS)
         self.preview.setAccessibleName("Preview of the split")

@@ -32,6 +32,7 @@ class Field(QWidget):
     def __init__(self, help_text: str, control: QWidget) -> None:
         super().__init__()
         self._help = help_text
+        self._about = ""
         self._reason: str | None = None
         self._brief = False
         self._control = control
@@ -56,6 +57,11 @@ class Field(QWidget):
         if not self.is_invalid:
             self.set_error(None)
 
+    def set_about(self, about: str) -> None:
+        """Says in the tool tip, before the help or the error, what the field does, and in which unit and limits."""
+        self._about = about
+        self._show_tip()
+
     def set_brief(self, brief: bool) -> None:
         """Leaves the help to the tool tip; what is wrong is said all the same."""
         self._brief = brief
@@ -72,13 +78,16 @@ class Field(QWidget):
         said = error or self._reason or self._help
         self.note.setText(said)
         set_role(self.note, "muted" if error is None else "error")
-        self._control.setToolTip(plain(said))
+        self._show_tip()
         self._control.setAccessibleDescription(said)
         invalid = "false" if error is None else "true"
         if self._control.property("invalid") != invalid:
             self._control.setProperty("invalid", invalid)
             polish(self._control)
         self._show_note()
+
+    def _show_tip(self) -> None:
+        self._control.setToolTip(plain("\n".join(filter(None, (self._about, self.note.text())))))
 
     def _show_note(self) -> None:
         self.note.setHidden(self._brief and not self.is_invalid and self._reason is None)
@@ -127,7 +136,11 @@ class LimitField(Field):
         """Sets what a screen reader calls it."""
         self.number.setAccessibleName(name)
         self.check.setAccessibleName(f"Limit by {name.lower()}")
-        self.check.setToolTip(name)
+
+    def set_about(self, about: str) -> None:
+        """Says the same in the tool tip of the check box."""
+        super().set_about(about)
+        self.check.setToolTip(about)
 
     def set_value(self, value: int | None) -> None:
         """Shows a value without telling anyone; switched off, it keeps its number."""
