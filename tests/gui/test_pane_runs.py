@@ -283,9 +283,7 @@ def test_a_run_has_the_same_colour_in_the_list_active_or_not(three, session):
         assert all(abs(one - other) <= 3 for one, other in zip(after, before, strict=True))
 
 
-def test_an_opened_tokenizer_is_measured_on_the_corpus_and_other_texts_are_told_apart(
-    qtbot, session, pane, make_run
-):
+def test_an_opened_tokenizer_is_measured_on_the_corpus_and_other_texts_are_told_apart(qtbot, session, pane, make_run):
     def count() -> None:
         session.count_uses()
         qtbot.waitUntil(lambda: session.active.counted is not None, timeout=PATIENCE)

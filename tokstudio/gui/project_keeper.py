@@ -240,7 +240,7 @@ class ProjectKeeper(QObject):
         self.saved.emit()
 
     def take_over(self, reopened: Reopened, path: Path | None) -> None:
-        """Puts a project in the place of everything; what it says of its runs being saved holds while its file is there."""
+        """Puts a project in the place of everything; that its runs are saved is true only while its file is there."""
         self._session.opening = False
         self.path, self._stamp, self._in_file = path, None, None
         if path is None or not path.exists():

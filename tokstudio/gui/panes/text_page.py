@@ -337,7 +337,7 @@ class TextPage(QWidget):
             self.session.look_at(self.token_at(index), passing=passing)
 
     def _forget_other_run(self) -> None:
-        """Selects nothing of a run that is no longer the active one, and takes nothing of it for what is to be shown."""
+        """Selects nothing of a run that is no longer the active one, and makes its tokens anew when it is again."""
         active = self.session.active
         if self._shown is not None and (active is None or self._shown[0] != active.key):
             self._hover.stop()

@@ -60,7 +60,21 @@ _WIDEST = {
     SECONDS: "1,000.0",
 }
 # Which columns a narrow table does without, the first one first; all is in the tool tip of a row.
-_YIELDING = (SECONDS, SPECIALS, TIES, BASE, BYTES, FREQUENCY, ENDED, MEASURED, CORPUS, PATTERN, VOCABULARY, HELD_OUT, RATIO)
+_YIELDING = (
+    SECONDS,
+    SPECIALS,
+    TIES,
+    BASE,
+    BYTES,
+    FREQUENCY,
+    ENDED,
+    MEASURED,
+    CORPUS,
+    PATTERN,
+    VOCABULARY,
+    HELD_OUT,
+    RATIO,
+)
 
 
 class RunTable(QTableView):
