@@ -211,8 +211,9 @@ class ConfigurePane(Pane):
         self._explain()
 
     def _come_to_more(self, shown: bool) -> None:
-        if shown:
-            self._fields.bring_to_top(self.more_button)
+        # At the start it is opened as it was left, and nobody has asked to see it.
+        asked = shown and self.isVisible()
+        self._fields.bring_to_top(self.more_button if asked else self.size_field)
 
     def _show_settings(self) -> None:
         settings = self._session.settings

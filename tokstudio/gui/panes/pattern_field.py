@@ -82,6 +82,9 @@ class PatternField(QWidget):
         self.caption = line("muted")
         self.preview = _SplitView(theme, _ROWS)
         self.preview.setAccessibleName("Preview of the split")
+        # Before the first text is split they would be empty room.
+        self.preview.hide()
+        self.caption.hide()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)

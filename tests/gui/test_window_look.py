@@ -1,0 +1,99 @@
+"""What a person sees of the window at small and usual sizes: nothing is hidden, cut, or drawn twice."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QPushButton, QRadioButton, QTabBar, QToolButton, QVBoxLayout, QWidget
+
+from tests.gui.person import at_the_window
+from tests.gui.test_little_room import body_of, in_sight
+from tokstudio.gui.theme import Theme
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 640)])
+def test_configure_begins_at_its_top_where_more_was_left_open(qtbot, monkeypatch, width, height):
+    def open_more(window, answers):
+        window.resize(width, height)
+        window.reset_layout()
+        window.actions_by_id["more_settings"].trigger()
+        scrolled = body_of(window.configure.size_field).verticalScrollBar()
+        qtbot.waitUntil(lambda: scrolled.value() > 0)
+
+    def look(window, answers):
+        pane = window.configure
+        assert pane.more.isVisible()
+        qtbot.wait(50)
+        assert body_of(pane.size_field).verticalScrollBar().value() == 0
+        assert in_sight(pane.size_field.number)
+        window.actions_by_id["more_settings"].trigger()
+        window.actions_by_id["more_settings"].trigger()
+        qtbot.waitUntil(lambda: body_of(pane.size_field).verticalScrollBar().value() > 0)
+        window.actions_by_id["more_settings"].trigger()
+        qtbot.waitUntil(lambda: in_sight(pane.size_field.number))
+
+    assert at_the_window(monkeypatch, open_more) == 0
+    assert at_the_window(monkeypatch, look) == 0
+
+
+def test_more_is_whole_at_the_first_start_before_any_text_is_split(qtbot, monkeypatch):
+    def look(window, answers):
+        window.resize(1440, 900)
+        window.reset_layout()
+        pane = window.configure
+        assert pane.pattern.preview.isHidden()
+        qtbot.waitUntil(lambda: in_sight(pane.more_button))
+        assert body_of(pane.more_button).verticalScrollBar().maximum() == 0
+
+    assert at_the_window(monkeypatch, look) == 0
+
+
+def drawn_lines(widget: QWidget) -> int:
+    """How many horizontal lines of one pixel's height run along at least half of a widget."""
+    image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+    pixels = np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), -1)[:, : image.width()]
+    around = np.pad(pixels, ((1, 1), (0, 0)))
+    found = 0
+    for above, row, below in zip(around, pixels, around[2:], strict=False):
+        own = row[(row != above) & (row != below)]
+        found += len(own) > 0 and int(np.unique(own, return_counts=True)[1].max()) * 2 >= len(row)
+    return found
+
+
+def _tabs() -> QTabBar:
+    bar = QTabBar()
+    bar.addTab("Token lengths in bytes")
+    return bar
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("make", "of_one_ring"),
+    [
+        (lambda: QPushButton("Reset to Defaults"), 2),
+        (lambda: QToolButton(text="More of the settings"), 2),
+        (lambda: QCheckBox("Recognise special tokens"), 0),  # the ring is around its box
+        (lambda: QRadioButton("Recognise special tokens"), 0),
+        (_tabs, 0),  # a colour behind the words
+    ],
+    ids=["button", "tool button", "check box", "radio button", "tabs"],
+)
+def test_a_control_that_tab_has_led_to_has_one_ring(qtbot, show, mode, make, of_one_ring):
+    theme, before, control, around = Theme(mode), QLineEdit(), make(), QWidget()
+    column = QVBoxLayout(around)
+    column.addWidget(before)
+    column.addWidget(control)
+    control.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    show(around, 240, 120)
+    around.setStyleSheet(theme.style_sheet)
+    around.window().activateWindow()
+    qtbot.waitActive(around.window())
+    before.setFocus()
+    qtbot.keyClick(before, Qt.Key.Key_Tab)
+    qtbot.waitUntil(control.hasFocus)
+    # What Qt notes of a Tab that comes from a keyboard.
+    around.window().setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
+    assert drawn_lines(control) == of_one_ring
