@@ -111,6 +111,8 @@ QSplitter::handle:horizontal { width: 8px; }
 QSplitter::handle:vertical { height: 8px; }
 QSplitter::handle:hover { background: $border; }
 QDockWidget { border: 0; }
+/* Each says in its own way that it has the keyboard; the style would draw a second frame inside. */
+QPushButton, QToolButton, QCheckBox, QRadioButton, QComboBox, QSlider, QGroupBox, QTabBar { outline: 0; }
 
 QFrame[card="true"] { background: $surface; border: 1px solid $border; border-radius: 8px; }
 QFrame[card="top"] { background: $surface; border: 1px solid $border; border-bottom: 0;
