@@ -8,6 +8,8 @@ from collections import Counter
 import numpy as np
 import pytest
 from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QFontMetricsF
+from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE, at_the_window
 from tokstudio.core.tokenizer import Tokenizer
@@ -43,6 +45,29 @@ def test_lengths_are_those_of_the_tokens_at_the_playhead(qtbot, pane, trained):
         plot = settled(qtbot, pane)
         assert values(plot) == dict(Counter(len(token) for token in tokens[: 256 + merges]))
     assert pane.stack.currentWidget() is pane.lengths
+
+
+def tick_texts(axis, low: float, high: float, size: float) -> list[str]:
+    return axis.tickStrings(axis.tickValues(low, high, size)[0][1], 1.0, 0.0)
+
+
+def test_lengths_and_counts_are_whole_numbers_on_their_axes(qtbot, pane, trained):
+    plot = settled(qtbot, pane)
+    texts = tick_texts(plot._bottom, *plot._view.viewRange()[0], plot._area().width())
+    assert texts[:3] == ["2", "4", "6"]
+    plot.set_bars(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 1.0]))
+    for axis, shown in zip((plot._bottom, plot._left), plot._view.viewRange(), strict=True):
+        texts = tick_texts(axis, *shown, 300)
+        assert texts
+        assert not any("." in text for text in texts), texts
+
+
+def test_the_topmost_number_of_an_axis_stands_below_the_caption(pane, trained):
+    pane.tabs.setCurrentIndex(1)
+    plot = pane.ranks
+    QApplication.processEvents()
+    line = QFontMetricsF(plot._theme.tabular_font()).height()
+    assert plot._area().top() - line / 2 >= QFontMetricsF(plot._theme.tabular_font()).ascent()
 
 
 def test_the_few_longest_share_one_bar_that_can_be_seen_and_clicked(qtbot, pane, make_run):

@@ -449,6 +449,8 @@ def test_it_has_a_name_for_those_who_cannot_see_it(plot):
 def test_ticks_are_tidy():
     assert tick_values(0.0, 744.0, 8) == [0, 100, 200, 300, 400, 500, 600, 700]
     assert tick_texts(tick_values(0.9, 2.6, 4)) == ["1.0", "1.5", "2.0", "2.5"]
+    assert tick_texts(tick_values(1.5, 8.5, 4, whole=True), whole=True) == ["2", "4", "6", "8"]
+    assert tick_values(0.2, 2.4, 8, whole=True) == [1, 2]
     assert tick_texts(tick_values(0, 32_000, 4)) == ["0", "10,000", "20,000", "30,000"]
     assert [round(10**place) for place in tick_values(0.0, 4.5, 6, log=True)] == [1, 10, 100, 1_000, 10_000]
     assert tick_values(1.0, 1.0, 5) == tick_values(0.0, float("nan"), 5) == []

@@ -42,14 +42,16 @@ _OVERHANG = 10.0  # how far a label may stand out at the ends of an axis
 
 
 class _Axis(pg.AxisItem):
-    """An axis with one level of tidy ticks and thousands separators."""
+    """An axis with one level of tidy ticks and thousands separators, at whole numbers where it is `whole`."""
+
+    whole = False
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
         room = min(42.0, max(size / 3, 24.0)) if self.orientation == "left" else 68.0 if abs(maxVal) < 100_000 else 92.0
-        return [(0.0, tick_values(minVal, maxVal, size / room, bool(self.logMode)))]
+        return [(0.0, tick_values(minVal, maxVal, size / room, bool(self.logMode), self.whole))]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
-        return tick_texts([10.0**value for value in values] if self.logMode else values)
+        return tick_texts([10.0**value for value in values] if self.logMode else values, self.whole)
 
     def boundingRect(self) -> QRectF:
         # With a grid the axis ends where the plot does, and the label of a tick at its very end would be left out.
@@ -109,6 +111,7 @@ class PlotCanvas(pg.GraphicsView):
         self._view = pg.ViewBox(enableMouse=False, enableMenu=False)
         self._view.disableAutoRange()
         self._bottom, self._left = _Axis("bottom"), _Axis("left")
+        self._bottom.whole = True  # merges, bytes or ranks
         self._layout = pg.GraphicsLayout()
         self._build()
         theme.changed.connect(self._apply_theme)
@@ -288,7 +291,8 @@ class PlotCanvas(pg.GraphicsView):
         palette = self._theme.palette
         self.setBackground(QColor(palette.surface))
         line = round(QFontMetricsF(self._theme.tabular_font()).height())
-        self._layout.setContentsMargins(4, line + 4 if self._caption else 8, 14, 0)
+        # Half of the topmost tick's number stands above the plot, and below the caption.
+        self._layout.setContentsMargins(4, round(1.5 * line) if self._caption else 8, 14, 0)
         self._bottom.setHeight(line + 8 if self._caption else None)
         for axis, label in ((self._bottom, "" if self._caption else self._labels[0]), (self._left, "")):
             axis.setPen(pg.mkPen(palette.border, width=self._pixels(1.0)))
@@ -339,6 +343,7 @@ class PlotCanvas(pg.GraphicsView):
             if curve.role == "active":
                 curve.fill.setPath(_path_below(x, y))
             curve.whole = bool((np.mod(curve.y[:: max(1, len(curve.y) // 50)], 1.0) == 0).all())
+        self._left.whole = bool(drawn) and all(curve.whole for curve, _, _ in drawn)
         metrics = QFontMetricsF(self._theme.tabular_font())
         tick_width = self._left.text_width(floor, top, max(self.height() - 60.0, 40.0), metrics)
         label_width = metrics.height() + 4 if self._left.labelText else 0.0

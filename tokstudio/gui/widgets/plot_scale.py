@@ -28,27 +28,33 @@ def nice_step(span: float, count: float) -> float:
     return next(power * factor for factor in (1.0, 2.0, 5.0, 10.0) if power * factor >= rough * (1 - 1e-9))
 
 
-def tick_values(minimum: float, maximum: float, count: float, log: bool = False) -> list[float]:
-    """Tidy places for about `count` ticks between two places on an axis.
+def tick_values(
+    minimum: float, maximum: float, count: float, log: bool = False, whole: bool = False
+) -> list[float]:
+    """Tidy places for about `count` ticks between two places on an axis, at whole numbers only where values are whole.
 
     >>> tick_values(0.0, 744.0, 8)
     [0.0, 100.0, 200.0, 300.0, 400.0, 500.0, 600.0, 700.0]
+    >>> tick_values(0.0, 2.0, 8, whole=True)
+    [0.0, 1.0, 2.0]
     """
     if not (math.isfinite(minimum) and math.isfinite(maximum)) or maximum <= minimum:
         return []
     if log:
-        return _logarithmic_ticks(minimum, maximum, count)
+        return _logarithmic_ticks(minimum, maximum, count, whole)
     step = nice_step(maximum - minimum, count)
+    if whole:
+        step = max(step, 1.0)
     first, last = math.ceil(minimum / step - 1e-9), math.floor(maximum / step + 1e-9)
     return [index * step for index in range(first, last + 1)]
 
 
-def _logarithmic_ticks(minimum: float, maximum: float, count: float) -> list[float]:
+def _logarithmic_ticks(minimum: float, maximum: float, count: float, whole: bool) -> list[float]:
     if maximum > 300:
         return []
     if maximum - minimum < 1:
         # Less than one decade holds at most one power of ten: tidy values stand where their logarithm puts them.
-        values = tick_values(10.0**minimum, 10.0**maximum, count)
+        values = tick_values(10.0**minimum, 10.0**maximum, count, whole=whole)
         return [math.log10(value) for value in values if value > 0]
     decades = maximum - minimum
     if decades * 3 <= count:
@@ -60,16 +66,18 @@ def _logarithmic_ticks(minimum: float, maximum: float, count: float) -> list[flo
     return [place for place in places if minimum <= place <= maximum]
 
 
-def tick_texts(values: Sequence[float]) -> list[str]:
+def tick_texts(values: Sequence[float], whole: bool = False) -> list[str]:
     """Numbers as people read them on an axis: thousands separators, and as many decimals for all as one of them needs.
 
-    >>> tick_texts([1.0, 1.5, 2.0]), tick_texts([0, 25_000])
-    (['1.0', '1.5', '2.0'], ['0', '25,000'])
+    Small numbers have a decimal, as in `2.0`, unless they count something and so are whole.
+
+    >>> tick_texts([1.0, 1.5, 2.0]), tick_texts([0, 25_000]), tick_texts([2, 4], whole=True)
+    (['1.0', '1.5', '2.0'], ['0', '25,000'], ['2', '4'])
     """
     decimals = 0
     while decimals < 6 and any(abs(value - round(value, decimals)) > 1e-9 * max(1.0, abs(value)) for value in values):
         decimals += 1
-    if decimals == 0 and values and max(abs(value) for value in values) < 10 and min(values) > 0:
+    if decimals == 0 and values and not whole and max(abs(value) for value in values) < 10 and min(values) > 0:
         decimals = 1
     return [f"{value if value else 0.0:,.{decimals}f}" for value in values]
 
