@@ -7,10 +7,21 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QPushButton, QRadioButton, QTabBar, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QLineEdit,
+    QPushButton,
+    QRadioButton,
+    QTabBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
-from tests.gui.person import at_the_window
+from tests.gui.person import PATIENCE, at_the_window, quiet
 from tests.gui.test_little_room import body_of, in_sight
+from tokstudio.gui.choices import Settings
+from tokstudio.gui.models.runs import CORPUS, HELD_OUT
 from tokstudio.gui.theme import Theme
 
 
@@ -97,3 +108,41 @@ def test_a_control_that_tab_has_led_to_has_one_ring(qtbot, show, mode, make, of_
     # What Qt notes of a Tab that comes from a keyboard.
     around.window().setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
     assert drawn_lines(control) == of_one_ring
+
+
+def test_at_1024_by_640_no_figure_is_cut_and_runs_keep_their_corpus(qtbot, monkeypatch, tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text("".join(f"{line} the cat sat on the mat and the rat.\n" for line in range(400)))
+
+    def act(window, answers):
+        window.resize(1024, 640)
+        window.reset_layout()
+        window.commands.open_paths([path])
+        window._session.set_settings(Settings(300, held_out=0.1))
+        trained_again(qtbot, window)
+        window.runs.raise_()
+        table = window.runs.table
+        qtbot.waitUntil(table.isVisible)
+        assert not table.isColumnHidden(CORPUS)
+        assert not table.isColumnHidden(HELD_OUT)
+        assert table.horizontalHeader().length() <= table.viewport().width()
+        pane = window.vocabulary
+        pane.raise_()
+        qtbot.waitUntil(lambda: pane.seen)
+        monkeypatch.setattr(pane, "total", lambda: 100_256)
+        pane.filter.setText("a")
+        qtbot.waitUntil(lambda: pane.note.text().endswith(" of 100,256"))
+        qtbot.waitUntil(lambda: pane.note.width() >= pane.note.sizeHint().width())
+        qtbot.waitUntil(lambda: not pane.note.geometry().intersects(pane.filter.geometry()))
+        assert in_sight(pane.note)
+        assert in_sight(pane.kinds)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def trained_again(qtbot, window) -> None:
+    """Trains with the settings of the session."""
+    session = window._session
+    qtbot.waitUntil(lambda: session.obstacle is None, timeout=PATIENCE)
+    window.actions_by_id["train"].trigger()
+    quiet(qtbot, window)

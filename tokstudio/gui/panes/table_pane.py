@@ -229,6 +229,9 @@ class TablePane(Pane):
         else:
             self._busy.stop()
             self.note.setText(f"{self.model.rowCount():,} of {self.total():,}" if self.filtered() else "")
+        # Of figures nothing may be cut; the field beside them can be narrower.
+        figures = self.note.text() if self.filtered() and not self._query.error else ""
+        self.note.setMinimumWidth(self.note.sizeHint().width() if figures else 1)
         self._say_what_was_searched()
         self.choose_page()
 

@@ -28,9 +28,7 @@ def nice_step(span: float, count: float) -> float:
     return next(power * factor for factor in (1.0, 2.0, 5.0, 10.0) if power * factor >= rough * (1 - 1e-9))
 
 
-def tick_values(
-    minimum: float, maximum: float, count: float, log: bool = False, whole: bool = False
-) -> list[float]:
+def tick_values(minimum: float, maximum: float, count: float, log: bool = False, whole: bool = False) -> list[float]:
     """Tidy places for about `count` ticks between two places on an axis, at whole numbers only where values are whole.
 
     >>> tick_values(0.0, 744.0, 8)

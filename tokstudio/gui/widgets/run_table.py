@@ -61,19 +61,8 @@ _WIDEST = {
 }
 # Which columns a narrow table does without, the first one first; all is in the tool tip of a row.
 _YIELDING = (
-    SECONDS,
-    SPECIALS,
-    TIES,
-    BASE,
-    BYTES,
-    FREQUENCY,
-    ENDED,
-    MEASURED,
-    CORPUS,
-    PATTERN,
-    VOCABULARY,
-    HELD_OUT,
-    RATIO,
+    *(SECONDS, SPECIALS, TIES, BASE, BYTES, FREQUENCY, ENDED, MEASURED, PATTERN, VOCABULARY),
+    *(MERGES, CORPUS, HELD_OUT, RATIO),
 )
 
 
@@ -145,7 +134,7 @@ class RunTable(QTableView):
     def spread(self) -> None:
         """Hides the columns there is no room for, and gives the room that is left to the names."""
         header = self.horizontalHeader()
-        least = self.fontMetrics().horizontalAdvance("Run of twelve") + 20
+        least = self.fontMetrics().horizontalAdvance("Run 12") + 20
         self.setColumnWidth(NAME, least)
         for column in _WIDEST:
             self.setColumnHidden(column, not self._choices.get(column, column != HELD_OUT or self._shows_held_out))
@@ -153,7 +142,7 @@ class RunTable(QTableView):
             if header.length() > self.viewport().width() and column not in self._choices:
                 self.setColumnHidden(column, True)
         spare = self.viewport().width() - header.length()
-        self.setColumnWidth(NAME, least + min(max(spare, 0), 2 * least))
+        self.setColumnWidth(NAME, least + min(max(spare, 0), 4 * least))
         for action in self.columns_menu.actions():
             if action.isCheckable():
                 action.setChecked(not self.isColumnHidden(action.data()))
