@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import (
+    QApplication,
     QCheckBox,
     QLineEdit,
     QPushButton,
@@ -108,6 +109,19 @@ def test_a_control_that_tab_has_led_to_has_one_ring(qtbot, show, mode, make, of_
     # What Qt notes of a Tab that comes from a keyboard.
     around.window().setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
     assert drawn_lines(control) == of_one_ring
+
+
+@pytest.mark.parametrize("height", [619, 640])
+def test_in_a_low_window_curves_have_more_of_the_height_than_the_table_below(qtbot, monkeypatch, height):
+    def act(window, answers):
+        window.resize(1024, height)
+        window.reset_layout()
+        QApplication.processEvents()
+        assert window.compression.height() > 1.2 * window.merges.height()
+        assert window.merges.height() >= 150
+        assert window.height() == height
+
+    assert at_the_window(monkeypatch, act) == 0
 
 
 def test_at_1024_by_640_no_figure_is_cut_and_runs_keep_their_corpus(qtbot, monkeypatch, tmp_path):

@@ -40,6 +40,7 @@ _SMALL: _Columns = (
 _RIGHT = ("text", "token", "why")
 _HEIGHTS = {"text": 0.60, "token": 0.40, "why": 0.40}  # shares of the window's height where they are two places
 _LARGE_NEEDS = QSize(960, 580)  # pixels of the window's content
+_LOW_CURVES = 0.66  # the share of the curves in the height of a low window: less is too little to read them
 _LOW_WINDOW = 700  # pixels of height below which the right column of the large arrangement is one place
 
 
@@ -214,7 +215,10 @@ class Arrangement(QObject):
         fronts = [panes[places[0][0]] for _, _, places in self._columns]
         widths = [round(share * window.width()) for share, *_ in self._columns]
         window.resizeDocks(fronts, widths, Qt.Orientation.Horizontal)
-        for _, share, places in self._columns:
+        for _, usual, places in self._columns:
+            share = usual
+            if places[0][0] == "compression" and window.height() < _LOW_WINDOW:
+                share = max(usual, _LOW_CURVES)
             heights = [round(share * window.height()), round((1 - share) * window.height())]
             rows = [panes[place[0]] for place in places]
             if len(rows) > 1 and rows[1] in window.tabifiedDockWidgets(rows[0]):
