@@ -47,17 +47,17 @@ def test_lengths_are_those_of_the_tokens_at_the_playhead(qtbot, pane, trained):
     assert pane.stack.currentWidget() is pane.lengths
 
 
-def tick_texts(axis, low: float, high: float, size: float) -> list[str]:
-    return axis.tickStrings(axis.tickValues(low, high, size)[0][1], 1.0, 0.0)
+def tick_texts(axis, shown: list[float], size: float) -> list[str]:
+    return axis.tickStrings(axis.tickValues(shown[0], shown[1], size)[0][1], 1.0, 0.0)
 
 
 def test_lengths_and_counts_are_whole_numbers_on_their_axes(qtbot, pane, trained):
     plot = settled(qtbot, pane)
-    texts = tick_texts(plot._bottom, *plot._view.viewRange()[0], plot._area().width())
+    texts = tick_texts(plot._bottom, plot._view.viewRange()[0], plot._area().width())
     assert texts[:3] == ["2", "4", "6"]
     plot.set_bars(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 1.0]))
     for axis, shown in zip((plot._bottom, plot._left), plot._view.viewRange(), strict=True):
-        texts = tick_texts(axis, *shown, 300)
+        texts = tick_texts(axis, shown, 300)
         assert texts
         assert not any("." in text for text in texts), texts
 

@@ -75,6 +75,12 @@ def drawn_lines(widget: QWidget) -> int:
     return found
 
 
+def _tool_button() -> QToolButton:
+    button = QToolButton()
+    button.setText("More of the settings")
+    return button
+
+
 def _tabs() -> QTabBar:
     bar = QTabBar()
     bar.addTab("Token lengths in bytes")
@@ -86,7 +92,7 @@ def _tabs() -> QTabBar:
     ("make", "of_one_ring"),
     [
         (lambda: QPushButton("Reset to Defaults"), 2),
-        (lambda: QToolButton(text="More of the settings"), 2),
+        (_tool_button, 2),
         (lambda: QCheckBox("Recognise special tokens"), 0),  # the ring is around its box
         (lambda: QRadioButton("Recognise special tokens"), 0),
         (_tabs, 0),  # a colour behind the words
