@@ -8,7 +8,9 @@ import codecs
 import gzip
 import io
 import lzma
+import encodings
 import os
+import pkgutil
 import sys
 from pathlib import Path
 
@@ -55,6 +57,11 @@ LETTERS = {
     "gb18030": "早上我们去了市场。雨已经停了,商人们又把苹果和面包摆了出来。我在那里收到了一封信。",
     "euc-kr": "아침에 우리는 시장에 갔다. 비는 이미 그쳤고 상인들은 다시 사과와 빵을 늘어놓고 있었다.",
 }
+
+# Codecs of Python that are not for text, or not for text in a character set.
+NO_CHARACTER_SETS = (
+    *("charmap", "idna", "mbcs", "oem", "punycode", "raw_unicode_escape", "rot_13", "undefined", "unicode_escape"),
+)
 
 
 @pytest.fixture
@@ -299,10 +306,16 @@ def test_every_encoding_offered_can_be_chosen_under_any_of_its_names(read):
     ]
 
 
-@pytest.mark.parametrize("name", ["klingon", "", "\0", "base64", "rot13", "zlib", "idna", "punycode", "undefined"])
+@pytest.mark.parametrize("name", ["klingon", "", "\0", "\ud800", "base64", "rot13", "zlib", *NO_CHARACTER_SETS])
 def test_what_is_no_encoding_of_text_is_refused(name):
     with pytest.raises(ConfigError, match="Unknown encoding"):
         encoding_name(name)
+
+
+def test_every_character_set_that_python_has_can_be_chosen():
+    modules = {module.name for module in pkgutil.iter_modules(encodings.__path__) if module.name[0] != "_"}
+    for name in modules - {"aliases", *NO_CHARACTER_SETS} - {name for name in modules if name.endswith("_codec")}:
+        assert encoding_name(name)
 
 
 def test_a_line_of_millions_of_bytes_is_one_document(read):

@@ -12,6 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from encodings import normalize_encoding
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,24 @@ ENCODINGS: tuple[str, ...] = (
     *_DETECTABLE,
     *("cp874", "windows-1258", "koi8-u", "cp437", "cp866", "mac-roman"),
 )
+
+# What else may be asked for, by the names of Python's modules. Python's other codecs spell text in ASCII (punycode,
+# unicode_escape), are for host names (idna), or mean something else on each computer (mbcs).
+# fmt: off
+_CHARACTER_SETS = frozenset((
+    "ascii", "big5", "big5hkscs", "cp037", "cp273", "cp424", "cp437", "cp500", "cp720", "cp737", "cp775", "cp850",
+    "cp852", "cp855", "cp856", "cp857", "cp858", "cp860", "cp861", "cp862", "cp863", "cp864", "cp865", "cp866", "cp869",
+    "cp874", "cp875", "cp932", "cp949", "cp950", "cp1006", "cp1026", "cp1125", "cp1140", "cp1250", "cp1251", "cp1252",
+    "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "euc_jis_2004", "euc_jisx0213", "euc_jp", "euc_kr",
+    "gb18030", "gb2312", "gbk", "hp_roman8", "hz", "iso2022_jp", "iso2022_jp_1", "iso2022_jp_2", "iso2022_jp_2004",
+    "iso2022_jp_3", "iso2022_jp_ext", "iso2022_kr", "iso8859_1", "iso8859_10", "iso8859_11", "iso8859_13", "iso8859_14",
+    "iso8859_15", "iso8859_16", "iso8859_2", "iso8859_3", "iso8859_4", "iso8859_5", "iso8859_6", "iso8859_7",
+    "iso8859_8", "iso8859_9", "johab", "koi8_r", "koi8_t", "koi8_u", "kz1048", "mac_arabic", "mac_croatian",
+    "mac_cyrillic", "mac_farsi", "mac_greek", "mac_iceland", "mac_latin2", "mac_roman", "mac_romanian", "mac_turkish",
+    "palmos", "ptcp154", "shift_jis", "shift_jis_2004", "shift_jisx0213", "tis_620", "utf_16", "utf_16_be", "utf_16_le",
+    "utf_32", "utf_32_be", "utf_32_le", "utf_7", "utf_8", "utf_8_sig",
+))
+# fmt: on
 
 # UTF-32 comes first: its little-endian mark begins with that of UTF-16.
 _MARKS = (
@@ -115,10 +134,11 @@ def encoding_name(encoding: str) -> str:
     if encoding in (*ENCODINGS, "utf-16", "utf-32"):
         return encoding
     try:
-        b"\xff".decode(encoding, "replace")  # refuses codecs that are not for text or cannot replace
         known = codecs.lookup(encoding).name
-    except (LookupError, ValueError) as error:
-        raise ConfigError(f"Unknown encoding {encoding!r}: use one like utf-8, windows-1252 or bytes.") from error
+    except (LookupError, ValueError):
+        known = ""
+    if normalize_encoding(known) not in _CHARACTER_SETS:
+        raise ConfigError(f"Unknown encoding {encoding!r}: use one like utf-8, windows-1252 or bytes.")
     usual = {codecs.lookup(name).name: name for name in ENCODINGS if name != "bytes"}
     return usual.get(known, known.removesuffix("-sig"))
 
