@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tokstudio.core.progress import finish
@@ -111,11 +111,12 @@ def test_a_token_looks_as_it_does_spelled_out(vocabulary):
 
 @settings(deadline=None, max_examples=200)
 @given(vocabularies())
-def test_scripts_are_those_of_all_letters(vocabulary):
+@example(((b"\xe3", b"\x80\xa9"), np.array([[0, 1]], np.int32), [b"\xe3", b"\x80\xa9", "\u3029".encode()]))
+def test_scripts_are_those_of_all_letters_and_of_no_numeral(vocabulary):
     made, spelled = snapshot_of(*vocabulary), vocabulary[2]
     index = finish(token_index.index_work(made))
     for name in ("Latin", "Greek", "Han"):
-        letter = regex.compile(rf"\p{{Script={name}}}")
+        letter = regex.compile(rf"(?=[\p{{L}}\p{{M}}])\p{{Script={name}}}")
         expected = [letter.search(whole.decode("utf-8", "ignore")) is not None for whole in spelled]
         assert index.of_script(name).tolist() == expected
         run, chosen = run_of(made, spelled, bytes(len(spelled))), [kinds.SCRIPT + name]

@@ -95,7 +95,9 @@ def script_search(chosen: Collection[str], tokens: RunTokens) -> TokenSearch | N
     names = [name for name in names if name != "Other"]
     if not names:
         return None
-    script = regex.compile("[" + "".join(rf"\p{{Script={name}}}" for name in names) + "]")
+    wanted = "".join(rf"\p{{Script={name}}}" for name in names)
+    # As `scripts_work` counts: a numeral, such as U+3029 of Han, is no letter.
+    script = regex.compile(rf"[[\p{{L}}\p{{M}}]&&[{wanted}]]", regex.V1)
 
     def has_letter(raw: bytes) -> bool:
         return script.search(raw.decode("utf-8", "ignore")) is not None
