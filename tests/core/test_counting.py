@@ -195,6 +195,7 @@ def test_files_of_counts(tmp_path, content, words):
         (b'{"token": "a"}\n', "the count None is not a whole number"),
         (b'["the", 3\n', "it is not JSON"),
         (b"[" * 100_000, "it is not JSON"),
+        (b"[" * 300 + b"]" * 300, "it is not JSON"),
         (b"\n\n", "holds no word counts"),
     ],
 )

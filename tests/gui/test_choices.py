@@ -96,7 +96,9 @@ def test_all_settings_are_remembered():
     assert Settings.from_text(Settings(None, 4).to_text()) == Settings(None, 4)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "17", '{"base": "words", "held_out": "much", "special_tokens": [1]}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "17", "[" * 200_000, '{"base": "words", "held_out": "much", "special_tokens": [1]}']
+)
 def test_what_cannot_be_read_again_is_as_at_first(text):
     assert Settings.from_text(text) == Settings()
 

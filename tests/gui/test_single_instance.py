@@ -259,6 +259,11 @@ def test_a_request_carries_any_file_name():
     assert request.encoded().count(b"\n") == 1
 
 
+@pytest.mark.parametrize("line", [b"", b"[]", b'{"files": [7], "token": ""}', b"[" * 200_000])
+def test_a_line_that_is_no_request_is_none(line):
+    assert Request.decoded(line) is None
+
+
 def test_each_display_and_each_settings_folder_has_a_window_of_its_own(monkeypatch, tmp_path):
     monkeypatch.setenv("DISPLAY", ":1")
     first = address(tmp_path)

@@ -17,6 +17,7 @@ from tokstudio.core.alphabet import CODE_POINTS
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.decoding import code_points
 from tokstudio.core.errors import ConfigError
+from tokstudio.core.json_depth import TOO_DEEP, is_too_deep
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.readers import read_file_work
 
@@ -73,8 +74,10 @@ def _json_list(path: Path, text: str) -> list[str] | None:
     if not must and not text.lstrip().startswith("["):
         return None
     try:
+        if is_too_deep(text):
+            raise ValueError(TOO_DEEP)
         value: object = json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         if must:
             raise ConfigError(f"{path.name}: this is not JSON ({error}).") from error
         return None

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.corpus import Source, Text, is_utf8, to_utf8
 from tokstudio.core.errors import CorpusError
+from tokstudio.core.json_depth import TOO_DEEP, is_too_deep
 from tokstudio.core.progress import Progress, Work, finish
 
 _LINES = 1 << 12
@@ -150,10 +151,13 @@ class _Counts:
 
     def _add_json(self, line: bytes) -> str:
         try:
-            value: object = json.loads(line.decode())
+            text = line.decode()
+            if is_too_deep(text):
+                raise ValueError(TOO_DEEP)
+            value: object = json.loads(text)
         except UnicodeDecodeError:
             return "it is not UTF-8"
-        except (ValueError, RecursionError):
+        except ValueError:
             return "it is not JSON" + (", nor a pre-token, a tab and a count" if b"\t" in line else "")
         match value:
             case [str(token), object() as count]:

@@ -75,7 +75,7 @@ class Settings:
         """What `to_text` wrote; what cannot be read of it is as it was at first."""
         try:
             read: object = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             read = None
         known: dict[str, Any] = {}
         for name, accepts in _READABLE.items():

@@ -66,7 +66,7 @@ class Request:
             read: Any = json.loads(line)
             files = tuple(Path(os.fsdecode(bytes.fromhex(file))) for file in read["files"])
             return cls(files, str(read["token"]))
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             return None
 
 

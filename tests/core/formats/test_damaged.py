@@ -217,6 +217,12 @@ def test_any_bytes_are_refused_in_one_sentence(place, name, data):
     [
         (b'{"merges": ' + b"[" * 200_000, "nested too deeply"),
         (b'{"x": ' + b'{"a":' * 100_000, "nested too deeply"),
+        # Newer versions of Python read more levels than older ones.
+        (b'{"x": ' + b"[" * 300, "the data is nested too deeply, line 1, column 8"),
+        (b'{"x": ' + b"[" * 300 + b"]" * 300 + b"}", "the data is nested too deeply, line 1, column 8"),
+        (b'{"x": ' + b'["[", {"a": 1}, ' * 300 + b"1" + b"]" * 300 + b"}", "the data is nested too deeply"),
+        (b'{"x": "' + b"[" * 300 + b'\\""}', 'the key "merges" is missing'),
+        (b'{"x": [' + b"[[]]," * 300 + b'"' + b"[" * 300 + b'"]}', 'the key "merges" is missing'),
         (b'{"merges": [[[97, 1' + b"0" * 50_000 + b"], 256]]}", "a number is too long"),
         (b'{"merges": [[[97, 98], 256]', "the file ends too early, line 1, column 28"),
         (b'{"merges": [\n[[97 98], 256]]}', "this is not JSON"),

@@ -218,6 +218,10 @@ def test_a_mutant_is_opened_or_refused_in_one_sentence(path, check):
         ("UPDATE project SET value = '7' WHERE key = 'active_run'", "the active run is not there."),
         ("UPDATE project SET value = 'NaN' WHERE key = 'text'", "project, value: NaN is not JSON."),
         (f"UPDATE project SET value = '{'[' * 9000}' WHERE key = 'text'", "project, value: it is nested too deeply."),
+        (
+            f"UPDATE project SET value = '{'[' * 300 + ']' * 300}' WHERE key = 'text'",
+            "project, value: it is nested too deeply.",
+        ),
     ],
 )
 def test_the_sentence_says_what_is_wrong(path, statement, words):

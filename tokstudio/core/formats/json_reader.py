@@ -16,6 +16,7 @@ from typing import cast
 
 from tokstudio.core.errors import FormatError
 from tokstudio.core.formats.lines import open_file, why_not
+from tokstudio.core.json_depth import DEEPEST, TOO_DEEP, is_too_deep
 from tokstudio.core.messages import shown
 from tokstudio.core.progress import Progress
 
@@ -197,14 +198,18 @@ class JsonReader:
         while True:
             try:
                 value, end = _decode(self._text, self._at)
-            except json.JSONDecodeError:
+            except json.JSONDecodeError as error:
+                if is_too_deep(self._text, self._at, error.pos):
+                    raise self.fault(f"the data is {TOO_DEEP}") from error
                 raise
             except _NoNumber as error:
                 raise self.fault(f"this is not JSON ({error} is no value)") from error
             except ValueError as error:
                 raise self.fault("a number is too long") from error
             except RecursionError as error:
-                raise self.fault("the data is nested too deeply") from error
+                raise self.fault(f"the data is {TOO_DEEP}") from error
+            if end - self._at > 2 * DEEPEST and is_too_deep(self._text, self._at, end):
+                raise self.fault(f"the data is {TOO_DEEP}")
             word = _WORD.match(self._text, end)
             # A number that ends with the window may go on after it.
             if word and word.end() == len(self._text) and self._fill(_CHUNK):

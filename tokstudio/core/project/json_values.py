@@ -7,6 +7,8 @@ import json
 import re
 from typing import NoReturn, TypeAlias
 
+from tokstudio.core.json_depth import TOO_DEEP, is_too_deep
+
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 LONGEST = 1 << 26
@@ -34,12 +36,12 @@ def from_json(text: str) -> Json:
         ValueError: It is not JSON, or too much of it.
     """
     _check_size(text)
+    if is_too_deep(text):
+        raise ValueError(f"it is {TOO_DEEP}")
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError:
         raise ValueError("it is not JSON") from None
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
 
 
 def _check_size(text: str) -> None:
