@@ -6,9 +6,10 @@ import threading
 import time
 
 import pytest
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QCoreApplication, QObject, QTimer
 
 from tokstudio.core.progress import Progress, Work
+from tokstudio.gui.job_keeper import JobKeeper
 from tokstudio.gui.jobs import Job
 
 
@@ -115,3 +116,19 @@ def test_a_pause_holds_it_and_resuming_loses_nothing(qtbot):
     qtbot.waitUntil(lambda: ("ended", None) in listener.heard)
     assert seen == list(range(50))
     assert listener.heard[0] == ("finished", 50)
+
+
+def test_what_a_timer_asks_for_after_the_end_does_not_begin(qtbot):
+    keeper, jobs, seen = JobKeeper(), list[Job](), list[int]()
+    timer = QTimer(keeper, singleShot=True, interval=0)
+    timer.timeout.connect(lambda: jobs.append(keeper.start_job(lambda: counting(50, seen))))
+    timer.start()
+    keeper.end_jobs()
+    QCoreApplication.processEvents()
+    [job] = jobs
+    running = job.running
+    job.cancel()
+    job.wait()
+    assert not running
+    assert not keeper.jobs
+    assert not seen

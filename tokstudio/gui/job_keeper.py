@@ -29,6 +29,7 @@ class JobKeeper(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.jobs: list[Job] = []
+        self._closed = False
 
     def start_job(
         self,
@@ -42,10 +43,14 @@ class JobKeeper(QObject):
     ) -> Job:
         """Runs work in the background. `done` and `failed` must be bound methods of QObjects.
 
-        Without `asked` the work is shown and is not something that the person has begun.
+        Without `asked` the work is shown and is not something that the person has begun. After `end_jobs` the job does
+        not begin: a timer that was waiting may still ask for one, and nobody would wait for its thread.
         """
         job = Job(work, self)
         job.quiet, job.writes = quiet, writes
+        if self._closed:
+            job.cancel()
+            return job
         if done is not None:
             job.finished.connect(done)
         job.failed.connect(failed or self.report)
@@ -58,7 +63,8 @@ class JobKeeper(QObject):
         return job
 
     def end_jobs(self, *others: Job) -> None:
-        """Ends every job, and `others`, and waits for their threads."""
+        """Ends every job, and `others`, and waits for their threads; later ones do not begin."""
+        self._closed = True
         running = [*self.jobs, *others]
         for job in running:
             job.cancel()
