@@ -3,15 +3,24 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator
+from email import message_from_string
+from email.message import Message
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 
+from tokstudio import __version__
+
 ROOT = Path(__file__).resolve().parents[2]
+
+
+ADDRESS = "https://github.com/tokstudio/tokstudio"
 
 
 @pytest.fixture(scope="module")
@@ -42,3 +51,46 @@ def test_the_wheel_says_that_it_is_typed_and_under_which_licence(wheel: ZipFile)
     assert "tokstudio/py.typed" in wheel.namelist()
     (licence,) = (name for name in wheel.namelist() if name.endswith("licenses/LICENSE"))
     assert wheel.read(licence).startswith(b"MIT License")
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel: ZipFile) -> Message:
+    """What the package index reads."""
+    (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    return message_from_string(wheel.read(name).decode())
+
+
+def test_every_link_of_the_long_description_works_without_the_sources(metadata: Message) -> None:
+    text = metadata.get_payload()
+    assert isinstance(text, str)
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert f"{ADDRESS}/raw/v{__version__}/resources/pictures/window.png" in links
+    assert f"{ADDRESS}/blob/v{__version__}/packaging/README.md" in links
+    assert [link for link in links if not link.startswith("https://")] == []
+    prefix = re.compile(rf"{ADDRESS}/(?:raw|blob)/v{__version__}/")
+    assert all((ROOT / prefix.sub("", link)).is_file() for link in links if prefix.match(link))
+
+
+def test_the_package_index_is_told_addresses_versions_and_licence(metadata: Message) -> None:
+    assert f"Homepage, {ADDRESS}" in metadata.get_all("Project-URL", [])
+    classifiers = metadata.get_all("Classifier", [])
+    for minor in range(11, 15):
+        assert f"Programming Language :: Python :: 3.{minor}" in classifiers
+    assert {"Environment :: Console", "Environment :: X11 Applications :: Qt"} <= set(classifiers)
+    assert metadata["License-Expression"] == "MIT"
+    # The index refuses both.
+    assert not any(one.startswith("License ::") for one in classifiers)
+
+
+def test_the_archive_of_the_sources_has_every_document_and_can_be_built(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (file,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(file) as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / f"tokstudio-{__version__}"
+    documents = {document.name for document in ROOT.glob("*.md")}
+    assert "BENCHMARKS.md" in documents
+    assert documents <= {document.name for document in folder.iterdir()}
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
