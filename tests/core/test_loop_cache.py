@@ -135,6 +135,49 @@ def test_a_bundle_keeps_loops_in_the_caches_of_the_person(bundle, monkeypatch, t
     assert cache.marker().parent == folder
 
 
+@pytest.fixture
+def installed(bundle, monkeypatch, tmp_path):
+    """The folder that the package fills when it is installed; and the person's own, which is empty."""
+    folder = tmp_path / "var"
+    folder.mkdir()
+    monkeypatch.setattr(cache, "SYSTEM", folder)
+    monkeypatch.setattr(cache, "is_roots_alone", lambda path: path == folder)
+    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "tokstudio")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
+    files = [folder / "one.nbc", folder / "other.nbc"]
+    for file in files:
+        cache.write_whole(file, file.name.encode())
+    cache.list_kept(files)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
+    return folder
+
+
+def test_what_was_compiled_at_the_installation_is_not_compiled_again(installed, tmp_path):
+    cache.choose_folder()
+    folder = Path(os.environ["NUMBA_CACHE_DIR"])
+    assert folder.parent == tmp_path / "tokstudio"
+    assert cache.are_kept()
+    assert cache.read_whole(folder / "other.nbc") == b"other.nbc"
+    shutil.rmtree(installed)
+    assert cache.are_kept()
+
+
+@pytest.mark.parametrize("fault", ["of others", "damaged", "another build", "one is gone"])
+def test_loops_of_the_installation_that_cannot_be_trusted_are_not_taken(installed, monkeypatch, fault):
+    match fault:
+        case "of others":
+            monkeypatch.setattr(cache, "is_roots_alone", lambda path: False)
+        case "damaged":
+            (installed / "one.nbc").write_bytes(b"x" * 99)
+        case "another build":
+            (installed / f"loops-{cache.identity()}").rename(installed / f"loops-{'0' * 16}")
+        case "one is gone":
+            (installed / "one.nbc").unlink()
+    cache.choose_folder()
+    assert not cache.are_kept()
+    assert not [*Path(os.environ["NUMBA_CACHE_DIR"]).iterdir()]
+
+
 def test_a_bundle_without_such_a_folder_takes_another(bundle, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "file" / "tokstudio")

@@ -94,3 +94,16 @@ def test_there_is_no_room_on_a_full_disk(monkeypatch):
         monkeypatch.setattr(own_folders.tempfile, "TemporaryFile", lambda **_: disk)
         with pytest.raises(OSError, match="No space left"):
             own_folders.try_room(Path(), 1)
+
+
+def test_only_a_folder_of_the_administrator_in_another_such_is_the_administrators_alone(tmp_path):
+    assert own_folders.is_roots_alone(Path("/usr/bin").resolve())
+    assert not own_folders.is_roots_alone(tmp_path / "none")
+    (tmp_path / "link").symlink_to("/usr/bin")
+    assert not own_folders.is_roots_alone(tmp_path / "link")
+    folder = tmp_path / "folder"
+    folder.mkdir(mode=0o755)
+    for place in (folder, tmp_path):
+        place.chmod(0o777)
+        assert not own_folders.is_roots_alone(folder)
+        place.chmod(0o755)

@@ -64,6 +64,19 @@ def make_own(folder: Path) -> bool:
     return _keeps_its_place(folder) and (_is_own(folder) or _was_closed(folder))
 
 
+def is_roots_alone(folder: Path) -> bool:
+    """Whether only the administrator can put something into a folder, or another one in its place."""
+    try:
+        found = [folder.lstat(), folder.parent.lstat()]
+    except OSError:
+        return False
+    others = stat.S_IWGRP | stat.S_IWOTH
+    # Elsewhere every owner has the number 0.
+    return hasattr(os, "getuid") and all(
+        stat.S_ISDIR(one.st_mode) and one.st_uid == 0 and not one.st_mode & others for one in found
+    )
+
+
 def try_room(folder: Path, size: int) -> None:
     """Writes so many bytes to a file that vanishes again: a full disk takes an empty one.
 

@@ -2,7 +2,8 @@
 
 From its sources or a wheel Numba keeps them beside the loops, or in its own folder of the person's caches. A bundle has
 a folder for each build, which all starts of it share: Numba would know it by its program, which does not hold the
-loops, and by its place, which for an AppImage is another one at each start.
+loops, and by its place, which for an AppImage is another one at each start. Where Debian's package has compiled them
+when it was installed, each person's folder begins with a copy of those.
 
 Each file begins with the digest of what follows: code that has been damaged is not run, but counts as not there.
 """
@@ -22,12 +23,14 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from tokstudio.core.own_folders import cache_folder, make_own, passing_folders, try_room
+from tokstudio.core.own_folders import cache_folder, is_roots_alone, make_own, passing_folders, try_room
 from tokstudio.core.own_process import is_bundle
 
 ROOM = 5 << 20  # bytes: twice what all loops take
 _FOLDER = "NUMBA_CACHE_DIR"
 _OLD = 30 * 86_400  # seconds; two builds that are used side by side are not to delete each other's loops
+# Made by `packaging/linux/postinst`; only root may write there.
+SYSTEM = Path("/var/cache/tokstudio")
 _DIGEST = hashlib.sha256().digest_size
 _problems: list[str] = []
 
@@ -122,10 +125,28 @@ def choose_folder() -> None:
                 try_room(folder, ROOM)
             except OSError:
                 continue
+            _copy_system_loops(folder)
         os.environ[_FOLDER] = str(folder)
         _note_use(folder)
         return
     note_problem("no folder for it is yours alone and has 5 MB of room")
+
+
+def _copy_system_loops(folder: Path) -> None:
+    """Copies the loops that were compiled when the program was installed, if they are all there and of this build."""
+    name = f"loops-{identity()}"
+    listed = read_whole(SYSTEM / name) if is_roots_alone(SYSTEM) else None
+    if not listed:
+        return
+    files = [SYSTEM / Path(os.fsdecode(file)).name for file in listed.split(b"\0")]
+    contents = {file.name: content for file in files if (content := read_whole(file))}
+    if len(contents) < len(files):
+        return
+    # One that fails is compiled: the note, which comes last, is not there then.
+    with suppress(OSError):
+        for file, content in contents.items():
+            write_whole(folder / file, content)
+        write_whole(folder / name, b"\0".join(os.fsencode(folder / file) for file in contents))
 
 
 def forget_older() -> None:
