@@ -3,11 +3,20 @@
 Unicode true
 SetCompressor /SOLID lzma
 !include "MUI2.nsh"
+!include "LogicLib.nsh"
 !include "x64.nsh"
 
 !ifndef VERSION
   !error "Say the version: makensis -DVERSION=0.1.0 ..."
 !endif
+; Windows wants four numbers: of 0.2.0rc1 they are 0.2.0.0. What a suffix may begin with follows Python's versions.
+!searchparse "${VERSION}" "" MAJOR "." MINOR "." PATCH
+; Each takes what stands before a mark, or all of it where there is none.
+!searchparse /noerrors "${PATCH}" "" BEFORE_PLUS "+"
+!searchparse /noerrors "${BEFORE_PLUS}" "" BEFORE_A "a"
+!searchparse /noerrors "${BEFORE_A}" "" BEFORE_B "b"
+!searchparse /noerrors "${BEFORE_B}" "" BEFORE_RC "rc"
+!searchparse /noerrors "${BEFORE_RC}" "" NUMBER "."
 ; Paths are those from this folder.
 !define ROOT "../.."
 !define KEY "Software\Microsoft\Windows\CurrentVersion\Uninstall\TokStudio"
@@ -19,7 +28,7 @@ OutFile "${ROOT}/dist/TokStudio-${VERSION}-setup.exe"
 RequestExecutionLevel user
 InstallDir "$LOCALAPPDATA\Programs\TokStudio"
 InstallDirRegKey HKCU "${KEY}" "InstallLocation"
-VIProductVersion "${VERSION}.0"
+VIProductVersion "${MAJOR}.${MINOR}.${NUMBER}.0"
 VIAddVersionKey "ProductName" "TokStudio"
 VIAddVersionKey "FileDescription" "TokStudio's installer"
 VIAddVersionKey "FileVersion" "${VERSION}"
@@ -43,7 +52,25 @@ Function .onInit
   ${EndIf}
 FunctionEnd
 
+; Windows lets nobody write to a program that runs: said before anything is changed, not half-way.
+!macro RequireEnd PROGRAM
+  ${DoWhile} ${FileExists} "$INSTDIR\${PROGRAM}"
+    ClearErrors
+    FileOpen $0 "$INSTDIR\${PROGRAM}" a
+    ${IfNot} ${Errors}
+      FileClose $0
+      ${ExitDo}
+    ${EndIf}
+    ${If} ${Cmd} `MessageBox MB_RETRYCANCEL|MB_ICONEXCLAMATION "TokStudio is running. Close its windows, then choose Retry." /SD IDCANCEL IDCANCEL`
+      SetErrorLevel 1
+      Abort "TokStudio is running. Nothing was changed."
+    ${EndIf}
+  ${Loop}
+!macroend
+
 Section
+  !insertmacro RequireEnd "tokstudio-window.exe"
+  !insertmacro RequireEnd "tokstudio.exe"
   ; What an earlier version has left would be loaded together with this one.
   RMDir /r "$INSTDIR\_internal"
   SetOutPath "$INSTDIR"
@@ -79,6 +106,8 @@ Section
 SectionEnd
 
 Section "Uninstall"
+  !insertmacro RequireEnd "tokstudio-window.exe"
+  !insertmacro RequireEnd "tokstudio.exe"
   ; Only what was installed: the folder may be one that holds other things too.
   RMDir /r "$INSTDIR\_internal"
   Delete "$INSTDIR\tokstudio.exe"
