@@ -1,7 +1,8 @@
 """Makes a Debian package of the bundle with `dpkg-deb`.
 
 The bundle goes to `/usr/lib/tokstudio`, and what a desktop asks for where it looks: the entry, icons, types of files,
-AppStream's description. Nothing is run on installation, and nothing but these files is there afterwards.
+AppStream's description. On installation the loops are compiled for the computer, into `/var/cache/tokstudio`, so that
+no first start waits for it; that goes with the package.
 """
 
 # SPDX-License-Identifier: MIT
@@ -13,7 +14,10 @@ import re
 import shutil
 import subprocess
 import time
+import tomllib
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from pathlib import Path
 
 from system import ROOT, SetupError, run_quietly, say
@@ -37,6 +41,15 @@ DESCRIPTION = """\
 DEPENDS = "libegl1, libgl1, libxcb1, fontconfig-config, fonts-dejavu-core | fonts-noto-core"
 RECOMMENDS = "fonts-noto-cjk, fonts-noto-color-emoji"
 
+_LICENCE = re.compile(r"licen[cs]e|copying|notice", re.IGNORECASE)
+# What comes under a usual licence and brings no text of it; the GPL is what the LGPL adds to.
+USUAL = {
+    "pyside6_essentials": ("LGPL-3", "GPL-3"),
+    "shiboken6": ("LGPL-3", "GPL-3"),
+    "sentencepiece": ("Apache-2.0",),
+    "tokenizers": ("Apache-2.0",),
+}
+
 BUNDLED = """\
 What is bundled with it
 =======================
@@ -47,8 +60,8 @@ see /usr/share/common-licenses/LGPL-3. Their libraries are files of their own in
 Python Software Foundation. numpy, numba and llvmlite come under BSD licences,
 pyqtgraph, charset-normalizer, platformdirs and tiktoken under the MIT licence,
 regex, tokenizers and sentencepiece under the Apache Licence, version 2.0 (see
-/usr/share/common-licenses/Apache-2.0), protobuf under a BSD licence. The texts
-that they bring are in bundled-licences.txt.gz beside this file, as are those of
+/usr/share/common-licenses/Apache-2.0), protobuf under a BSD licence. Their texts
+are in bundled-licences.txt.gz beside this file, as are those of
 the libraries of the system that it was made on, package by package.
 """
 
@@ -57,6 +70,27 @@ def version() -> str:
     """TokStudio's version."""
     text = (ROOT / "tokstudio" / "__init__.py").read_text(encoding="utf-8")
     return re.search(r'__version__ = "(.*)"', text)[1]  # type: ignore[index]
+
+
+def homepage() -> str:
+    """The project's address, from `pyproject.toml`."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        return tomllib.load(file)["project"]["urls"]["Homepage"]
+
+
+def date() -> float:
+    """When this version was made, in seconds: as `SOURCE_DATE_EPOCH` says, else the time of the commit.
+
+    Sources that are no clone have neither, and then the time of the changelog.
+    """
+    if told := os.environ.get("SOURCE_DATE_EPOCH"):
+        return float(told)
+    command = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
+    if (ROOT / ".git").exists() and shutil.which("git"):
+        asked = subprocess.run(command, capture_output=True, text=True, check=False)
+        if asked.returncode == 0:
+            return float(asked.stdout)
+    return (ROOT / "CHANGELOG.md").stat().st_mtime
 
 
 def make_package(bundle: Path, quick: bool = False) -> Path:
@@ -113,13 +147,10 @@ def place_desktop_files() -> None:
 
 
 def metainfo() -> str:
-    """AppStream's description. Its picture must be on the web: `TOKSTUDIO_PICTURE` says where, else it has none."""
+    """AppStream's description, with the project's address and the picture of this version there."""
     text = (LINUX / METAINFO).read_text(encoding="utf-8")
-    picture = os.environ.get("TOKSTUDIO_PICTURE", "")
-    if not picture:
-        text = re.sub(r"  <screenshots>.*</screenshots>\n", "", text, flags=re.DOTALL)
-    date = time.strftime("%Y-%m-%d", time.gmtime(float(os.environ.get("SOURCE_DATE_EPOCH", time.time()))))
-    return text.replace("@PICTURE@", picture).replace("@VERSION@", version()).replace("@DATE@", date)
+    day = time.strftime("%Y-%m-%d", time.gmtime(date()))
+    return text.replace("@HOMEPAGE@", homepage()).replace("@VERSION@", version()).replace("@DATE@", day)
 
 
 def place_documents(bundle: Path) -> None:
@@ -142,10 +173,11 @@ def write_packed(file: Path, content: bytes) -> None:
 
 def changelog() -> str:
     """The changelog in Debian's form: one entry, which points to ours."""
-    date = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(float(os.environ.get("SOURCE_DATE_EPOCH", 0))))
+    # As any system writes it, whatever its language.
+    made = format_datetime(datetime.fromtimestamp(date(), UTC))
     return (
         f"tokstudio ({version()}) stable; urgency=medium\n\n"
-        f"  * Version {version()}; what is new is in the changelog of its sources.\n\n -- {MAINTAINER}  {date}\n"
+        f"  * Version {version()}; what is new is in the changelog of its sources.\n\n -- {MAINTAINER}  {made}\n"
     )
 
 
@@ -162,14 +194,23 @@ def bundled_licences(bundle: Path) -> str:
 
 
 def licences(bundle: Path) -> Iterator[tuple[str, str]]:
-    """The texts of licences that the bundled packages bring, with their names."""
+    """The texts of licences that the bundled packages bring, or come under, with their names.
+
+    Raises:
+        SetupError: A package brings none, and it is not known which of the usual ones it comes under.
+    """
+    ours = bundle / "_internal" / "tokstudio" / "resources" / "licences"
     for folder in sorted((bundle / "_internal").glob("*.dist-info")):
         name = folder.name[: -len(".dist-info")]
-        for file in sorted(folder.rglob("*")):
-            if file.is_file() and re.search(r"licen[cs]e|copying|notice", file.name, flags=re.IGNORECASE):
-                yield f"{name}: {file.relative_to(folder)}", file.read_text(encoding="utf-8", errors="replace")
-    system = bundle / "_internal" / "tokstudio" / "resources" / "licences" / "system-libraries.txt"
-    yield "Libraries of the system that it was made on", system.read_text(encoding="utf-8")
+        files = [file for file in sorted(folder.rglob("*")) if file.is_file() and _LICENCE.search(file.name)]
+        for file in files:
+            yield f"{name}: {file.relative_to(folder)}", file.read_text(encoding="utf-8", errors="replace")
+        usual = () if files else USUAL.get(name.partition("-")[0].lower())
+        if usual is None:
+            raise SetupError(f"{name} brings no licence: say in packaging/debian.py which one it comes under.")
+        for licence in usual:
+            yield f"{name}: {licence}", (ours / f"{licence}.txt").read_text(encoding="utf-8")
+    yield "Libraries of the system that it was made on", (ours / "system-libraries.txt").read_text(encoding="utf-8")
 
 
 def write_control(architecture: str) -> None:
@@ -180,10 +221,12 @@ def write_control(architecture: str) -> None:
     sums = "".join(f"{md5(path)}  {path.relative_to(STAGE)}\n" for path in files)
     control.mkdir()
     (control / "md5sums").write_text(sums, encoding="utf-8")
+    for script in ("postinst", "postrm"):
+        shutil.copyfile(LINUX / script, control / script)
     (control / "control").write_text(
         f"Package: tokstudio\nVersion: {version()}\nArchitecture: {architecture}\nMaintainer: {MAINTAINER}\n"
         f"Installed-Size: {size}\nDepends: libc6 (>= {needed_libc(files)}), {DEPENDS}\nRecommends: {RECOMMENDS}\n"
-        f"Section: science\nPriority: optional\nDescription: {SUMMARY}\n{DESCRIPTION}",
+        f"Section: science\nPriority: optional\nHomepage: {homepage()}\nDescription: {SUMMARY}\n{DESCRIPTION}",
         encoding="utf-8",
     )
 
@@ -206,8 +249,9 @@ def needed_libc(files: list[Path]) -> str:
 
 
 def fix_modes() -> None:
-    """Gives every file the mode that Debian wants: only the program can be executed."""
+    """Gives every file the mode that Debian wants: only the program and dpkg's scripts can be executed."""
+    programs = {STAGE / "usr/lib/tokstudio/tokstudio", STAGE / "DEBIAN/postinst", STAGE / "DEBIAN/postrm"}
     for path in STAGE.rglob("*"):
         if not path.is_symlink():
-            path.chmod(0o755 if path.is_dir() or path == STAGE / "usr/lib/tokstudio/tokstudio" else 0o644)
+            path.chmod(0o755 if path.is_dir() or path in programs else 0o644)
     STAGE.chmod(0o755)

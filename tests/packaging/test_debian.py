@@ -1,0 +1,91 @@
+"""What the Debian package says and brings, apart from the bundle itself."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tokstudio import __version__
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def debian(dev: ModuleType) -> Iterator[ModuleType]:
+    """`debian.py` as a module, gone again after the test."""
+    yield import_module("debian")
+    del sys.modules["debian"]
+
+
+def test_picture_and_homepage_come_from_the_projects_address(debian: ModuleType) -> None:
+    component = ET.fromstring(debian.metainfo())
+    assert component.findtext("url[@type='homepage']") == debian.homepage()
+    picture = component.findtext("screenshots/screenshot/image") or ""
+    before = f"{debian.homepage()}/raw/v{__version__}/"
+    assert picture.startswith(before)
+    assert (ROOT / picture.removeprefix(before)).is_file()
+    assert "@" not in debian.metainfo()
+
+
+def test_the_date_is_that_of_the_sources_and_not_of_today(
+    debian: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
+    assert debian.changelog().endswith("  Sun, 09 Sep 2001 01:46:40 +0000\n")
+    assert 'date="2001-09-09"' in debian.metainfo()
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    monkeypatch.setattr(debian, "ROOT", tmp_path)
+    (tmp_path / "CHANGELOG.md").touch()
+    os.utime(tmp_path / "CHANGELOG.md", (86_400, 86_400))
+    assert debian.date() == 86_400
+    for name, value in {"GIT_AUTHOR_DATE": "1100000000 +0200", "GIT_COMMITTER_DATE": "1200000000 +0200"}.items():
+        monkeypatch.setenv(name, value)
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=A", "-c", "user.email=a@localhost"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "one"], check=True)
+    assert debian.date() == 1_200_000_000
+
+
+def bundle_with(folder: Path, *packages: str) -> Path:
+    """A bundle of packages that bring no licence."""
+    texts = folder / "_internal/tokstudio/resources/licences"
+    texts.mkdir(parents=True)
+    for file in (ROOT / "resources/licences").iterdir():
+        (texts / file.name).write_bytes(file.read_bytes())
+    (texts / "system-libraries.txt").write_text("Debian")
+    for package in packages:
+        (folder / "_internal" / f"{package}.dist-info").mkdir()
+    return folder
+
+
+def test_the_licence_of_every_package_is_there_in_full(debian: ModuleType, tmp_path: Path) -> None:
+    packages = ("pyside6_essentials-6.11.3", "shiboken6-6.11.3", "tokenizers-0.23.3", "sentencepiece-0.2.2")
+    found = dict(debian.licences(bundle_with(tmp_path, *packages)))
+    for package in packages[:2]:
+        assert "GNU LESSER GENERAL PUBLIC LICENSE" in found[f"{package}: LGPL-3"]
+        assert "END OF TERMS AND CONDITIONS" in found[f"{package}: GPL-3"]
+    for package in packages[2:]:
+        assert "END OF TERMS AND CONDITIONS" in found[f"{package}: Apache-2.0"]
+
+
+def test_a_package_whose_licence_is_not_known_is_not_packed(
+    debian: ModuleType, system: ModuleType, tmp_path: Path
+) -> None:
+    with pytest.raises(system.SetupError, match=r"unknown-1\.0 brings no licence"):
+        list(debian.licences(bundle_with(tmp_path, "unknown-1.0")))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such shell")
+@pytest.mark.parametrize("name", ["postinst", "postrm"])
+def test_what_dpkg_runs_can_be_read_by_the_shell(name: str) -> None:
+    checked = subprocess.run(["sh", "-n", str(ROOT / "packaging/linux" / name)], capture_output=True, text=True)
+    assert (checked.returncode, checked.stderr) == (0, "")
