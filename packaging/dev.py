@@ -53,7 +53,7 @@ Usage: python3 packaging/dev.py COMMAND [ARGUMENT ...]
 
   app     set up, then open the window on a sample corpus; without a display, write a picture of it
   test    set up, then linters, types, import contracts and all tests; arguments go to pytest
-  setup   only make .venv and install the locked versions
+  setup   only make .venv, install the locked versions and compile the loops
   bench   set up, then run the benchmarks, or those named: bench train encode
   bundle  set up, then build the program that needs no Python: dist/tokstudio
   smoke   the same, then try it: without a display, and on an X server if there is one
@@ -360,8 +360,11 @@ def deb(arguments: list[str]) -> int:
 
 
 def setup(arguments: list[str]) -> int:
-    """Sets up and no more."""
+    """Sets up, and compiles the loops, so that the first training waits for nothing."""
     set_up()
+    say("compiling the loops (half a minute the first time) ...")
+    if run_visibly([str(program("python")), "-m", "tokstudio.core.kernels.prepare"], cwd=ROOT) != 0:
+        say("they could not be kept: each start compiles them.")
     say(f"ready: {ENVIRONMENT}")
     return 0
 

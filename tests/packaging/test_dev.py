@@ -244,6 +244,23 @@ def test_the_bundle_is_tried_before_the_tests_unless_only_some_of_them_are_wante
     assert ran[-1] == "tests"
 
 
+@pytest.mark.parametrize(("code", "words"), [(0, ""), (1, "each start compiles them")])
+def test_setting_up_compiles_the_loops(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], code: int, words: str
+) -> None:
+    ran = []
+
+    def run(command: list[str], variables: dict[str, str] | None = None, cwd: Path | None = None) -> int:
+        ran.append(command[1:])
+        return code
+
+    monkeypatch.setattr(dev, "set_up", lambda: ran.append("set up"))
+    monkeypatch.setattr(dev, "run_visibly", run)
+    assert dev.main(["setup"]) == 0
+    assert ran == ["set up", ["-m", "tokstudio.core.kernels.prepare"]]
+    assert words in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("arguments", [["deb", "--quik"], ["smoke", "window"], ["bundle", "--quick"], ["setup", "all"]])
 def test_an_argument_that_a_command_does_not_know_is_refused_before_any_work(
     dev: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
