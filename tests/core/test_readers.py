@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import bz2
 import codecs
+import encodings
 import gzip
 import io
 import lzma
-import encodings
 import os
 import pkgutil
 import sys
