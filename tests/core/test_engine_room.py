@@ -43,7 +43,7 @@ budgets_and_grids = st.sampled_from(
 rooms = st.fixed_dictionaries(
     {
         "_BATCH": st.sampled_from([1, 3, 4096]),
-        "_FLOOR_STEP": st.sampled_from([2, 32]),
+        "FLOOR_STEP": st.sampled_from([2, 32]),
         "_FIRST_FLOOR_SHARE": st.sampled_from([1, 3, 10, 2048]),
         "_POOL_SHARE": st.sampled_from([1.0, 1.15]),
         "_SLACK": st.sampled_from([0, 1, 5, 1024]),
@@ -257,7 +257,7 @@ def test_a_squeeze_keeps_the_pool_bounded():
 def test_rounds_go_down_to_the_floor():
     text = words(5, 2000)
     floors = []
-    with patch.multiple(engine_module, _FIRST_FLOOR_SHARE=2, _FLOOR_STEP=2):
+    with patch.multiple(engine_module, _FIRST_FLOOR_SHARE=2, FLOOR_STEP=2):
         made = Drive(units_of([text]), "first", 1, None, 600, lambda engine: floors.append(int(engine._state[k.FLOOR])))
     assert made.merges == train_slowly([text], 256 + 600).merges
     assert sorted(set(floors), reverse=True)[-2:] == [2, 1]

@@ -191,20 +191,20 @@ def test_a_column_that_was_chosen_stays_however_narrow_the_table_is_and_is_remem
     columns = entries(view.columns_menu)
     assert view.isColumnHidden(SPECIALS)
     columns["Special tokens"].trigger()
-    columns["Merges"].trigger()
+    columns["Bytes/token"].trigger()
     view.window().resize(380, 400)
     qtbot.waitUntil(lambda: view.viewport().width() < 380)
     assert not view.isColumnHidden(SPECIALS)
-    assert view.isColumnHidden(MERGES)
+    assert view.isColumnHidden(RATIO)
     assert columns["Special tokens"].isChecked()
     assert not columns["Seconds"].isChecked()
-    assert kept[-1] == "+Special tokens,-Merges"
+    assert kept[-1] == "+Special tokens,-Bytes/token"
     columns["As Many as Fit"].trigger()
     assert view.isColumnHidden(SPECIALS)
-    assert not view.isColumnHidden(MERGES)
-    view.set_choices("+Special tokens,-Merges,+Gone,?")
+    assert not view.isColumnHidden(RATIO)
+    view.set_choices("+Special tokens,-Bytes/token,+Gone,?")
     assert not view.isColumnHidden(SPECIALS)
-    assert view.choices_text == "+Special tokens,-Merges"
+    assert view.choices_text == "+Special tokens,-Bytes/token"
 
 
 def test_a_right_click_on_the_titles_offers_the_columns(three):
