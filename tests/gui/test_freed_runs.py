@@ -65,10 +65,11 @@ def test_a_deleted_run_and_a_cleared_corpus_are_let_go_of(qtbot, monkeypatch, ru
             "run": weakref.ref(session.active),
             "merges": weakref.ref(session.active.run),
             "corpus": weakref.ref(session.active.corpus),
+            "source": weakref.ref(session.active.corpus.sources[0]),
         }
         window.actions_by_id["clear_corpus"].trigger()
         window.actions_by_id["delete_run"].trigger()
-        qtbot.wait(20)
+        settled(qtbot, window)
         gc.collect()
         assert len(session.runs) == runs - 1
         assert [name for name, one in kept.items() if one() is not None] == []

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -14,30 +15,30 @@ from tokstudio.core.project import ProjectSource, keep_source_work
 
 
 class KeptSources:
-    """Remembers by source; may be asked from any thread."""
+    """Remembers by source, for as long as the source is in use anywhere else; may be asked from any thread."""
 
     def __init__(self) -> None:
-        self._kept: dict[Source, ProjectSource] = {}
+        # With each the note whether its text is the source itself. The source is not stored then: it would never be
+        # let go of.
+        self._kept: WeakKeyDictionary[Source, tuple[ProjectSource, bool]] = WeakKeyDictionary()
 
     def of(self, source: Source) -> ProjectSource | None:
         """What is kept of a source, if that is known."""
-        return self._kept.get(source)
+        kept, is_text = self._kept.get(source, (None, False))
+        return replace(kept, text=source) if kept is not None and is_text else kept
 
     def put(self, source: Source, kept: ProjectSource) -> None:
         """Notes what is kept of a source."""
-        self._kept[source] = kept
+        is_text = kept.text is source
+        self._kept[source] = replace(kept, text=None) if is_text else kept, is_text
 
     def keep_work(self, source: Source) -> Work[ProjectSource]:
         """Finds out what is kept of a source: its text is read once for that."""
-        kept = self._kept.get(source)
+        kept = self.of(source)
         if kept is None:
             kept = yield from keep_source_work(source)
-            self._kept[source] = kept
+            self.put(source, kept)
         return kept
-
-    def forget_others(self, sources: Iterable[Source]) -> None:
-        """Lets go of all sources but these."""
-        self._kept = {source: kept for source in sources if (kept := self._kept.get(source)) is not None}
 
 
 def missing_source(kept: ProjectSource) -> Source:

@@ -163,7 +163,6 @@ class ProjectKeeper(QObject):
         self.path, self._stamp, self._in_file = saved.path, saved.stamp, saved.state
         for run, merges in saved.taken.lengths:
             run.saved = merges
-        self._session.kept.forget_others(saved.taken.sources)
         self._preferences.add_recent([saved.path], "project")
         self._look()
         self.changed.emit()

@@ -180,7 +180,10 @@ class CorpusPane(Pane):
 
     def _show_preview(self) -> None:
         source = self._current()
-        if source is self._previewed or not self.isVisible():
+        if not self.isVisible():
+            # One that was removed is let go of, seen or not.
+            source = self._previewed if self._previewed in self._session.sources else None
+        if source is self._previewed:
             return
         self._previewed = source
         self._show_caption()
@@ -272,7 +275,10 @@ class CorpusPane(Pane):
             menu.addAction("No file is chosen").setEnabled(False)
             return
         used = {source.encoding for source in files}
-        group = QActionGroup(menu)
+        group = menu.findChild(QActionGroup)
+        if group is None:
+            group = QActionGroup(menu)
+            group.triggered.connect(self._encoding_picked)
         for encoding in (None, *ENCODINGS):
             action = menu.addAction("Detect" if encoding is None else encoding_text(encoding))
             action.setData(encoding)
@@ -281,7 +287,6 @@ class CorpusPane(Pane):
             group.addAction(action)
             if encoding is None:
                 menu.addSeparator()
-        group.triggered.connect(self._encoding_picked)
 
     # ---- files that change
 
