@@ -24,6 +24,7 @@ from tokstudio import __version__
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.kernels.cache import problem
 from tokstudio.core.kernels.prepare import prepare_work
+from tokstudio.core.memory import keep_less_freed
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.project import Recorder
 from tokstudio.gui.commands import Commands
@@ -333,6 +334,7 @@ def make_application() -> QApplication:
     # Missing fonts for a script are no error of ours; Qt would repeat it for every text.
     QLoggingCategory.setFilterRules("qt.text.font.db=false")
     sys.setswitchinterval(_TURN_OF_A_THREAD)
+    keep_less_freed()
     application = QApplication.instance()
     if not isinstance(application, QApplication):
         application = Application(sys.argv[:1])
