@@ -61,11 +61,11 @@ class Clock(QObject):
 
 
 @contextmanager
-def open_studio(folder: Path, choosers: Choosers | None = None) -> Iterator[Studio]:
+def open_studio(folder: Path, choosers: Choosers | None = None, recovery: Path | None = None) -> Iterator[Studio]:
     """The whole window with its settings in a folder, once it answers; the compiled loops are there before it opens."""
     finish(prepare_work())
     application = make_application()
-    studio = Studio(application, Preferences(folder / "settings.ini"), choosers=choosers)
+    studio = Studio(application, Preferences(folder / "settings.ini"), choosers=choosers, recovery=recovery)
     studio.window.resize(1440, 900)
     studio.show()
     shown = time.perf_counter()
