@@ -18,6 +18,7 @@ from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from tests.gui.person import PATIENCE, at_the_window
 from tokstudio.cli import main
 from tokstudio.gui import single_instance
+from tokstudio.gui.crash_report import reports_folder
 from tokstudio.gui.settings import settings_file
 from tokstudio.gui.single_instance import Claim, Request, address
 
@@ -239,17 +240,88 @@ def test_a_window_that_could_not_even_connect_to_the_first_takes_its_place_all_t
     later.deleteLater()
 
 
-def test_what_is_no_request_changes_nothing(qtbot, monkeypatch):
+NO_REQUESTS = {
+    "text": b"hello\n",
+    "a list": b"[]\n",
+    "a number as a file": b'{"files": [3], "token": ""}\n',
+    "no digits": b'{"files": ["zz"], "token": ""}\n',
+    "deep": b"[" * 200_000 + b"\n",
+    "deep files": b'{"token": "", "files": ' + b'{"a":' * 100_000 + b"\n",
+    "a file with NUL": b'{"files": ["612f0062"], "token": ""}\n',
+    "a token with NUL": b'{"files": [], "token": "a\\u0000b"}\n',
+    "a token with half a character": b'{"files": [], "token": "\\ud800"}\n',
+    "a number as a token": b'{"files": [], "token": 3}\n',
+    "a long token": b'{"files": [], "token": "' + b"a" * 100_000 + b'"}\n',
+    "a long line": b'"' + b"a" * (1 << 21),
+    "no UTF-8": b'{"files": [], "token": "\xff"}\n',
+}
+
+
+@pytest.mark.parametrize("kind", NO_REQUESTS)
+def test_what_is_no_request_changes_nothing_and_is_no_crash(qtbot, monkeypatch, caplog, kind):
     def act(window, answers):
-        for line in b"hello\n", b"[]\n", b'{"files": [3], "token": ""}\n', b'{"files": ["zz"], "token": ""}\n':
-            socket = QLocalSocket()
-            socket.connectToServer(address(settings_file().parent))
-            socket.write(line)
-            qtbot.waitUntil(lambda s=socket: s.state() == QLocalSocket.LocalSocketState.UnconnectedState)
-            assert socket.readAll().size() == 0
+        socket = stranger(address(settings_file().parent))
+        socket.write(NO_REQUESTS[kind])
+        qtbot.waitUntil(lambda: is_closed(socket), timeout=PATIENCE)
+        assert socket.readAll().size() == 0
         assert window._session.sources == ()
 
     assert at_the_window(monkeypatch, act) == 0
+    assert "A connection to this window is closed" in caplog.text
+    assert not [path for path in reports_folder().rglob("*") if path.is_file()]
+
+
+@pytest.fixture
+def first():
+    """A window that is the first."""
+    made = Claim(address(settings_file().parent)).listen(QCoreApplication.instance())
+    yield made
+    made.close()
+    made.deleteLater()
+
+
+def stranger(name):
+    socket = QLocalSocket()
+    socket.connectToServer(name)
+    assert socket.waitForConnected(PATIENCE)
+    return socket
+
+
+def is_closed(socket):
+    return socket.state() == QLocalSocket.LocalSocketState.UnconnectedState
+
+
+@pytest.mark.parametrize("said", [b"", b'{"files": ['], ids=["nothing", "half a request"])
+def test_who_says_nothing_is_not_listened_to_for_ever_and_a_waiting_window_is(qtbot, monkeypatch, first, caplog, said):
+    monkeypatch.setattr(single_instance, "_LONGEST_ASKING", 50)
+    later = Claim(first._name).listen(QCoreApplication.instance())
+    gone = []
+    later._first.disconnected.connect(lambda: gone.append(True))
+    qtbot.waitUntil(lambda: len(first._waiting) == 1, timeout=PATIENCE)
+    # It comes later than the window that waits, so its time is over later.
+    socket = stranger(first._name)
+    socket.write(said)
+    qtbot.waitUntil(lambda: is_closed(socket), timeout=PATIENCE)
+    assert "says nothing, or too slowly" in caplog.text
+    assert not gone
+    later.close()
+    later.deleteLater()
+    qtbot.waitUntil(lambda: not first._waiting, timeout=PATIENCE)
+    assert not first._server.findChildren(QLocalSocket)
+
+
+def test_of_many_connections_at_once_only_some_are_kept_and_a_start_is_heard_afterwards(qtbot, first, caplog):
+    asked = []
+    first.asked.connect(asked.append)
+    sockets = [stranger(first._name) for _ in range(20)]
+    qtbot.waitUntil(lambda: sum(map(is_closed, sockets)) == 4, timeout=PATIENCE)
+    assert "too many ask at once" in caplog.text
+    for socket in sockets:
+        socket.abort()
+    qtbot.waitUntil(lambda: not first._server.findChildren(QLocalSocket), timeout=PATIENCE)
+    socket = stranger(first._name)
+    socket.write(Request((Path("one.txt"),)).encoded())
+    qtbot.waitUntil(lambda: bool(asked), timeout=PATIENCE)
 
 
 def test_a_request_carries_any_file_name():

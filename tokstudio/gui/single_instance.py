@@ -35,7 +35,15 @@ _STARTING = 10_000  # milliseconds that another start may take until it listens
 _ANSWER = 5_000
 _AGAIN = 500  # milliseconds until a window that waits to be the first tries it once more
 _UNDERSTOOD = b"tokstudio\n"
+# A window that waits to be the first says so, and stays connected.
+_WAITS = b"wait\n"
+# What any program of this person may take of the window: bytes of a request, characters of a desktop's token,
+# milliseconds of a connection that only asks, such connections at once, and windows that wait.
 _LONGEST = 1 << 20
+_LONGEST_TOKEN = 4096
+_LONGEST_ASKING = 10_000
+_MOST_ASKING = 16
+_MOST_WAITING = 64
 # What connecting to a window ends with that is dead, or has never been.
 _NOBODY = (QLocalSocket.LocalSocketError.ConnectionRefusedError, QLocalSocket.LocalSocketError.ServerNotFoundError)
 # What a desktop gives the program it starts, to say that a person asked for it.
@@ -64,10 +72,13 @@ class Request:
         """What a line says; None where it is none of ours."""
         try:
             read: Any = json.loads(line)
-            files = tuple(Path(os.fsdecode(bytes.fromhex(file))) for file in read["files"])
-            return cls(files, str(read["token"]))
+            files = [os.fsdecode(bytes.fromhex(file)) for file in read["files"]]
+            token = read["token"]
         except (ValueError, TypeError, KeyError, RecursionError):
             return None
+        if not _may_be_token(token) or any("\0" in file for file in files):
+            return None
+        return cls(tuple(map(Path, files)), token)
 
 
 def address(settings: Path) -> str:
@@ -110,7 +121,8 @@ class Claim:
         socket.connectToServer(self.name)
         if not socket.waitForConnected(_ANSWER):
             return False
-        token = next((value for name in _TOKENS if (value := os.environ.get(name))), "")
+        tokens = (os.environ.get(name, "") for name in _TOKENS)
+        token = next((token for token in tokens if token and _may_be_token(token)), "")
         socket.write(Request(tuple(file.absolute() for file in files), token).encoded())
         answer = b""
         while len(answer) < len(_UNDERSTOOD) and socket.waitForReadyRead(_ANSWER):
@@ -153,8 +165,9 @@ class LaterStarts(QObject):
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._connected)
+        self._waiting: set[QLocalSocket] = set()
         self._first = QLocalSocket(self)
-        self._first.disconnected.connect(self._succeed)
+        self._first.disconnected.connect(self._try_again)
 
     def listen(self) -> None:
         """Listens in the place of a window that is dead; one that lives, busy or not, is waited for.
@@ -165,10 +178,11 @@ class LaterStarts(QObject):
             self._first.connectToServer(self._name)
             # Connecting takes no time: where it does not come about at once, too many are waiting there already.
             if self._first.waitForConnected(0):
+                self._first.write(_WAITS)
                 return
             if self._first.error() not in _NOBODY:
                 self._first.abort()
-                QTimer.singleShot(_AGAIN, self, self._succeed)
+                self._try_again()
                 return
             if os.path.isabs(self._name):
                 QLocalServer.removeServer(self._name)
@@ -183,35 +197,69 @@ class LaterStarts(QObject):
         for socket in self._server.findChildren(QLocalSocket):
             socket.abort()
 
+    def _try_again(self) -> None:
+        QTimer.singleShot(_AGAIN, self, self._succeed)
+
     def _succeed(self) -> None:
         if not self._name:
             return
         lock = _lock(self._name)
         if not lock.tryLock(0) and lock.error() == QLockFile.LockError.LockFailedError:
             # A start, or another window, is about to listen.
-            QTimer.singleShot(_AGAIN, self, self._succeed)
+            self._try_again()
             return
         self.listen()
         lock.unlock()
 
     def _connected(self) -> None:
         while (socket := self._server.nextPendingConnection()) is not None:
+            socket.disconnected.connect(partial(self._disconnected, socket))
+            if len(self._server.findChildren(QLocalSocket)) - len(self._waiting) > _MOST_ASKING:
+                self._drop(socket, "too many ask at once")
+                continue
+            socket.setReadBufferSize(_LONGEST + 1)
             socket.readyRead.connect(partial(self._read, socket))
-            socket.disconnected.connect(socket.deleteLater)
+            QTimer.singleShot(_LONGEST_ASKING, socket, partial(self._end_asking, socket))
             self._read(socket)
 
+    def _disconnected(self, socket: QLocalSocket) -> None:
+        self._waiting.discard(socket)
+        socket.deleteLater()
+
+    def _end_asking(self, socket: QLocalSocket) -> None:
+        # This window may have been busy meanwhile.
+        self._read(socket)
+        if socket not in self._waiting and socket.state() != QLocalSocket.LocalSocketState.UnconnectedState:
+            self._drop(socket, "it says nothing, or too slowly")
+
+    def _drop(self, socket: QLocalSocket, reason: str) -> None:
+        _log.warning("A connection to this window is closed: %s.", reason)
+        socket.abort()
+
     def _read(self, socket: QLocalSocket) -> None:
+        if socket.state() != QLocalSocket.LocalSocketState.ConnectedState:
+            return
+        if socket in self._waiting:
+            if socket.bytesAvailable():
+                self._drop(socket, "it was to wait only")
+            return
         if not socket.canReadLine():
             if socket.bytesAvailable() > _LONGEST:
-                socket.abort()
+                self._drop(socket, "what it asks for is too long")
             return
-        request = Request.decoded(bytes(socket.readLine().data()))
-        if request is not None:
-            socket.write(_UNDERSTOOD)
-            socket.flush()
-            # Who has waited in vain has opened a window of its own, with these files in it.
-            if socket.state() == QLocalSocket.LocalSocketState.ConnectedState:
-                self.asked.emit(request)
+        line = bytes(socket.readLine().data())
+        if line == _WAITS and len(self._waiting) < _MOST_WAITING:
+            self._waiting.add(socket)
+            return
+        request = Request.decoded(line)
+        if request is None:
+            self._drop(socket, "what it asks for cannot be understood")
+            return
+        socket.write(_UNDERSTOOD)
+        socket.flush()
+        # Who has waited in vain has opened a window of its own, with these files in it.
+        if socket.state() == QLocalSocket.LocalSocketState.ConnectedState:
+            self.asked.emit(request)
         socket.disconnectFromServer()
 
 
@@ -232,6 +280,11 @@ def _lock(name: str) -> QLockFile:
     # Without a name nothing is asked for: there may be no folder for temporary files at all.
     path = name if os.path.isabs(name) or not name else os.path.join(tempfile.gettempdir(), name)
     return QLockFile(f"{path}.lock")
+
+
+def _may_be_token(value: object) -> bool:
+    """Whether this may be what a desktop says about a start, and can be put into the environment."""
+    return isinstance(value, str) and len(value) <= _LONGEST_TOKEN and value.isascii() and value.isprintable()
 
 
 def _person() -> str:
