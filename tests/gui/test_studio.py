@@ -432,6 +432,35 @@ def test_the_window_fits_a_small_screen(qtbot, monkeypatch, book):
     assert at_the_window(monkeypatch, act) == 0
 
 
+@pytest.mark.parametrize("moment", ["while it trains", "when it has ended"])
+def test_the_window_with_the_demo_is_closed_without_a_question(qtbot, monkeypatch, moment):
+    asked = []
+
+    def act(window, answers):
+        asked.append(answers.asked)
+        assert window._session.training is not None
+        if moment == "when it has ended":
+            quiet(qtbot, window)
+            assert len(window._session.active)
+
+    assert at_the_window(monkeypatch, act, ["--demo"]) == 0
+    assert asked == [[]]
+
+
+def test_what_is_trained_beside_the_demo_is_asked_about(qtbot, monkeypatch):
+    asked = []
+
+    def act(window, answers):
+        asked.append(answers.asked)
+        quiet(qtbot, window)
+        window._session.set_settings(Settings(300))
+        window.actions_by_id["train"].trigger()
+        quiet(qtbot, window)
+
+    assert at_the_window(monkeypatch, act, ["--demo"]) == 0
+    assert asked == [["Neither saved nor exported: Run 2."]]
+
+
 def test_the_demo_writes_a_picture_and_ends_with_zero(qtbot, tmp_path):
     picture = tmp_path / "demo.png"
     assert main(["--demo", "--screenshot", str(picture)]) == 0

@@ -200,6 +200,8 @@ class Demo(QObject):
         commands: Commands = studio.window.commands
         studio.session.set_text(_DEMO_TEXT)
         commands.train_sample(sample)
+        if (run := studio.session.active) is not None:
+            run.exported = True  # everybody can have it again: nobody is asked whether to keep it
         if screenshot is not None:
             # So that the picture is the same on every machine, whatever was set there before.
             studio.window.resize(1440, 900)
@@ -235,8 +237,6 @@ class Demo(QObject):
     def _quit(self, code: int) -> None:
         self._patience.stop()
         self.code = code
-        for run in self._studio.session.runs:
-            run.exported = True  # nobody is there to be asked
         self._studio.window.close()
 
 

@@ -278,7 +278,7 @@ class ProjectKeeper(QObject):
         ended = [run for run in self._session.runs if training is None or run is not training.run]
         unsaved = [run.name for run in ended if run.unsaved]
         listed = ", ".join(unsaved[:_NAMED]) + (f" and {len(unsaved) - _NAMED} more" if len(unsaved) > _NAMED else "")
-        if training is not None:
+        if training is not None and not training.run.exported:
             also = f" Nor are these: {listed}." if listed else ""
             return f"A training is under way and ends here. Its merges are not saved.{also}"
         if self.path is not None and self.modified:

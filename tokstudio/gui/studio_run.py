@@ -74,7 +74,7 @@ class StudioRun(MergeLog):
         held_out_bytes: Bytes of that text, once it is measured.
         held_out_tokens: int64 [n + 1], its tokens after 0, 1, ... n merges; None where it is not measured.
         held_out_problem: Why it could not be measured; "" where it could, or was not tried.
-        exported: Whether it was written to a file since it ended.
+        exported: Whether it was written to a file since it ended, or need not be.
         saved: How many of its merges a project file holds.
         begun: The run before its first merge, while it trains; None before that is known.
         seconds: What its training has taken so far, while it trains.
