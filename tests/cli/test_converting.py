@@ -154,6 +154,18 @@ def test_inspect_needs_no_pattern(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["pattern"] is None
 
 
+def test_inspect_tells_of_the_empty_token(tmp_path, capsys):
+    path = tmp_path / "empty.tiktoken"
+    lines = [b"%s %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256)]
+    path.write_bytes(b"".join([*lines, b"= 50256\n"]))
+    remark = "Id 50,256 of its file is the empty token: no text becomes it, and it is decoded to nothing."
+    assert cli.main(["inspect", str(path)]) == 0
+    assert f"Remark              {remark}" in capsys.readouterr().out
+    assert cli.main(["inspect", str(path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["tokens"], found["highest_id"], found["remarks"]) == (257, 50256, [remark])
+
+
 def test_inspect_tells_what_is_no_tokenizer_in_one_sentence(tmp_path, capsys):
     path = tmp_path / "notes.txt"
     path.write_text("just some notes\n")

@@ -150,6 +150,28 @@ def test_a_file_that_does_not_say_its_pattern_is_asked_about(qtbot, monkeypatch,
     assert at_the_window(monkeypatch, act) == 0
 
 
+def test_an_empty_token_is_told_of_when_its_file_is_opened_and_in_runs(qtbot, monkeypatch, ranks):
+    size = len(ranks.read_bytes().splitlines())
+    ranks.write_bytes(ranks.read_bytes() + b"= %d\n" % size)
+    ranks.with_suffix(".json").write_text(json.dumps({"pattern": r"[\s\S]+", "special_tokens": {}, "version": 1}))
+    remark = f"Id {size} of its file is the empty token: no text becomes it, and it is decoded to nothing."
+
+    def act(window, answers):
+        told = []
+        window.commands.done.connect(told.append)
+        answers.files = [ranks]
+        window.actions_by_id["open_tokenizer"].trigger()
+        opened(qtbot, window)
+        at_rest(qtbot, window)
+        assert told[-1].endswith(remark)
+        tip = window.runs.table.model().index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
+        assert remark in tip
+        window._session.look_at(size)
+        assert window.token.origin.text().startswith(f"id {size}")
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
 def test_an_expression_that_cannot_work_opens_nothing_and_says_why(qtbot, monkeypatch, ranks):
     def act(window, answers):
         answers.files = [ranks]

@@ -36,6 +36,7 @@ def gpt2_vocabulary(folder):
 
 def tiktoken(folder):
     content = tiktoken_lines(ranks_of(trained("banana bandana", 12)) | {b"xyz": 400, b"xyza": 401})
+    content += b"= 402\n"
     (folder / "ranks.tiktoken").write_bytes(content)
     return folder / "ranks.tiktoken"
 

@@ -122,6 +122,10 @@ class Format:
         """What of this tokenizer the format cannot hold, each a sentence; mostly nothing."""
         return ()
 
+    def remarks_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """The remarks of the tokenizer about what the format does not hold either; mostly all."""
+        return tokenizer.remarks
+
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """What is good to know before the files are used elsewhere, each a sentence; mostly nothing."""
         return ()
@@ -137,7 +141,7 @@ class Format:
         if problem is not None:
             return Fit(problem, (), ())
         # A table holds no more than it says; what holds a tokenizer would hold it without these.
-        left_out = tuple(f"{remark} What is written leaves it out, too." for remark in tokenizer.remarks)
+        left_out = tuple(f"{remark} What is written leaves it out, too." for remark in self.remarks_lost(tokenizer))
         return Fit(None, self.losses(tokenizer) + (left_out if self.readable else ()), self.notes(tokenizer))
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:

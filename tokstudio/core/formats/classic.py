@@ -99,11 +99,10 @@ class Classic(Format):
         return tuple(found)
 
     def new_ids(self, tokenizer: Tokenizer) -> NDArray[np.int32]:
-        """The bytes, and then the merges in order."""
+        """The ids as they are where merges have ascending ones; else the bytes, and then the merges in order."""
         new_id = np.full(len(tokenizer.tokens), -1, np.int32)
-        new_id[tokenizer.byte_ids] = np.arange(BYTES, dtype=np.int32)
-        end = BYTES + len(tokenizer.merges)
-        new_id[tokenizer.merge_results] = np.arange(BYTES, end, dtype=np.int32)
+        held = np.concatenate([tokenizer.byte_ids, tokenizer.merge_results])
+        new_id[held] = held if _has_usual_ids(tokenizer) else np.arange(len(held), dtype=np.int32)
         return new_id
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:

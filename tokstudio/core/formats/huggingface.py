@@ -158,7 +158,8 @@ def _taken_whole_work(tokenizer: Tokenizer) -> Work[frozenset[int]]:
     if not tokenizer.whole_words or tokenizer.alphabet.base != "bytes":
         return tokenizer.whole_words
     specials, tokens = frozenset(tokenizer.special_tokens.values()), tokenizer.tokens
-    ids = [token for token in map(int, tokens.ids()) if token not in specials]
+    # The empty token is not written, and no pre-token equals it.
+    ids = [token for token in map(int, tokens.ids()) if token not in specials and tokens[token]]
     pieces = yield from pieces_work(tokenizer, [tokens[token] or b"" for token in ids])
     return frozenset(token for token, count in zip(ids, pieces.tolist(), strict=True) if count != 1)
 

@@ -41,12 +41,15 @@ def quoted(text: str) -> bytes:
 
 
 def vocabulary(tokenizer: Tokenizer, indent: bytes) -> Iterator[bytes]:
-    """Each token with its id as the inside of a JSON object, a line each; special tokens are spelled as they are."""
+    """Each token with its id as the inside of a JSON object, a line each; special tokens are spelled as they are.
+
+    The empty token is left out: nothing that reads such files could make it of a text.
+    """
     texts = {number: token for token, number in tokenizer.special_tokens.items()}
     spelled = spelling(tokenizer)
     waiting, lead = bytearray(), b""
     for token, made in enumerate(tokenizer.tokens):
-        if made is None:
+        if not made:
             continue
         waiting += lead + b"\n" + indent + b'"'
         if token in texts:

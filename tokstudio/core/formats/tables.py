@@ -155,15 +155,18 @@ def _vocabulary_rows(tokenizer: Tokenizer) -> Iterator[bytes]:
     run, merges, size = tokenizer.run, tokenizer.merges, len(tokenizer.tokens)
     merge_of = np.zeros(size, np.int64)
     merge_of[tokenizer.merge_results] = np.arange(1, len(merges) + 1)
-    specials = frozenset(tokenizer.special_tokens.values())
     base = tokenizer.alphabet.base.removesuffix("s").encode()
+    # One by one only what can differ.
+    specials = frozenset(tokenizer.special_tokens.values())
+    kinds = dict.fromkeys(specials, b"special")
+    kinds |= {token: tokenizer.kind(token).encode() for token in tokenizer.extra_tokens}
     uses = None if run is None else run.uses(len(merges))
     waiting = bytearray()
     for token, made in enumerate(tokenizer.tokens):
         if made is None:
             continue
         number = int(merge_of[token])
-        waiting += b'%d,"%s","' % (token, b"merge" if number else b"special" if token in specials else base)
+        waiting += b'%d,"%s","' % (token, b"merge" if number else kinds.get(token, base))
         yield from _text(made, waiting, escapes)
         waiting += b'","'
         yield from _hex(made, waiting)

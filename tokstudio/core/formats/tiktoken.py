@@ -46,7 +46,7 @@ _SUFFIX = ".tiktoken"
 # What would make of NAME.json a file that means something else.
 _TAKEN = frozenset({"tokenizer", "tokenizer_config", "vocab", "vocabulary", "encoder", "merges"})
 _MOST_LISTED = 1000
-_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?\n")
+_LINE = re.compile(rb"(?:[A-Za-z0-9+/]+={0,2}|=+) [0-9]+\r?\n")
 _NUMBER = re.compile(rb"[0-9]{1,12}")
 
 
@@ -96,6 +96,10 @@ class Tiktoken(Format):
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """The ids are the ranks, and special tokens are found in no fixed order."""
         return writer.id_losses(tokenizer) + writer.special_losses(tokenizer)
+
+    def remarks_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """The empty token is written."""
+        return tuple(remark for remark in tokenizer.remarks if not remark.endswith(writer.IS_EMPTY))
 
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """The ranks alone are not all of it."""
@@ -195,17 +199,17 @@ def _read_ranks(path: Path, name: str) -> Work[dict[bytes, int]]:
             if len(parts) != 2:
                 raise lines.fault("a line must be a token in base64, a space and a rank")
             try:
-                token = base64.b64decode(parts[0], validate=True)
+                # Padding alone is the empty token, which base64 refuses where it is strict.
+                token = base64.b64decode(parts[0], validate=True) if parts[0].strip(b"=") else b""
             except binascii.Error as error:
                 raise lines.fault(f"{shown(parts[0].decode('ascii', 'replace'))} is not base64") from error
             rank = int(parts[1]) if _NUMBER.fullmatch(parts[1]) else None
             if problem := id_problem(rank):
                 raise lines.fault(problem)
             rank = cast("int", rank)
-            if not token:
-                raise lines.fault("the token is empty")
             if token in rank_of:
-                raise lines.fault(f"the token {_text(token)} stands there twice")
+                named = f"the token {_text(token)}" if token else "the empty token"
+                raise lines.fault(f"{named} stands there twice")
             if rank >= len(used):
                 used.extend(bytes(rank + 1 - len(used)))
             if used[rank]:
@@ -257,7 +261,10 @@ def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Wo
         if number in ranks:
             raise FormatError(f"{name}: the special token {shown(token)} has the id {number}, which is a rank as well.")
     yield Progress("reading")
-    tokens, ids = list(rank_of), np.fromiter(rank_of.values(), np.int32, len(rank_of))
+    # No text becomes the empty token, so it takes no part in merging.
+    unreached = {rank: token for token, rank in rank_of.items() if not token}
+    tokens = [token for token in rank_of if token]
+    ids = np.array([rank_of[token] for token in tokens], np.int32)
     if np.any(ids[1:] < ids[:-1]):
         order: list[int] = np.argsort(ids).tolist()
         tokens, ids = [tokens[number] for number in order], ids[order]
@@ -265,7 +272,7 @@ def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Wo
     made = parts[:, 0] >= 0
     others = [tokens[number] for number in np.flatnonzero(~made).tolist()]
     # A pre-token that is a token becomes it without being merged.
-    unreached = {rank_of[token]: token for token in others if len(token) > 1}
+    whole_words = {rank_of[token]: token for token in others if len(token) > 1}
     with sensible_ids(name):
         return Tokenizer(
             ids[parts[made]],
@@ -273,8 +280,9 @@ def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Wo
             alphabet=Alphabet.of_bytes([rank_of[bytes([byte])] for byte in range(BYTES)]),
             special_tokens=known.special_tokens,
             pattern=known.pattern,
-            extra_tokens=unreached,
-            whole_words=unreached,
+            extra_tokens=whole_words | unreached,
+            whole_words=whole_words,
+            remarks=[f"Id {rank:,} of its file {writer.IS_EMPTY}" for rank in unreached],
             checked=True,
         )
 
@@ -292,7 +300,7 @@ def _in_order_work(name: str, tokenizer: Tokenizer, known: Known, rank_of: Mappi
 
     regex = writer.written_regex(known.pattern)
     sidecar = {"pattern": regex, "special_tokens": dict(known.special_tokens), "version": 1}
-    lines = b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in rank_of.items())
+    lines = b"".join((base64.b64encode(token) or b"=") + b" %d\n" % rank for token, rank in rank_of.items())
     files = {"ranks.tiktoken": lines, "ranks.json": json.dumps(sidecar).encode()}
     vocabulary = Vocabulary(
         tokenizer.alphabet,
@@ -300,6 +308,8 @@ def _in_order_work(name: str, tokenizer: Tokenizer, known: Known, rank_of: Mappi
         tokenizer.special_tokens,
         tokenizer.extra_tokens,
         pattern=known.pattern,
+        unreachable=frozenset(rank for rank, token in tokenizer.extra_tokens.items() if not token),
+        remarks=tokenizer.remarks,
     )
     opened = LibraryTokenizer(
         LibraryFile("tiktoken", name, files, sidecar),

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tokstudio.core.tokenizer import Tokenizer
 
 EVERYTHING = r"[\s\S]+"  # what "none" is as a regular expression
+IS_EMPTY = "is the empty token: no text becomes it, and it is decoded to nothing."  # the end of a remark
 SIDECAR_BEGINNING = b'{\n  "pattern": '
 LOADER_BEGINNING = b'"""The tokenizer beside this file for tiktoken, written by TokStudio."""\n'
 
@@ -71,7 +72,7 @@ def ranks(tokenizer: Tokenizer) -> Iterator[bytes]:
             if len(waiting) > _PIECE:
                 yield bytes(waiting)
                 waiting.clear()
-        waiting += b" %d\n" % token
+        waiting += b" %d\n" % token if made else b"= %d\n" % token
     yield bytes(waiting)
 
 
@@ -169,7 +170,7 @@ def merging_losses_work(tokenizer: Tokenizer) -> Work[tuple[str, ...]]:
         return ()
     ordered = in_rank_order(tokenizer)
     specials = np.array([*ordered.special_tokens.values()], np.int64)
-    ids = np.setdiff1d(ordered.tokens.ids(), specials)
+    ids = np.setdiff1d(np.flatnonzero(ordered.tokens.lengths() > 0), specials)
     parts = yield from recover_merges_work((yield from _tokens_work(ordered, ids)))
     theirs = np.where(parts < 0, -1, ids[parts])
     ours = np.full(theirs.shape, -1, np.int64)
