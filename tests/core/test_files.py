@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from tokstudio.core import files
+from tokstudio.core import files, leftovers
 from tokstudio.core.errors import FormatError
 from tokstudio.core.files import StagedFiles, write_files
 from tokstudio.core.progress import finish
@@ -263,7 +263,7 @@ def temporary(folder, monkeypatch, process, age, machine=None):
     """A file as a process has begun to write it, so many seconds ago."""
     with monkeypatch.context() as patch, StagedFiles() as staged:
         if machine is not None:
-            patch.setattr(files.platform, "node", lambda: machine)
+            patch.setattr(leftovers.platform, "node", lambda: machine)
         finish(staged.write(folder.parent / "never", []))
         name = staged[folder.parent / "never"].name
     path = folder / name.replace(f"-{os.getpid()}.", f"-{process}.")
@@ -313,6 +313,6 @@ def test_a_folder_that_cannot_be_listed_can_be_written_to(tmp_path, monkeypatch)
     def refuse(_):
         raise PermissionError(errno.EACCES, "no")
 
-    monkeypatch.setattr(files.os, "scandir", refuse)
+    monkeypatch.setattr(leftovers.os, "scandir", refuse)
     finish(write_files({tmp_path / "new": [b"new"]}))
     assert (tmp_path / "new").read_bytes() == b"new"

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import errno
 import os
-import platform
-import re
-import secrets
 import stat
 import sys
-import time
-import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
 from tokstudio.core.errors import FormatError
+from tokstudio.core.leftovers import Move, flush_folder, hidden_name, recover_work, write_journal
 from tokstudio.core.messages import printable
 from tokstudio.core.progress import Progress, Work
 
@@ -31,10 +27,6 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _MISSING = (errno.ENOENT, errno.ENOTDIR)
 _IN_THE_WAY = (errno.EEXIST, errno.ENOTDIR)
 _LONGEST_SHOWN = 80  # characters of a name that may be what is wrong
-
-_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.([0-9a-f]{8})-([0-9]{1,9})\.tokstudio")  # where, and by which process
-_STALE = 24 * 60 * 60  # seconds: no file takes as long to write
-_ENTRIES = 1000
 
 
 class FolderError(FormatError):
@@ -164,7 +156,7 @@ class StagedFiles:
     def _open(self, path: Path) -> BinaryIO:
         try:
             target = _target(path)
-            temporary = target.with_name(f".{secrets.token_hex(8)}.{_place()}-{os.getpid()}.tokstudio")
+            temporary = hidden_name(target.parent)
             # As the system makes new files, so that they get the usual permissions; `tempfile` would not.
             handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), self._mode)
         except ValueError as error:
@@ -179,47 +171,45 @@ class StagedFiles:
         return file
 
     def _sweep(self, folder: Path) -> Work[None]:
-        """Removes what writers that were killed have left in a folder, once; what cannot be removed stays."""
-        if folder in self._swept:
-            return
-        self._swept.add(folder)
-        with suppress(OSError), os.scandir(folder) as entries:
-            for number, entry in enumerate(entries, 1):
-                with suppress(OSError):
-                    if _is_left_behind(entry):
-                        os.unlink(entry)
-                if number % _ENTRIES == 0:
-                    yield Progress("writing")
+        """Finishes and removes what writers that were killed have left in a folder, once."""
+        if folder not in self._swept:
+            self._swept.add(folder)
+            yield from recover_work(folder, "writing", strangers=True)
 
     def commit(self) -> tuple[Path, ...]:
         """Moves all files into place; where one cannot be moved, those moved before it are put back.
 
+        Where the process is killed in between, `recover_work` moves the rest: all files of a folder, or none.
+
         Raises:
             FormatError: One of them cannot be moved.
         """
-        kept: dict[Path, Path | None] = {}
-        path = Path()
+        moves = {path: Move.planned(temporary, self._targets[path]) for path, temporary in self._staged.items()}
+        folders = {move.target.parent for move in moves.values()}
+        journals = {folder: hidden_name(folder, ".journal") for folder in folders} if len(moves) > 1 else {}
+        seconds = {move.target: hidden_name(move.target.parent) for move in moves.values() if journals and move.old}
+        self._staged = {}
+        path = next(iter(moves), Path())
         try:
-            for path, temporary in self._staged.items():
-                target = self._targets[path]
-                if len(self._staged) > 1:
-                    kept[target] = _second_name(target)
-                os.replace(temporary, target)
-        except OSError as error:
-            for target, old in kept.items():
-                with suppress(OSError):
-                    _put_back(target, old)
-            raise write_fault(path, error) from error
-        finally:
-            for old in kept.values():
-                if old is not None:
-                    with suppress(OSError):
-                        old.unlink()
-        files = tuple(self._staged)
-        for folder in {target.parent for target in self._targets.values()} | {made.parent for made in self._folders}:
-            _flush_folder(folder)
-        self._staged, self._folders = {}, []
-        return files
+            for folder, journal in journals.items():
+                write_journal(journal, [move for move in moves.values() if move.target.parent == folder])
+            for path in moves:
+                move = moves[path]
+                if move.target in seconds:
+                    _keep(move.target, seconds[move.target])
+                os.replace(move.temporary, move.target)
+        except BaseException as error:
+            # The journals hold for every state in between; where this fails as well, the moves are finished later.
+            if _put_back(tuple(moves.values()), seconds):
+                _remove((*journals.values(), *seconds.values(), *(move.temporary for move in moves.values())))
+            if isinstance(error, OSError):
+                raise write_fault(path, error) from error
+            raise
+        for folder in folders | {made.parent for made in self._folders}:
+            flush_folder(folder)
+        self._folders = []
+        _remove((*journals.values(), *seconds.values()))
+        return tuple(moves)
 
 
 def file_name(path: Path) -> str:
@@ -238,36 +228,6 @@ def write_fault(path: Path, error: OSError | ValueError) -> FormatError:
     if code in _MISSING:
         return FormatError(f"{name}: the folder {folder} does not exist: make it, or choose another.")
     return FormatError(f"{name}: it cannot be written: {_reason(error)}.")
-
-
-def _place() -> str:
-    """Where process ids mean the same: this machine, and on Linux this container."""
-    name = platform.node()
-    with suppress(OSError):
-        name += str(os.stat("/proc/self/ns/pid").st_ino)
-    return f"{zlib.crc32(name.encode('utf-8', 'surrogateescape')):08x}"
-
-
-def _is_left_behind(entry: os.DirEntry[str]) -> bool:
-    """Whether nobody writes this temporary file any more."""
-    name = _TEMPORARY.fullmatch(entry.name)
-    if name is None or not entry.is_file(follow_symlinks=False):
-        return False
-    age = time.time() - entry.stat(follow_symlinks=False).st_mtime
-    return age > _STALE or (name[1] == _place() and _is_gone(int(name[2])))
-
-
-def _is_gone(process: int) -> bool:
-    """Whether there is no such process here; where one cannot ask, it counts as alive."""
-    if sys.platform == "win32":
-        return False  # asking as below would end it
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False
 
 
 def _copy(pieces: Iterable[bytes], file: BinaryIO, total: int) -> Work[None]:
@@ -308,37 +268,32 @@ def _keep_permissions(target: Path, temporary: Path) -> None:
     temporary.chmod(stat.S_IMODE(old.st_mode))
 
 
-def _second_name(target: Path) -> Path | None:
-    """Gives what is there a second name, so that it can be put back; None where nothing is there."""
-    if not target.exists():
-        return None
-    # Not the name of a temporary file: this may become the only copy, which nobody else must sweep away.
-    second = target.with_name(f".{secrets.token_hex(8)}.tokstudio")
+def _keep(target: Path, second: Path) -> None:
+    """Gives what is there a second name, so that it can be put back."""
     try:
         os.link(target, second)
     except OSError:
         # Some file systems have no links.
         os.replace(target, second)
-    return second
 
 
-def _put_back(target: Path, old: Path | None) -> None:
-    if old is None:
-        target.unlink(missing_ok=True)
-    else:
-        os.replace(old, target)
+def _put_back(moves: Sequence[Move], seconds: Mapping[Path, Path]) -> bool:
+    """Undoes the moves that were made, the last one first; says whether everything is as it was."""
+    try:
+        for move in reversed(moves):
+            if move.is_done():
+                os.replace(move.target, move.temporary)
+            if move.target in seconds and not move.target.exists():
+                os.replace(seconds[move.target], move.target)
+    except OSError:
+        return False
+    return True
 
 
-def _flush_folder(folder: Path) -> None:
-    """Sees to it that the new names are on the disk, where the system can do that."""
-    if sys.platform == "win32":
-        return
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        with suppress(OSError):
+            path.unlink()
 
 
 def _why_no_folder(folder: Path, error: OSError | ValueError) -> str:

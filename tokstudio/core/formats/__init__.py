@@ -7,6 +7,7 @@ A new format is one module with a class, and one line in `_KNOWN`.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -35,6 +36,7 @@ from tokstudio.core.formats.report import ExportReport, WrittenFile, described
 from tokstudio.core.formats.sentencepiece import SentencePiece
 from tokstudio.core.formats.tables import MergesCsv, MergesJsonl, VocabularyCsv
 from tokstudio.core.formats.tiktoken import Tiktoken
+from tokstudio.core.leftovers import recover_work
 from tokstudio.core.patterns import check_pattern
 from tokstudio.core.progress import Work, finish
 
@@ -197,7 +199,10 @@ def load_work(path: AnyPath, pattern: str | None = None) -> Work[Loaded]:
     """Does what `load` does, in bounded pieces, and says which files it took."""
     if pattern is not None:
         check_pattern(pattern)
+    settled: set[Path] = set()
+    yield from _settle_work((Path(path),), settled)
     chosen, files = _found(Path(path))
+    yield from _settle_work(files, settled)
     tokenizer = yield from chosen.read(files, tuple(file_name(file) for file in files), pattern)
     return Loaded(tokenizer, files, chosen.name)
 
@@ -238,6 +243,30 @@ def _targets(chosen: Format, path: Path) -> Mapping[str, Path]:
         return targets
     except (OSError, ValueError) as error:
         raise write_fault(path, error) from error
+
+
+def _settle_work(paths: Iterable[Path], settled: set[Path]) -> Work[None]:
+    """Finishes exports to files, or to folders, that were interrupted; raises FormatError where one stays half done.
+
+    Args:
+        paths: The files or folders.
+        settled: Folders that were looked at before; those looked at now are added.
+    """
+    for path in paths:
+        try:
+            place = Path(os.path.realpath(path))
+            folder = place if place.is_dir() else place.parent
+        except (OSError, ValueError):
+            continue  # opening it says what is wrong
+        if folder in settled:
+            continue
+        settled.add(folder)
+        torn = yield from recover_work(folder, "reading", strangers=False)
+        if torn and (place == folder or place.name in torn):
+            raise FormatError(
+                f"{file_name(path)}: an export was interrupted or is not finished, and only some of the files are new: "
+                "try again, or export it again."
+            )
 
 
 class _Meter:
