@@ -13,22 +13,26 @@ import sys
 import pytest
 
 from tokstudio.core import files, leftovers
+from tokstudio.core.config import TrainingConfig
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import FormatError
 from tokstudio.core.files import StagedFiles, write_files
+from tokstudio.core.formats import load, save
 from tokstudio.core.leftovers import recover_work
 from tokstudio.core.progress import finish
+from tokstudio.core.trainer import train
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there one cannot ask whether a process is gone")
 
-TARGETS = ("one", "two", "three")
-# Writes files into the folders 0, 1, 2 ... that it makes, each in a process that ends, without any cleaning up, before
-# the step of that number; the last one comes to its end.
+TARGETS = ("a one", "b two", "c three")
+# Writes a folder's files over copies of another folder, named 0, 1, 2 ..., each in a process that ends, without any
+# cleaning up, before the step of that number; the last one comes to its end.
 KILLED = """
-import errno, os, sys
+import errno, os, shutil, sys
 from pathlib import Path
 from tokstudio.core.files import write_files
 
-place, links, old, new = Path(sys.argv[1]), sys.argv[2] == "links", sys.argv[3].split(), sys.argv[4].split()
+links, place, old, new = sys.argv[1] == "links", *map(Path, sys.argv[2:])
 done = last = 0
 
 def stopping(real):
@@ -46,15 +50,13 @@ def refuse(*_, **__):
 def write(folder):
     os.link = stopping(os.link if links else refuse)
     os.replace, os.unlink, os.fsync = stopping(os.replace), stopping(os.unlink), stopping(os.fsync)
-    for _ in write_files({folder / name: [b"new " + name.encode()] for name in new}):
+    for _ in write_files({folder / file.name: [file.read_bytes()] for file in sorted(new.iterdir())}):
         pass
     os._exit(0)
 
 while True:
     folder = place / str(last)
-    folder.mkdir()
-    for name in old:
-        (folder / name).write_text("old " + name)
+    shutil.copytree(old, folder)
     if not (process := os.fork()):
         write(folder)
     code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
@@ -70,10 +72,18 @@ def names(folder):
 
 
 def killed(place, old, new, links=True):
-    """A folder for each step before which a process that writes the new files was killed."""
-    command = [sys.executable, "-c", KILLED, place, "links" if links else "none", " ".join(old), " ".join(new)]
-    subprocess.run(command, check=True)
+    """A folder for each step before which a process that writes the new files over the old ones was killed."""
+    place.mkdir()
+    subprocess.run([sys.executable, "-c", KILLED, "links" if links else "none", place, old, new], check=True)
     return sorted(place.iterdir(), key=lambda folder: int(folder.name))[:-1]
+
+
+def made(folder, age, some):
+    """A folder of files with the name and the age in them."""
+    folder.mkdir()
+    for name in some:
+        (folder / name).write_text(f"{age} {name}")
+    return folder
 
 
 def contents(folder):
@@ -87,12 +97,13 @@ def recover(folder, strangers=False):
 @pytest.mark.parametrize("way", ["read", "write"])
 @pytest.mark.parametrize("links", [True, False])
 @pytest.mark.parametrize("new", [TARGETS, TARGETS[:2]])
-@pytest.mark.parametrize("old", [TARGETS, ("two",)])
+@pytest.mark.parametrize("old", [TARGETS, ("b two",)])
 def test_a_kill_at_any_step_leaves_all_old_or_all_new_files_and_nothing_else(tmp_path, way, links, new, old):
     before = [f"old {name}" if name in old else None for name in TARGETS]
     after = [f"new {name}" if name in new else text for name, text in zip(TARGETS, before, strict=True)]
     seen = set()
-    for folder in killed(tmp_path, old, new, links):
+    parts = made(tmp_path / "old", "old", old), made(tmp_path / "new", "new", new)
+    for folder in killed(tmp_path / "killed", *parts, links):
         seen.add(tuple(contents(folder)))
         others = []
         if way == "read":
@@ -105,12 +116,13 @@ def test_a_kill_at_any_step_leaves_all_old_or_all_new_files_and_nothing_else(tmp
     assert len(seen) > len(new), "it was killed between all moves"
 
 
-HALF = ["new one", "old two", "old three"]
+HALF = ["new a one", "old b two", "old c three"]
 
 
 @pytest.fixture(scope="module")
 def replaced_in_part(tmp_path_factory):
-    folders = killed(tmp_path_factory.mktemp("killed"), TARGETS, TARGETS)
+    place = tmp_path_factory.mktemp("half")
+    folders = killed(place / "killed", made(place / "old", "old", TARGETS), made(place / "new", "new", TARGETS))
     return next(folder for folder in folders if contents(folder) == HALF)
 
 
@@ -159,7 +171,7 @@ def test_what_another_user_has_left_is_only_told(half, monkeypatch):
     assert (names(half), contents(half)) == (sorted([*before, "zero"]), HALF)
     monkeypatch.undo()
     assert recover(half) == frozenset()
-    assert contents(half) == ["new one", "new two", "new three"]
+    assert contents(half) == ["new a one", "new b two", "new c three"]
 
 
 def test_a_reader_removes_no_temporary_files_of_others(half, monkeypatch):
@@ -184,7 +196,7 @@ def test_a_folder_that_cannot_be_written_to_is_left_alone(half, monkeypatch):
     assert (names(half), contents(half)) == (before, HALF)
 
 
-@pytest.mark.parametrize("changed", ["one", "two"])
+@pytest.mark.parametrize("changed", ["a one", "b two"])
 def test_a_file_that_was_written_since_is_not_overwritten(half, changed):
     (half / changed).write_text("newer")
     expected = contents(half)
@@ -264,12 +276,12 @@ def test_links_are_not_taken_for_a_journal_or_a_temporary_file(half, which):
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, PermissionError])
 @pytest.mark.parametrize("links", [True, False])
 def test_an_interruption_between_two_moves_puts_the_old_files_back(tmp_path, monkeypatch, kind, links):
-    for name in ("one", "two"):
+    for name in ("a one", "b two"):
         (tmp_path / name).write_text(f"old {name}")
     replace = os.replace
 
     def interrupt(source, target):
-        if os.path.basename(target) == "three":
+        if os.path.basename(target) == "c three":
             raise kind(errno.EACCES, "stopped")
         replace(source, target)
 
@@ -281,8 +293,8 @@ def test_an_interruption_between_two_moves_puts_the_old_files_back(tmp_path, mon
         monkeypatch.setattr(files.os, "link", refuse)
     with pytest.raises(FormatError if kind is PermissionError else kind):
         finish(write_files({tmp_path / name: [b"new"] for name in TARGETS}))
-    assert contents(tmp_path) == ["old one", "old two", None]
-    assert names(tmp_path) == ["one", "two"]
+    assert contents(tmp_path) == ["old a one", "old b two", None]
+    assert names(tmp_path) == ["a one", "b two"]
 
 
 def test_what_cannot_be_put_back_can_be_finished_later(tmp_path, monkeypatch):
@@ -291,18 +303,18 @@ def test_what_cannot_be_put_back_can_be_finished_later(tmp_path, monkeypatch):
     replace = os.replace
 
     def refuse_from_two_on(source, target):
-        if os.path.basename(source) == "one" or os.path.basename(target) == "two":
+        if os.path.basename(source) == "a one" or os.path.basename(target) == "b two":
             raise PermissionError(errno.EACCES, "in use")
         replace(source, target)
 
     with monkeypatch.context() as patch:
         patch.setattr(files.os, "replace", refuse_from_two_on)
-        with pytest.raises(FormatError, match=r"^two: "):
+        with pytest.raises(FormatError, match=r"^b two: "):
             finish(write_files({tmp_path / name: [f"new {name}".encode()] for name in TARGETS}))
     assert contents(tmp_path) == HALF
     rename_writer(tmp_path, 999_999_999)
     recover(tmp_path)
-    assert contents(tmp_path) == ["new one", "new two", "new three"]
+    assert contents(tmp_path) == ["new a one", "new b two", "new c three"]
     assert names(tmp_path) == sorted(TARGETS)
 
 
@@ -316,5 +328,85 @@ def test_where_a_new_file_is_taken_away_the_old_ones_stay(tmp_path):
             staged[tmp_path / several[-1]].unlink()
             with pytest.raises(FormatError):
                 staged.commit()
-        assert contents(tmp_path) == ["old one", "old two", "old three"]
+        assert contents(tmp_path) == ["old a one", "old b two", "old c three"]
         assert names(tmp_path) == sorted(TARGETS)
+
+
+PATTERN = {"gpt2": "gpt2", "classic": "none", "minbpe": "gpt2", "tiktoken": "gpt2", "huggingface": "gpt2"}
+
+
+def trained(text, merges, kind):
+    config = TrainingConfig(vocabulary_size=256 + merges, pattern=PATTERN[kind])
+    return train(Corpus.from_text(text), config)
+
+
+@pytest.mark.parametrize("kind", PATTERN)
+@pytest.mark.parametrize("there", ["over an old export", "for the first time"])
+def test_a_tokenizer_whose_export_was_killed_is_loaded_whole_and_can_be_saved_again(tmp_path, kind, there):
+    old, new, third = (trained(text * 4, size, kind) for text, size in (("the cat ", 4), ("zebra ", 5), ("mango ", 3)))
+    both = tmp_path / "old", tmp_path / "new"
+    for folder, tokenizer in zip(both, (old, new), strict=True):
+        folder.mkdir()
+        if tokenizer is new or there == "over an old export":
+            save(tokenizer, folder, kind, accept_loss=True)
+    mixed = found = 0
+    for folder in killed(tmp_path / "killed", *both):
+        again = shutil.copytree(folder, folder.with_name(f"{folder.name} again"))
+        states = [
+            next((i for i, known in enumerate(both) if same_content(folder / file.name, known / file.name)), None)
+            for file in both[1].iterdir()
+        ]
+        mixed += len(set(states)) > 1
+        if any(both[0].iterdir()) or any(not file.name.startswith(".") for file in folder.iterdir()):
+            loaded = load(folder, PATTERN[kind])
+            assert loaded.merges.tolist() in (old.merges.tolist(), new.merges.tolist())
+            assert {file.name for file in folder.iterdir()} == {file.name for file in both[1].iterdir()}
+            found += 1
+        save(third, again, kind, accept_loss=True)
+        assert names(again) == names(both[1])
+        assert load(again, PATTERN[kind]).merges.tolist() == third.merges.tolist()
+    assert mixed
+    assert found
+
+
+def same_content(one, other):
+    return one.exists() and other.exists() and one.read_bytes() == other.read_bytes()
+
+
+@pytest.mark.parametrize("through", ["the folder", "a file", "a link to a file", "links to both files"])
+def test_a_pair_that_cannot_be_finished_is_not_loaded(tmp_path, monkeypatch, through):
+    old, new = (trained(text * 4, size, "gpt2") for text, size in (("the cat ", 4), ("zebra ", 5)))
+    for name, tokenizer in (("old", old), ("new", new)):
+        save(tokenizer, tmp_path / name, "gpt2")
+    folders = killed(tmp_path / "killed", tmp_path / "old", tmp_path / "new")
+    half = next(
+        folder
+        for folder in folders
+        if same_content(folder / "merges.txt", tmp_path / "new" / "merges.txt")
+        and same_content(folder / "vocab.json", tmp_path / "old" / "vocab.json")
+    )
+    path = half
+    if through == "a file":
+        path = half / "vocab.json"
+    elif through == "a link to a file":
+        path = tmp_path / "vocab.json"
+        path.symlink_to(half / "vocab.json")
+    elif through == "links to both files":
+        path = tmp_path / "links"
+        path.mkdir()
+        for name in ("vocab.json", "merges.txt"):
+            (path / name).symlink_to(half / name)
+    user, before = os.geteuid(), names(half)
+    with monkeypatch.context() as patch:
+        patch.setattr(leftovers.os, "geteuid", lambda: user + 1)
+        with pytest.raises(FormatError, match=r"^[^:]+: an export was interrupted or is not finished, .*\.$"):
+            load(path, "gpt2")
+        assert names(half) == before
+        # What has nothing to do with that export can be opened.
+        save(old, half / "other.json")
+        assert load(half / "other.json").merges.tolist() == old.merges.tolist()
+        (half / "other.json").unlink()
+    if through == "a link to a file":
+        (tmp_path / "merges.txt").symlink_to(half / "merges.txt")
+    assert load(path, "gpt2").merges.tolist() == new.merges.tolist()
+    assert names(half) == ["merges.txt", "vocab.json"]
