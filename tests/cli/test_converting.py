@@ -177,10 +177,15 @@ def test_every_format_that_can_be_written_can_be_asked_for():
     assert {name for name, known in FORMATS.items() if known.writable} <= set(arguments._EXPORTS)
 
 
-def test_inspect_says_on_a_terminal_what_takes_long(tokenizer, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    "words",
+    [["inspect"], ["encode", "--text", "the cat", "--tokenizer"], ["decode", "--text", "97 98", "--tokenizer"]],
+    ids=lambda words: words[0],
+)
+def test_a_command_says_on_a_terminal_what_takes_long(tokenizer, monkeypatch, capsys, words):
     monkeypatch.setattr(terminal, "_REFRESH", -1)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    assert cli.main(["inspect", tokenizer]) == 0
+    assert cli.main([*words, tokenizer]) == 0
     states = capsys.readouterr().err.split("\r")
     assert "Preparing the engine" in [state.strip() for state in states]
     assert states[-1].strip() == ""

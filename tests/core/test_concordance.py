@@ -17,7 +17,6 @@ from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.holdout import hold_out_work
 from tokstudio.core.progress import finish
-from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.trainer import train
 from tokstudio.core.usage import count_uses_work
 
@@ -223,16 +222,6 @@ def test_of_text_that_is_cut_into_words_only_those_that_are_no_text_are_left_out
     assert tokenizer.tokens[3] == b"ab"
     corpus = Corpus.from_text(b"ab abab ab\xff ab")
     assert [position for _, position in places(corpus, tokenizer, 3)] == [0, 3, 5, 12]
-
-
-@pytest.mark.parametrize("pattern", ["none", "gpt2"])
-def test_the_empty_token_stands_nowhere(pattern):
-    corpus, merges = Corpus.from_text(POEM), train(Corpus.from_text(POEM), TrainingConfig(vocabulary_size=270)).merges
-    tokenizer = Tokenizer(merges, pattern=pattern, extra_tokens={300: b""}, checked=True)
-    states = list(Concordance(corpus, tokenizer, 300).find_work())
-    # No place is tried, though no bytes stand everywhere.
-    assert len(states) < len(POEM) / 10
-    assert found(corpus, tokenizer, 300) == []
 
 
 def test_an_id_that_is_not_in_use_is_refused():

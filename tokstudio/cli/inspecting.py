@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.cli.loading import tell_of_the_engine
 from tokstudio.cli.projects import is_project, project_lines, project_rows
 from tokstudio.cli.terminal import Console, put
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work
 from tokstudio.core.messages import printable, several, shown
-from tokstudio.core.progress import Progress
 from tokstudio.core.reach import REACHED, reach_work
 from tokstudio.core.tokenizer import Tokenizer
 
@@ -31,8 +31,7 @@ def inspect(arguments: argparse.Namespace, console: Console) -> None:
         rows = project_rows(path, console)
         put(sys.stdout, (json.dumps(rows) if arguments.json else "\n".join(project_lines(rows))) + "\n")
         return
-    # At the first start the loops are compiled, which takes seconds and cannot be counted.
-    console.show(Progress("preparing the engine"))
+    tell_of_the_engine(console)
     says_pattern = True
     try:
         loaded = console.finish(load_work(path, arguments.pattern))

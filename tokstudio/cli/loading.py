@@ -8,6 +8,12 @@ from pathlib import Path
 from tokstudio.cli.terminal import Console
 from tokstudio.core.errors import FormatError
 from tokstudio.core.formats import Loaded, PatternNeeded, load_work
+from tokstudio.core.progress import Progress
+
+
+def tell_of_the_engine(console: Console) -> None:
+    """Says why nothing seems to happen: at the first start the loops are compiled, which takes seconds."""
+    console.show(Progress("preparing the engine"))
 
 
 def load_tokenizer(path: Path, pattern: str | None, console: Console) -> Loaded:
@@ -16,6 +22,7 @@ def load_tokenizer(path: Path, pattern: str | None, console: Console) -> Loaded:
     Raises:
         FormatError: There is none, it is damaged, or its files do not say how text is split and `pattern` is None.
     """
+    tell_of_the_engine(console)
     try:
         loaded = console.finish(load_work(path, pattern))
     except PatternNeeded as error:

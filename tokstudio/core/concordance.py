@@ -92,8 +92,7 @@ class Concordance:
         self._special = -1
         if token in tokenizer.special_tokens.values():
             self._special = self._finder.texts.index(tokenizer.tokens[token] or b"")
-        is_empty = tokenizer.tokens[token] == b""  # such a token stands nowhere
-        self._is_in_text = (self._special < 0 and not is_empty) or token == tokenizer.alphabet.unknown
+        self._is_in_text = self._special < 0 or token == tokenizer.alphabet.unknown
         self._splitter = splitter(tokenizer.pattern)
         self._asked = tokenizer, token
         self._places = _Places(tokenizer, token)
