@@ -443,8 +443,9 @@ def test_cancel_in_the_middle_keeps_what_is_written(qtbot, session, make_run, op
     qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(held[0].is_set, timeout=PATIENCE)
     row = dialog.list.rows["classic"]
-    qtbot.waitUntil(row.bar.isVisible, timeout=PATIENCE)
-    assert row.state.text() == "Proving"
+    # What the job said before may be shown first: it tells of each step when it has gone on to it.
+    qtbot.waitUntil(lambda: row.state.text() == "Proving", timeout=PATIENCE)
+    assert row.bar.isVisible()
     assert dialog.list.rows["vocabulary-csv"].state.text() == "Waiting"
     assert not dialog.list.rows["huggingface"].check.isEnabled()
     assert dialog.close_button.text() == "Cancel"

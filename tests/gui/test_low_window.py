@@ -117,20 +117,21 @@ def test_where_a_low_window_becomes_high_only_the_right_column_is_divided_again(
         assert "why" in usual
         for _ in range(3):
             set_height(qtbot, window, 660)
-            assert tabs(window) == LOW
+            qtbot.waitUntil(lambda: tabs(window) == LOW, timeout=PATIENCE)
             set_height(qtbot, window, 900)
-            assert tabs(window) == HIGH
-        qtbot.waitUntil(lambda: places(window) == usual)
+            qtbot.waitUntil(lambda: tabs(window) == HIGH, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: places(window) == usual, timeout=PATIENCE)
         set_height(qtbot, window, 660)
+        qtbot.waitUntil(lambda: tabs(window) == LOW, timeout=PATIENCE)
         widen_left(qtbot, window, 120)
         put_below_configure(qtbot, window)
         wide = window.corpus.width()
         assert wide > usual["corpus"].width() + 100
         set_height(qtbot, window, 900)
-        assert tabs(window) == HIGH
+        qtbot.waitUntil(lambda: tabs(window) == HIGH, timeout=PATIENCE)
         assert window.configure.y() < window.corpus.y()
         assert abs(window.corpus.width() - wide) < 3
-        assert abs(window.text.height() - usual["text"].height()) < 12
+        qtbot.waitUntil(lambda: abs(window.text.height() - usual["text"].height()) < 12, timeout=PATIENCE)
 
     assert at_the_window(monkeypatch, act) == 0
 
