@@ -278,7 +278,10 @@ def test_a_pattern_that_takes_for_ever_is_stopped_and_the_place_named(monkeypatc
         WordTokenizer.from_text("1\n" + "aaaa\n" + "a" * 60, r"^1\s|(?:a|a)*\d")
 
 
-def test_a_pattern_that_never_gets_on_is_stopped():
+@pytest.mark.parametrize("seconds", [0.01, 1e-9])
+def test_a_pattern_that_never_gets_on_is_stopped(monkeypatch, seconds):
+    # However busy the computer is: with next to no time, each match is looked for by itself.
+    monkeypatch.setattr(simple, "_SECONDS_OF_A_PIECE", seconds)
     with pytest.raises(ConfigError, match="again and again"):
         WordTokenizer.from_text("abab", r"(?=ab\K)")
 

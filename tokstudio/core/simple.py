@@ -37,6 +37,7 @@ _BYTES_IN_A_PIECE = 1 << 16
 _MATCHES_IN_A_PIECE = 1 << 13
 _SECONDS_OF_A_PIECE = 0.01
 _SECONDS_OF_A_MATCH = 2.0
+_MATCHES_AT_A_PLACE = 16  # behind an empty match, the next one of a pattern that gets on ends further on
 _SHOWN = 40
 
 
@@ -316,23 +317,29 @@ def _find(pattern: Pattern[str], text: str, at: int, trusted: bool) -> tuple[lis
         if at == begin:
             return _find_slowly(pattern, text, at)
     if at == begin:
-        raise ConfigError(f"The pattern finds the same place again and again, {_place(text, at)}.")
+        raise _same_place(text, at)
     return found, at
 
 
 def _find_slowly(pattern: Pattern[str], text: str, at: int) -> tuple[list[str], int | None]:
     """Does what `_find` does, for one segment and without the lock."""
     try:
-        for match in pattern.finditer(text, at, concurrent=True, timeout=_SECONDS_OF_A_MATCH):
+        for number, match in enumerate(pattern.finditer(text, at, concurrent=True, timeout=_SECONDS_OF_A_MATCH), 1):
             if match.end() > at:
                 segment = match.group()
                 return [segment] if segment else [], match.end()
+            if number == _MATCHES_AT_A_PLACE:
+                raise _same_place(text, at)
     except TimeoutError:
         raise ConfigError(
             f"The pattern takes more than {_SECONDS_OF_A_MATCH:g} seconds, {_place(text, at)}. Use a simpler one: "
             "repeats within repeats can take for ever."
         ) from None
     return [], None
+
+
+def _same_place(text: str, at: int) -> ConfigError:
+    return ConfigError(f"The pattern finds the same place again and again, {_place(text, at)}.")
 
 
 def _place(text: str, at: int) -> str:
