@@ -59,7 +59,7 @@ def make_bundle(python: Path, environment_key: str) -> None:
     require_linker()
     say("installing PyInstaller ...")
     pip = [str(python), "-I", "-m", "pip", "install", "-q", "--require-hashes", "-r", str(LOCK)]
-    run_quietly(pip, "PyInstaller could not be installed; pip says above why.")
+    run_quietly(pip, "PyInstaller could not be installed; the reason is in pip's output above.")
     say("building the bundle (about a minute) ...")
     KEY.unlink(missing_ok=True)
     icons = [str(python), str(ROOT / "packaging" / "icons.py"), str(BUILD / "icons")]
@@ -86,7 +86,7 @@ def require_linker() -> None:
         folder = f"/usr/lib/{sysconfig.get_config_var('MULTIARCH') or ''}"
         if not Path(folder, f"libpython{version}.so.1.0").exists():
             if Path(sys.executable).resolve().parent != Path("/usr/bin"):
-                raise SetupError("This Python was built without its library (--enable-shared): take another one.")
+                raise SetupError("This Python was built without its library (--enable-shared): use another one.")
             packages.append(f"libpython{version}")
     if not packages:
         return

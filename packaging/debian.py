@@ -26,12 +26,12 @@ LINUX = ROOT / "packaging" / "linux"
 STAGE = ROOT / "build" / "deb"
 METAINFO = "org.tokstudio.TokStudio.metainfo.xml"
 MAINTAINER = "The TokStudio developers <tokstudio@localhost>"
-SUMMARY = "watch a byte pair encoding tokenizer being trained on your own text"
+SUMMARY = "train a byte pair encoding tokenizer on your own text"
 DESCRIPTION = """\
- Language models don't read letters: a tokenizer cuts text into pieces first,
- and which pieces it knows was learned by byte pair encoding. TokStudio trains
- such a tokenizer before your eyes, shows what any token was made of, and
- writes files that other libraries read, with proof that they read them the
+ Language models read tokens, not letters: a tokenizer first splits text into
+ pieces that it has learned by byte pair encoding. TokStudio trains such a
+ tokenizer, shows each step of the training and the merges behind any token,
+ and exports files for other libraries, with proof that those encode the
  same.
  .
  It opens and writes the files of Hugging Face, GPT-2, tiktoken, minbpe and
@@ -51,7 +51,7 @@ USUAL = {
 }
 
 BUNDLED = """\
-What is bundled with it
+Bundled software
 =======================
 
 Qt and PySide6 are used under the GNU Lesser General Public Licence, version 3:
@@ -61,8 +61,8 @@ Python Software Foundation. numpy, numba and llvmlite come under BSD licences,
 pyqtgraph, charset-normalizer, platformdirs and tiktoken under the MIT licence,
 regex, tokenizers and sentencepiece under the Apache Licence, version 2.0 (see
 /usr/share/common-licenses/Apache-2.0), protobuf under a BSD licence. Their texts
-are in bundled-licences.txt.gz beside this file, as are those of
-the libraries of the system that it was made on, package by package.
+are in bundled-licences.txt.gz beside this file, with those of
+the libraries of the build system, package by package.
 """
 
 
@@ -104,7 +104,7 @@ def make_package(bundle: Path, quick: bool = False) -> Path:
         SetupError: `dpkg-deb` is not there, or fails.
     """
     if shutil.which("dpkg-deb") is None:
-        raise SetupError("A Debian package is made with dpkg-deb, which is on Debian and its relatives.")
+        raise SetupError("Making a Debian package needs dpkg-deb, which Debian and its derivatives have.")
     architecture = subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()
     shutil.rmtree(STAGE, ignore_errors=True)
     place_bundle(bundle)
@@ -207,10 +207,10 @@ def licences(bundle: Path) -> Iterator[tuple[str, str]]:
             yield f"{name}: {file.relative_to(folder)}", file.read_text(encoding="utf-8", errors="replace")
         usual = () if files else USUAL.get(name.partition("-")[0].lower())
         if usual is None:
-            raise SetupError(f"{name} brings no licence: say in packaging/debian.py which one it comes under.")
+            raise SetupError(f"{name} comes without a licence: name its licence in packaging/debian.py.")
         for licence in usual:
             yield f"{name}: {licence}", (ours / f"{licence}.txt").read_text(encoding="utf-8")
-    yield "Libraries of the system that it was made on", (ours / "system-libraries.txt").read_text(encoding="utf-8")
+    yield "Libraries of the build system", (ours / "system-libraries.txt").read_text(encoding="utf-8")
 
 
 def write_control(architecture: str) -> None:

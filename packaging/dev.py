@@ -52,13 +52,13 @@ USAGE = """\
 Usage: python3 packaging/dev.py COMMAND [ARGUMENT ...]
 
   app     set up, then open the window on a sample corpus; without a display, write a picture of it
-  test    set up, then linters, types, import contracts and all tests; arguments go to pytest
+  test    set up, then linters, types, import contracts and all tests; arguments are passed to pytest
   setup   only make .venv, install the locked versions and compile the loops
-  bench   set up, then run the benchmarks, or those named: bench train encode
+  bench   set up, then run all benchmarks, or only those named: bench train encode
   bundle  set up, then build the program that needs no Python: dist/tokstudio
-  smoke   the same, then try it: without a display, and on an X server if there is one
-  deb     the same as bundle, then a Debian package of it; --quick packs it fast and large, for trying
-  lock    write the locked versions anew (needs uv); --upgrade takes newer versions
+  smoke   same as bundle, then test it: without a display, and on an X server if there is one
+  deb     same as bundle, then make a Debian package of it; --quick packs it fast and large, for testing
+  lock    write the locked versions again (needs uv); --upgrade takes newer versions
 """
 
 
@@ -135,12 +135,12 @@ def require_venv_module() -> None:
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     if not has_apt() or executable.parent != Path("/usr/bin"):
         raise SetupError(
-            f"{executable} cannot make virtual environments: its modules venv and ensurepip are missing. "
+            f"{executable} cannot create virtual environments: its modules venv and ensurepip are missing. "
             "Install them, or start this with another Python 3.11 or newer."
         )
     default = Path("/usr/bin/python3").resolve() == executable
     packages = ["python3-venv" if default else f"python{version}-venv"]
-    say("this Python has no venv module (Debian keeps it in a package of its own).")
+    say("this Python has no venv module (Debian has it in a separate package).")
     if not is_root():
         raise SetupError(f"Install it, then run this again: {apt_command(packages)}")
     install_packages(packages)
@@ -161,7 +161,7 @@ def make_environment() -> None:
         SetupError: When the old one cannot be removed or the new one cannot be made.
     """
     require_venv_module()
-    say(f"making .venv with Python {sys.version_info[0]}.{sys.version_info[1]} ...")
+    say(f"creating .venv with Python {sys.version_info[0]}.{sys.version_info[1]} ...")
     try:
         if ENVIRONMENT.is_symlink() or ENVIRONMENT.is_file():
             ENVIRONMENT.unlink()
@@ -171,8 +171,12 @@ def make_environment() -> None:
         for entry in set(ENVIRONMENT.iterdir()) - {unfinished_marker()}:
             shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
     except OSError as error:
-        raise SetupError(f"{ENVIRONMENT} cannot be made ({error}). Close what uses it, or delete it.") from error
-    run_quietly([base_python(), "-I", "-m", "venv", str(ENVIRONMENT)], "Python could not make the virtual environment.")
+        raise SetupError(
+            f"{ENVIRONMENT} cannot be created ({error}). Close the programs that use it, or delete it."
+        ) from error
+    run_quietly(
+        [base_python(), "-I", "-m", "venv", str(ENVIRONMENT)], "Python could not create the virtual environment."
+    )
 
 
 def install_everything() -> None:
@@ -183,8 +187,8 @@ def install_everything() -> None:
     """
     pip = [str(program("python")), "-I", "-m", "pip", "install", "-q"]
     unfinished_marker().touch()
-    say("installing the locked versions (some minutes the first time) ...")
-    failure = "The packages could not be installed; pip says above why. Is the network there?"
+    say("installing the locked versions (a few minutes the first time) ...")
+    failure = "The packages could not be installed; the reason is in pip's output above. Is there a network connection?"
     run_quietly([*pip, "--require-hashes", "-r", str(LOCK)], failure)
     say("installing TokStudio itself ...")
     run_quietly([*pip, "--no-deps", "--no-build-isolation", "-e", str(ROOT)], "TokStudio itself could not be built.")
@@ -299,7 +303,7 @@ def benchmark_files(names: list[str]) -> list[Path]:
     there = {file.stem: file for file in sorted(folder.glob("*.py")) if file.stem[0] != "_" and file.stem != "conftest"}
     wrong = [name for name in names if name not in there]
     if wrong:
-        raise SetupError(f"There is no benchmark {wrong[0]}; there are: {', '.join(there) or 'none'}.")
+        raise SetupError(f"There is no benchmark {wrong[0]}; the benchmarks are: {', '.join(there) or 'none'}.")
     return [there[name] for name in names] or list(there.values())
 
 
@@ -364,7 +368,7 @@ def setup(arguments: list[str]) -> int:
     set_up()
     say("compiling the loops (half a minute the first time) ...")
     if run_visibly([str(program("python")), "-m", "tokstudio.core.kernels.prepare"], cwd=ROOT) != 0:
-        say("they could not be kept: each start compiles them.")
+        say("they could not be saved: each start compiles them again.")
     say(f"ready: {ENVIRONMENT}")
     return 0
 
@@ -390,7 +394,7 @@ def main(arguments: list[str]) -> int:
     try:
         known = TAKES.get(arguments[0], arguments)
         for wrong in set(arguments[1:]) - set(known):
-            raise SetupError(f"{arguments[0]} takes {' '.join(known) or 'no arguments'}, but there is {wrong}.")
+            raise SetupError(f"{arguments[0]} takes {' '.join(known) or 'no arguments'}, not {wrong}.")
         return commands[arguments[0]](arguments[1:])
     except SetupError as error:
         print(f"TokStudio: {error}", file=sys.stderr)

@@ -145,7 +145,7 @@ def install_packages(packages: list[str]) -> None:
         SetupError: When apt fails, after its own output was shown.
     """
     say(f"installing with apt: {' '.join(packages)}")
-    failure = f"apt could not install what is missing. Mend what it says above, then run: {apt_command(packages)}"
+    failure = f"apt could not install what is missing. Fix the errors above, then run: {apt_command(packages)}"
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
     run_quietly(["apt-get", "-q", "update"], failure, quiet)
     run_quietly(["apt-get", "-q", "install", "-y", "--no-install-recommends", *packages], failure, quiet)
@@ -231,7 +231,7 @@ def probe(plugins: list[str]) -> dict[str, object]:
 def run_probe(python: Path, plugins: list[str]) -> tuple[list[str], bool]:
     """Gives what `probe` found, from a process of its own: the failures, and whether there is a font."""
     command = [str(python), "-I", str(Path(__file__).resolve()), *plugins]
-    answer = run_quietly(command, "Qt cannot be started; what it printed stands above.")
+    answer = run_quietly(command, "Qt cannot start; its output is above.")
     report = json.loads(answer.splitlines()[-1])
     return list(dict.fromkeys(report["failures"])), report["font"]
 
@@ -249,7 +249,9 @@ def packages_for(failures: list[str], plugins: list[str]) -> list[str]:
         if library is None:
             raise SetupError(f"Qt does not load: {failure}")
         if library not in known:
-            raise SetupError(f"Qt needs the system library {library}. Install what holds it, then run this again.")
+            raise SetupError(
+                f"Qt needs the system library {library}. Install the package that contains it, then run this again."
+            )
         packages.add(known[library])
     return sorted(packages)
 
@@ -284,10 +286,10 @@ def check_libraries(python: Path, needed: list[str]) -> list[str]:
             if set(asked) <= set(needed):
                 raise
             say(f"{error}")
-            say("trying with what is needed without a display ...")
+            say("trying with only the libraries needed without a display ...")
             asked = needed
     if not font:
-        say(f"no font is installed, so text will be boxes. Install one: {apt_command([FONT_PACKAGE])}")
+        say(f"no font is installed, so text will show as boxes. Install one: {apt_command([FONT_PACKAGE])}")
     return asked
 
 
@@ -296,7 +298,10 @@ def advice_for_missing(failures: list[str], packages: list[str]) -> str:
     if has_apt():
         return f"Qt needs system libraries that are missing. Install them, then run this again: {apt_command(packages)}"
     libraries = " ".join(dict.fromkeys(filter(None, map(missing_library, failures))))
-    return f"Qt needs system libraries that are missing: {libraries}. Install what holds them, then run this again."
+    return (
+        f"Qt needs system libraries that are missing: {libraries}. "
+        "Install the packages that contain them, then run this again."
+    )
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ def licences_of(files: Iterable[str]) -> str:
         head = f"{package.partition(':')[0]} {version}: {', '.join(sorted(names))}"
         told = _DOCUMENTS / package.partition(":")[0] / "copyright"
         text = told.read_text(encoding="utf-8", errors="replace").strip() if told.is_file() else ""
-        parts.append(f"{head}\n{'=' * len(head)}\n\n{text or 'Its licences stand in the source of the package.'}")
+        parts.append(f"{head}\n{'=' * len(head)}\n\n{text or 'Its licences are in the source of the package.'}")
     return "\n\n\n".join(parts) + "\n"
 
 
