@@ -89,7 +89,7 @@ def npy(array):
     [
         (b"104 306", "Id 306 is not in the vocabulary."),
         (b"104\n-1", 'standard input: word 2, "-1", is not an id. Give a JSON list, or ids separated by white space.'),
-        (b"[104, 101", "standard input: the list of ids does not end; it may be cut off."),
+        (b"[104, 101", "standard input: the list of ids does not end; the file may be cut off."),
         (b"[104, 1.0]", 'standard input: item 2, "1.0", is not an id.'),
         (npy(np.array([[104]])), "standard input: the array must be a row of whole numbers, not 2-dimensional int64."),
     ],
@@ -105,7 +105,7 @@ def test_ids_that_cannot_be_decoded_get_a_sentence(tokenizer, typed, capsys, dat
 @pytest.mark.parametrize("command", ["encode", "decode"])
 def test_what_cannot_be_read_is_named(tokenizer, tmp_path, capsys, command):
     assert cli.main([command, str(tmp_path / "none.txt"), "--tokenizer", tokenizer]) == 1
-    assert capsys.readouterr().err == "tokstudio: none.txt: there is no such file or folder.\n"
+    assert capsys.readouterr().err == "tokstudio: none.txt: no such file or folder.\n"
     assert cli.main([command, str(tmp_path), "--tokenizer", tokenizer]) == 1
     assert capsys.readouterr().err == f"tokstudio: {tmp_path.name}: this is a folder, not a file.\n"
     assert cli.main([command, "--text", "1", "--tokenizer", str(tmp_path / "none.json")]) == 1
@@ -153,7 +153,7 @@ def test_special_tokens_are_plain_text_unless_allowed(with_specials, capsysbinar
 def test_a_special_token_that_is_not_there_is_named(with_specials, capsys):
     arguments = ["encode", "--tokenizer", with_specials, "--text", "a", "--allow-special", "<|mask|>"]
     assert cli.main(arguments) == 1
-    assert capsys.readouterr().err == 'tokstudio: Special token "<|mask|>" is not known.\n'
+    assert capsys.readouterr().err == 'tokstudio: There is no special token "<|mask|>".\n'
 
 
 @pytest.mark.parametrize("command", ["encode", "decode"])

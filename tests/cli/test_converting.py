@@ -68,7 +68,7 @@ def test_what_a_file_adds_to_every_text_is_not_left_out_unsaid(with_beginning, t
 
 def test_inspect_tells_what_encoding_leaves_out(with_beginning, capsys):
     assert cli.main(["inspect", str(with_beginning)]) == 0
-    assert "Its post-processor adds <a> before every text; encode leaves that out." in capsys.readouterr().out
+    assert "Its post-processor adds <a> before every text; encode does not." in capsys.readouterr().out
 
 
 def test_what_is_good_to_know_is_said(text, tmp_path, capsys):
@@ -107,7 +107,7 @@ def test_what_its_library_encodes_for_is_copied_and_every_other_format_says_why_
     file.save(str(with_specials))
     words = ["convert", str(with_specials), str(tmp_path / "copy"), "--format"]
     assert cli.main([*words, "classic"]) == 1
-    assert "This tokenizer works by its own file only" in capsys.readouterr().err
+    assert "This tokenizer works only from its own file" in capsys.readouterr().err
     assert cli.main([*words, "huggingface"]) == 0
     assert "identical over" in capsys.readouterr().err
     assert (tmp_path / "copy" / "tokenizer.json").read_bytes() == with_specials.read_bytes()
@@ -149,7 +149,7 @@ def test_inspect_needs_no_pattern(tmp_path, capsys):
     path = tmp_path / "bytes.tiktoken"
     path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256)))
     assert cli.main(["inspect", str(path)]) == 0
-    assert "not said by the files" in capsys.readouterr().out
+    assert "not given in the files" in capsys.readouterr().out
     assert cli.main(["inspect", str(path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["pattern"] is None
 
@@ -170,7 +170,7 @@ def test_inspect_tells_what_is_no_tokenizer_in_one_sentence(tmp_path, capsys):
     path = tmp_path / "notes.txt"
     path.write_text("just some notes\n")
     assert cli.main(["inspect", str(path)]) == 1
-    assert capsys.readouterr().err == "tokstudio: notes.txt: this is no tokenizer file that TokStudio can read.\n"
+    assert capsys.readouterr().err == "tokstudio: notes.txt: not a tokenizer file TokStudio can read.\n"
 
 
 def test_every_format_that_can_be_written_can_be_asked_for():

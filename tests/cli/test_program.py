@@ -54,7 +54,7 @@ def test_words_are_utf8_whatever_the_locale(tmp_path):
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
     done = run_program("train", str(tmp_path / "büch.txt"), "--vocab-size", "300", env=environment)
     assert done.returncode == 1
-    assert done.stderr.decode("utf-8") == "tokstudio: büch.txt: there is no such file or folder.\n"
+    assert done.stderr.decode("utf-8") == "tokstudio: büch.txt: no such file or folder.\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")

@@ -37,7 +37,7 @@ def test_a_project_is_listed_in_words_and_as_json(project, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Format   TokStudio project"
     assert lines[1].startswith("Source   Pasted text, ")
-    assert lines[1].endswith(" bytes, kept in the project")
+    assert lines[1].endswith(" bytes, saved in the project")
     assert lines[2:4] == [
         "Run      Run 1: 14 merges, 270 tokens, pattern none, reached vocabulary size",
         "Run      日本 2: 24 merges, 280 tokens, pattern none, reached vocabulary size, active",
@@ -62,8 +62,8 @@ def test_a_run_is_taken_out_of_a_project_and_encodes_the_same(project, runs, tok
 def test_which_run_is_meant_must_be_said(project, tmp_path, capsys):
     words = ["convert", project, str(tmp_path / "out.json"), "--format", "huggingface"]
     for more, told in (
-        ([], 'a b.tokstudio: choose a run by --run; there are: "Run 1", "日本 2", "theirs".'),
-        (["--run", "Run 9"], 'a b.tokstudio: no run is called "Run 9"; there are: "Run 1", "日本 2", "theirs".'),
+        ([], 'a b.tokstudio: choose a run with --run; the runs are: "Run 1", "日本 2", "theirs".'),
+        (["--run", "Run 9"], 'a b.tokstudio: no run is called "Run 9"; the runs are: "Run 1", "日本 2", "theirs".'),
     ):
         assert cli.main([*words, *more]) == 1
         assert told in capsys.readouterr().err
@@ -72,4 +72,4 @@ def test_which_run_is_meant_must_be_said(project, tmp_path, capsys):
 def test_only_a_project_has_runs_to_choose(tokenizer, tmp_path, capsys):
     words = ["convert", tokenizer, str(tmp_path / "out.json"), "--format", "huggingface", "--run", "Run 1"]
     assert cli.main(words) == 1
-    assert "--run chooses a run of a project, and this is none." in capsys.readouterr().err
+    assert "--run chooses a run of a project, but this is not a project." in capsys.readouterr().err

@@ -54,8 +54,8 @@ def whole_run():
         ("huggingface", "afile/mine.json", "afile does not exist: make it, or choose another."),
         ("classic", "afile", "because it has several files: name a folder."),
         ("merges-csv", "nowhere/merges.csv", "nowhere does not exist: make it, or choose another."),
-        ("huggingface", "taken.json", "a folder of that name is in the way: choose another name."),
-        ("huggingface", "x" * 300, ": it cannot be written: File name too long."),
+        ("huggingface", "taken.json", "a folder with that name already exists: choose another name."),
+        ("huggingface", "x" * 300, ": the file cannot be written: File name too long."),
         ("merges-csv", "x" * 300, "it cannot be written: File name too long."),
     ],
 )

@@ -169,5 +169,5 @@ def test_help_knows_what_the_core_knows(capsys):
     # Lines are broken behind hyphens as well.
     assert all(name in "".join(shown.split()) for name in writable)
     assert cli.main(["train", "text", "--export", "papyrus=scroll"]) == 2
-    said = capsys.readouterr().err.split('format "papyrus" is not known; known: ')[1]
+    said = capsys.readouterr().err.split('format "papyrus" is unknown; choose one of: ')[1]
     assert set(writable) <= set(said.strip().split(", "))

@@ -136,10 +136,10 @@ def test_standard_input_is_read_once_only(typed, capsys):
 
 def test_a_text_that_is_missing_or_empty_is_named(tmp_path, typed, capsys):
     assert cli.main(["train", str(tmp_path / "missing.txt"), "--vocab-size", "300"]) == 1
-    assert capsys.readouterr().err == "tokstudio: missing.txt: there is no such file or folder.\n"
+    assert capsys.readouterr().err == "tokstudio: missing.txt: no such file or folder.\n"
     typed(b"")
     assert cli.main(["train", "-", "--vocab-size", "300"]) == 1
-    assert capsys.readouterr().err == "tokstudio: standard input: it holds no text.\n"
+    assert capsys.readouterr().err == "tokstudio: standard input: it has no text.\n"
 
 
 def test_a_folder_to_export_to_that_is_missing_is_said_before_training(text, tmp_path, monkeypatch, capsys):
@@ -156,7 +156,7 @@ def test_what_a_format_cannot_hold_is_said_before_the_first_merge(text, tmp_path
     assert cli.main(arguments) == 1
     said = capsys.readouterr().err
     assert said.startswith(f"tokstudio: out: {FORMATS['classic'].title} cannot hold all of this tokenizer. ")
-    assert said.endswith(" Add --accept-loss to export what it can hold.\n")
+    assert said.endswith(" Add --accept-loss to export anyway, with losses.\n")
     assert not out.exists()
 
 
@@ -189,7 +189,7 @@ def test_a_training_that_would_not_fit_is_refused(text, monkeypatch, capsys):
     said = capsys.readouterr().err
     assert said.startswith("tokstudio: This training would take about ")
     # No text is so small that it fits into nothing.
-    assert said.endswith(" add --force to try it all the same.\n")
+    assert said.endswith(" add --force to try anyway.\n")
     assert cli.main(["train", text, "--vocab-size", "300", "--force"]) == 0
     assert "44 merges" in capsys.readouterr().err
 
@@ -339,7 +339,7 @@ def test_printed_merges_and_progress_do_not_share_a_screen(text, slow_trainer, m
 def test_a_binary_file_is_refused_and_trained_on_as_bytes(tmp_path, typed, capsys):
     data = bytes(range(256)) * 20
     (tmp_path / "a.bin").write_bytes(data)
-    sentence = 'this is binary data, not text; the encoding "bytes" reads it as it is.'
+    sentence = 'this is binary data, not text; use the encoding "bytes" to read it anyway.'
     assert cli.main(["train", str(tmp_path / "a.bin"), "--vocab-size", "258"]) == 1
     assert f"a.bin: {sentence}" in capsys.readouterr().err
     arguments = ["train", str(tmp_path / "a.bin"), "--vocab-size", "258", "--encoding", "bytes", "--json"]

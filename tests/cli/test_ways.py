@@ -117,17 +117,17 @@ def test_a_file_of_lines_may_begin_with_a_bracket(write, merges_of):
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("base.txt", "a\n\nb\n", "base.txt: line 2 is empty. A line feed is written \\n."),
+        ("base.txt", "a\n\nb\n", "base.txt: line 2 is empty. Write a line feed as \\n."),
         ("base.txt", "", "base.txt: line 1 is empty."),
-        ("base.txt", "a\n\\x\n", "base.txt: line 2: \\x means nothing: a backslash is written \\\\."),
+        ("base.txt", "a\n\\x\n", "base.txt: line 2: \\x is not an escape. Write a backslash as \\\\."),
         ("base.txt", b"a\n\xff", "base.txt: byte 2 is not UTF-8."),
-        ("base.txt", "a\nb\na\n", 'The base vocabulary may not hold "a" twice.'),
+        ("base.txt", "a\nb\na\n", 'The base vocabulary must not contain "a" twice.'),
         ("base.json", "[", "base.json: this is not JSON ("),
         ("base.json", "[" * 100_000, "base.json: this is not JSON (nested too deeply)."),
         ("base.json", "[" * 300 + "]" * 300, "base.json: this is not JSON (nested too deeply)."),
-        ("base.json", '["a", 1]', "base.json: a base vocabulary must be a JSON list of texts."),
-        ("base.json", "{}", "base.json: a base vocabulary must be a JSON list of texts."),
-        ("base.json", '["ab"]', "The base vocabulary holds no character."),
+        ("base.json", '["a", 1]', "base.json: a base vocabulary must be a JSON list of strings."),
+        ("base.json", "{}", "base.json: a base vocabulary must be a JSON list of strings."),
+        ("base.json", '["ab"]', "The base vocabulary has no characters."),
     ],
 )
 def test_a_base_vocabulary_that_cannot_be_taken_gets_a_sentence(text, write, capsys, name, content, words):
@@ -139,7 +139,7 @@ def test_a_base_vocabulary_that_cannot_be_taken_gets_a_sentence(text, write, cap
 def test_a_base_vocabulary_that_is_missing_is_named(text, tmp_path, capsys):
     arguments = ["train", text, "--min-frequency", "2", "--base", "characters", "--base-vocabulary"]
     assert cli.main([*arguments, str(tmp_path / "none.txt")]) == 1
-    assert capsys.readouterr().err == "tokstudio: none.txt: there is no such file or folder.\n"
+    assert capsys.readouterr().err == "tokstudio: none.txt: no such file or folder.\n"
     assert cli.main([*arguments, str(tmp_path)]) == 1
     assert capsys.readouterr().err == f"tokstudio: {tmp_path.name}: this is a folder, not a file.\n"
 
@@ -217,15 +217,15 @@ def test_choices_that_are_not_there_are_wrong_usage(text, capsys, arguments, wor
             ["--base", "characters", "--unknown-token", "<?>"],
             'The unknown token "<?>" must be one of the special tokens: add --special "<?>"',
         ),
-        (["--special", ""], "Special tokens may not hold an empty text."),
-        (["--special", "<a>", "--special", "<a>"], 'Special tokens may not hold "<a>" twice.'),
+        (["--special", ""], "Special tokens must not contain an empty string."),
+        (["--special", "<a>", "--special", "<a>"], 'Special tokens must not contain "<a>" twice.'),
         (["--special", "a"], 'Special token "a" is a base token already'),
         (["--special", "<a>", "--vocab-size", "257"], "Vocabulary size must be greater than 257 (256 bytes and 1 "),
         (["--base", "characters", "--vocab-size", "28"], "Vocabulary size must be greater than 28 (28 characters)."),
         (["--held-out", "1"], "The held-out share must be at least 0 and less than 1, not 1.0."),
         (["--held-out", "nan"], "The held-out share must be "),
         (["--held-out", "0.5"], "The corpus has 5 lines, and holding out a share needs at least 20"),
-        (["--counts", "nowhere.tsv"], "nowhere.tsv: there is no such file or folder."),
+        (["--counts", "nowhere.tsv"], "nowhere.tsv: no such file or folder."),
     ],
 )
 def test_what_cannot_be_trained_is_said_in_the_words_of_the_core(text, capsys, arguments, words):
@@ -273,4 +273,4 @@ def test_a_base_vocabulary_is_no_larger_than_characters_ask_for(text, write, mon
     monkeypatch.setattr(base_vocabulary, "_LARGEST", 10)
     arguments = ["--base", "characters", "--base-vocabulary", str(write("base.txt", "a\nb\n" * 3))]
     assert cli.main(["train", text, *arguments, "--min-frequency", "2"]) == 1
-    assert capsys.readouterr().err == "tokstudio: base.txt: it is too large: at most 10 bytes are read.\n"
+    assert capsys.readouterr().err == "tokstudio: base.txt: the file is too large: at most 10 bytes are read.\n"

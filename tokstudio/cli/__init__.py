@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain("Interrupted.")
         return signals.code
     except MemoryError:
-        complain("This computer has not enough free memory for that.")
+        complain("This computer does not have enough free memory for that.")
     except (TokStudioError, OSError) as error:
         complain(str(error))
     return signals.code if signals.received else FAILED

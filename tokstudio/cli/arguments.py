@@ -27,26 +27,26 @@ _EXPORTS = (
 )  # fmt: skip
 
 _WINDOW_TEXT = """\
-Opens the window, with the given texts in it. Other commands do without one:
+Opens the window with the given texts. The other commands work without a window:
 
   tokstudio train    train a tokenizer on text and export it
   tokstudio encode   turn text into token ids
   tokstudio decode   turn token ids into text
-  tokstudio convert  write a tokenizer's files in another format, and prove that they mean the same
-  tokstudio inspect  say what a tokenizer's files or a project hold
+  tokstudio convert  write a tokenizer's files in another format, and prove that they encode the same
+  tokstudio inspect  show what a tokenizer's files or a project contain
 
-Each has its own --help. To open a file that is called like a command, write ./train.
+Each has its own --help. To open a file with the name of a command, write ./train.
 """
 
 _TRAIN_TEXT = """\
 Trains a tokenizer on text. Set a vocabulary size, a minimum frequency, or both.
-Interrupted, or when the terminal is closed, it keeps and exports what it has trained so far.
-If an export fails, the run is kept beside it as NAME.tokstudio, for the window and for convert.
+If it is interrupted or the terminal is closed, it exports what it has trained so far.
+If an export fails, the run is saved beside it as NAME.tokstudio, for the window and for convert.
 """
 
 _EXIT_CODES = """\
-exit codes: 0 done, 1 an error, which one sentence says, 2 wrong usage; ended by a closed terminal 129, by Ctrl+C 130,
-by a request to terminate 143
+exit codes: 0 done, 1 an error (one sentence says which), 2 wrong usage, 129 ended by a closed terminal, 130 by Ctrl+C,
+143 by a request to terminate
 """
 
 _SPECIAL_WORDS = "write a value that begins with a dash as --special=-x-"
@@ -74,19 +74,19 @@ def _window(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--screenshot", metavar="PNG", type=Path, help="with --demo: save a picture of the window, and quit"
     )
+    parser.add_argument("--new-window", action="store_true", help="open a new window, even if one is already open")
     parser.add_argument(
-        "--new-window", action="store_true", help="open a window of its own, where files go to the one that is open"
+        "--reset-settings",
+        action="store_true",
+        help="reset the layout, appearance, recent files and all other settings",
     )
-    parser.add_argument(
-        "--reset-settings", action="store_true", help="forget layout, looks, recent files and all else that is set"
-    )
-    parser.add_argument("--log-file", metavar="FILE", type=Path, help="add what happens inside of the program to FILE")
+    parser.add_argument("--log-file", metavar="FILE", type=Path, help="append the program's log to FILE")
     parser.add_argument("--version", action="version", version=f"tokstudio {__version__}")
     arguments = parser.parse_args(words)
     if arguments.screenshot and not arguments.demo:
         parser.error("--screenshot needs --demo")
     if arguments.demo and arguments.files:
-        parser.error("--demo brings its own text: give no files with it")
+        parser.error("--demo opens its own text: give no files with it")
     return arguments
 
 
@@ -105,12 +105,12 @@ def _train(words: Sequence[str]) -> argparse.Namespace:
     if arguments.sample_bytes is not None and arguments.counts:
         parser.error("--sample-bytes is for texts: a sample of word counts would not keep their proportions")
     if arguments.files.count("-") > 1:
-        parser.error("standard input can be read once only")
+        parser.error("standard input can be read only once")
     return arguments
 
 
 def _add_corpus(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("the corpus").add_argument
+    add = parser.add_argument_group("corpus").add_argument
     add("files", nargs="*", metavar="FILE", help="a text, a folder of texts, or - for standard input")
     add(
         "--counts",
@@ -118,32 +118,37 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=Path,
         metavar="FILE",
-        help="pre-tokens and how often each occurs, alone or behind the texts: a line is a pre-token, a tab and its "
+        help="pre-tokens and their counts, alone or after the texts; each line is a pre-token, a tab and its "
         'count, or a JSON value such as ["the", 12]; may be repeated',
     )
-    add("--documents", choices=("file", "line"), default="file", help="what a document is; merges never cross one")
+    add(
+        "--documents",
+        choices=("file", "line"),
+        default="file",
+        help="what counts as a document; merges never cross document borders",
+    )
     add(
         "--sample-bytes",
         type=_whole,
         metavar="N",
-        help="train on about N bytes of the texts, whole lines from all over them, where memory is short",
+        help="if memory is short: train on about N bytes, in whole lines from all parts of the texts",
     )
     add(
         "--encoding",
         metavar="NAME",
-        help="how the files are written, such as utf-8; detected if not given; bytes reads binary files too",
+        help="encoding of the files, such as utf-8 (default: detected); bytes also reads binary files",
     )
     add(
         "--held-out",
         type=_share,
         default=0.0,
         metavar="SHARE",
-        help="keep this share of the text, such as 0.1, out of training, and say how well it is compressed",
+        help="hold this share of the text, such as 0.1, out of training and report how well it is compressed",
     )
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("when to stop, and what to merge").add_argument
+    add = parser.add_argument_group("limits and merging").add_argument
     add("--vocab-size", type=_whole, metavar="N", help="stop when there are N tokens, base and special tokens included")
     add("--min-frequency", type=_whole, metavar="N", help="stop when no pair occurs N times")
     add("--tie-break", choices=_TIE_BREAKS, default="first", help="which of the most frequent pairs is merged first")
@@ -152,52 +157,56 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         "--pattern",
         default="none",
         metavar="NAME|REGEX",
-        help=f"how text is split before merging: {', '.join(_PATTERNS)}, or a regular expression of your own; none, if "
-        "not given, lets merges cross spaces",
+        help=f"how text is split before merging: {', '.join(_PATTERNS)}, or a regular expression of your own (default: "
+        "none, which lets merges cross spaces)",
     )
-    add("--force", action="store_true", help="train even if there is likely too little memory")
+    add("--force", action="store_true", help="train even if there is probably too little memory")
 
 
 def _add_tokens(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("the tokens that are not merged").add_argument
-    add("--base", choices=_BASES, default="bytes", help="what merging begins with")
+    add = parser.add_argument_group("base and special tokens").add_argument
+    add("--base", choices=_BASES, default="bytes", help="the units that merging begins with")
     add(
         "--base-vocabulary",
         type=Path,
         metavar="FILE",
-        help="for characters: the base tokens in the order of their ids, as a JSON list or one a line, where "
+        help="with --base characters: the base tokens in the order of their ids, as a JSON list or one per line, where "
         r"\n, \r, \t and \\ are a line feed, a carriage return, a tab and a backslash; an entry of several characters "
         "is a special token",
     )
-    add("--unknown-token", metavar="TOKEN", help="for characters: the special token for those not in the vocabulary")
+    add(
+        "--unknown-token",
+        metavar="TOKEN",
+        help="with --base characters: the special token for other characters",
+    )
     add(
         "--special",
         action="append",
         default=[],
         metavar="TOKEN",
-        help=f"a text that gets an id of its own and is never merged; may be repeated; {_SPECIAL_WORDS}",
+        help=f"a text that gets its own id and is never merged; may be repeated; {_SPECIAL_WORDS}",
     )
     add(
         "--special-placement",
         choices=_PLACEMENTS,
         default="last",
-        help="whether special tokens have the last ids or the first",
+        help="give special tokens the last ids or the first",
     )
 
 
 def _add_results(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("what comes of it").add_argument
+    add = parser.add_argument_group("output").add_argument
     add(
         "--export",
         action="append",
         default=[],
         type=_export_target,
         metavar="FORMAT=PATH",
-        help=f"write the tokenizer: {', '.join(_EXPORTS)}; PATH is a file, or a folder for those of several files; "
+        help=f"write the tokenizer: {', '.join(_EXPORTS)}; PATH is a file, or a folder for formats of several files; "
         "may be repeated",
     )
-    add("--accept-loss", action="store_true", help="export even where a format cannot hold all of the tokenizer")
-    add("--json", action="store_true", help="print how it went as one JSON object")
+    add("--accept-loss", action="store_true", help="export even if a format loses part of the tokenizer")
+    add("--json", action="store_true", help="print the result as one JSON object")
     add("--print-merges", action="store_true", help="print each merge as it is made (with --json to standard error)")
     _add_quiet(parser)
 
@@ -205,22 +214,22 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
 def _encode(words: Sequence[str]) -> argparse.Namespace:
     parser = _parser(
         "tokstudio encode",
-        "Turns text into token ids and prints them as a JSON list. A file is taken byte by byte as it is.",
+        "Turns text into token ids and prints them as a JSON list. A file is encoded byte for byte.",
     )
     parser.add_argument(
         "--allow-special",
         action="append",
         default=[],
         metavar="all|TOKEN",
-        help="give this special token its id where it stands in the text, or all of them; else they are plain text; "
+        help="encode this special token, or all of them, as their ids; other special tokens are plain text; "
         "may be repeated",
     )
     return _parse_coding(
         parser,
         words,
-        file_help="a file to encode; - or nothing: standard input",
+        file_help="a file to encode (default: standard input, also -)",
         text_help="encode TEXT",
-        out_help="write the ids there: NAME.npy as a NumPy array (uint16 if the whole vocabulary fits, else uint32), "
+        out_help="write the ids to FILE: NAME.npy as a NumPy array (uint16 if the whole vocabulary fits, else uint32), "
         "any other name as a JSON list",
     )
 
@@ -228,15 +237,15 @@ def _encode(words: Sequence[str]) -> argparse.Namespace:
 def _decode(words: Sequence[str]) -> argparse.Namespace:
     parser = _parser(
         "tokstudio decode",
-        "Turns token ids into exactly the bytes they stand for. Ids are a JSON list, separated by white space, or\n"
+        "Turns token ids back into exactly the bytes they encode. Ids are a JSON list, separated by white space, or\n"
         "a NumPy array.",
     )
     return _parse_coding(
         parser,
         words,
-        file_help="a file of ids; - or nothing: standard input",
+        file_help="a file of ids (default: standard input, also -)",
         text_help="decode the ids in TEXT",
-        out_help="write the bytes there",
+        out_help="write the bytes to FILE",
     )
 
 
@@ -244,26 +253,28 @@ def _convert(words: Sequence[str]) -> argparse.Namespace:
     parser = _parser(
         "tokstudio convert",
         "Writes a tokenizer's files in another format. The library that owns the format reads them back and must\n"
-        "give the same ids; what the format cannot hold is said before anything is written.",
+        "give the same ids. Losses are reported before anything is written.",
     )
     add = parser.add_argument
     add("source", metavar="IN", type=Path, help="the tokenizer's file, its folder, or a project")
     add("target", metavar="OUT", type=Path, help="a file, or a folder where the format has several files")
-    add("--format", choices=_EXPORTS, required=True, help="what to write")
+    add("--format", choices=_EXPORTS, required=True, help="the format to write")
     _add_pattern(parser)
-    add("--run", metavar="NAME", help="of a project: which of its runs")
+    add("--run", metavar="NAME", help="for a project: the run to convert")
     add("--merges", type=_whole, metavar="N", help="only the first N merges")
-    add("--close-gaps", action="store_true", help="number the tokens anew where ids are not in use")
-    add("--accept-loss", action="store_true", help="write what the format can hold, where that is not all")
-    add("--sample", metavar="FILE", type=Path, help="a text to prove the files with, besides one made to be hard")
-    add("--report", metavar="FILE", type=Path, help="write what was done and proved there")
+    add("--close-gaps", action="store_true", help="renumber the tokens to close gaps between ids")
+    add("--accept-loss", action="store_true", help="write even if the format loses part of the tokenizer")
+    add(
+        "--sample", metavar="FILE", type=Path, help="a text to test the files with, in addition to a built-in hard text"
+    )
+    add("--report", metavar="FILE", type=Path, help="write a report with the proof to FILE")
     add("--json", action="store_true", help="print the report as one JSON object")
     _add_quiet(parser)
     return parser.parse_args(words)
 
 
 def _inspect(words: Sequence[str]) -> argparse.Namespace:
-    parser = _parser("tokstudio inspect", "Says what a tokenizer's files hold, or a project.")
+    parser = _parser("tokstudio inspect", "Shows what a tokenizer's files or a project contain.")
     parser.add_argument("path", metavar="PATH", type=Path, help="the tokenizer's file, its folder, or a project")
     _add_pattern(parser)
     parser.add_argument("--json", action="store_true", help="print it as one JSON object")
@@ -313,13 +324,12 @@ def _add_pattern(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pattern",
         metavar="NAME|REGEX",
-        help=f"how the tokenizer splits text, where its files cannot say it: {', '.join(_PATTERNS)}, or a regular "
-        "expression",
+        help=f"how the tokenizer splits text, if its files do not say: {', '.join(_PATTERNS)}, or a regular expression",
     )
 
 
 def _add_quiet(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quiet", "-q", action="store_true", help="say nothing but errors")
+    parser.add_argument("--quiet", "-q", action="store_true", help="print only errors")
 
 
 def _whole(text: str) -> int:
@@ -341,5 +351,5 @@ def _export_target(text: str) -> tuple[str, Path]:
     if not name or not path:
         raise argparse.ArgumentTypeError(f'"{text}" is not FORMAT=PATH, such as huggingface=tokenizer.json')
     if name not in _EXPORTS:
-        raise argparse.ArgumentTypeError(f'format "{name}" is not known; known: {", ".join(_EXPORTS)}')
+        raise argparse.ArgumentTypeError(f'format "{name}" is unknown; choose one of: {", ".join(_EXPORTS)}')
     return name, Path(path)

@@ -72,7 +72,9 @@ def _tell_of_losses(name: str, text: bytes, ids: NDArray[np.uint32], tokenizer: 
         return
     replaced = text.decode("utf-8", "replace").count("\ufffd") - text.count("\ufffd".encode())
     if replaced:
-        console.say(f"{name}: {several(replaced, 'place was', 'places were')} not UTF-8 and became U+FFFD.")
+        console.say(
+            f"{name}: {several(replaced, 'byte sequence was', 'byte sequences were')} not UTF-8 and became U+FFFD."
+        )
     unknown = tokenizer.alphabet.unknown
     if unknown is not None and (found := int(np.count_nonzero(ids == unknown))):
         console.say(f"{name}: {several(found, 'id is', 'ids are')} the unknown token, {unknown}.")

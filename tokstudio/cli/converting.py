@@ -48,7 +48,7 @@ def _read(arguments: argparse.Namespace, console: Console) -> Tokenizer:
     if is_project(arguments.source):
         return load_run(arguments.source, arguments.run, console)
     if arguments.run is not None:
-        raise ConfigError(f"{arguments.source.name}: --run chooses a run of a project, and this is none.")
+        raise ConfigError(f"{arguments.source.name}: --run chooses a run of a project, but this is not a project.")
     return load_tokenizer(arguments.source, arguments.pattern, console).tokenizer
 
 

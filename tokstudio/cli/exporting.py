@@ -25,7 +25,7 @@ def check_places(exports: Exports, console: Console) -> None:
     for name, path in exports:
         files = {os.path.realpath(file) for file in console.finish(try_places_work(path, name))}
         if found := taken & files:
-            raise FormatError(f"{Path(found.pop()).name}: two exports would write this file: give each its own place.")
+            raise FormatError(f"{Path(found.pop()).name}: two exports would write this file: give each its own path.")
         taken |= files
 
 
@@ -47,7 +47,7 @@ def check_losses(tokenizer: Tokenizer, exports: Exports, accept_loss: bool) -> N
         if fitting.losses and not accept_loss:
             raise FormatError(
                 f"{path.name}: {FORMATS[name].title} cannot hold all of this tokenizer. {' '.join(fitting.losses)} "
-                "Add --accept-loss to export what it can hold."
+                "Add --accept-loss to export anyway, with losses."
             )
 
 
@@ -68,7 +68,7 @@ def export(
             console.complain(str(error))
             continue
         except MemoryError:
-            console.complain(f"{path.name}: this computer has not enough free memory to write it.")
+            console.complain(f"{path.name}: this computer does not have enough free memory to write it.")
             continue
         reports.append(report)
         console.say(f"Exported {', '.join(map(str, report.files))}" + (f": {report.proof}." if report.proof else "."))

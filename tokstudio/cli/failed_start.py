@@ -26,7 +26,7 @@ def missing_words(error: ImportError) -> str:
     if library is None:
         return f"The window cannot open: {first}. Install what is missing."
     return (
-        f"The window cannot open: the library {library[1]} is missing. Install the package of your system that has it "
+        f"The window cannot open: the library {library[1]} is missing. Install the system package that contains it "
         f"(on Debian and Ubuntu: sudo apt-get install {_DEBIAN})."
     )
 

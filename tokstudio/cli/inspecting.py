@@ -118,5 +118,5 @@ def _lines(found: dict[str, object]) -> Iterator[str]:
 
 def _pattern(found: dict[str, object]) -> str:
     if found["encoded_by"] != "tokstudio":
-        return "as its library has it"
-    return "not said by the files" if found["pattern"] is None else str(found["pattern"])
+        return "set by its library"
+    return "not given in the files" if found["pattern"] is None else str(found["pattern"])

@@ -43,9 +43,9 @@ def load_run(path: Path, name: str | None, console: Console) -> Tokenizer:
         return console.finish(reopen_tokenizer_work(entry))
     names = ", ".join(f'"{entry.name}"' for entry in runs) or "none"
     if name is None:
-        raise ConfigError(f"{file_name(path)}: choose a run by --run; there are: {names}.")
+        raise ConfigError(f"{file_name(path)}: choose a run with --run; the runs are: {names}.")
     said = f"{len(found)} runs are" if found else "no run is"
-    raise ConfigError(f'{file_name(path)}: {said} called "{name}"; there are: {names}.')
+    raise ConfigError(f'{file_name(path)}: {said} called "{name}"; the runs are: {names}.')
 
 
 def project_rows(path: Path, console: Console) -> Rows:
@@ -62,7 +62,7 @@ def project_lines(rows: Rows) -> Iterator[str]:
 def _project_lines(rows: Rows) -> Iterator[str]:
     yield "Format   TokStudio project"
     for source in rows["sources"]:
-        where = source["path"] or "kept in the project"
+        where = source["path"] or "saved in the project"
         apart = "" if source["in_corpus"] else ", not in the corpus"
         yield f"Source   {source['name']}, {several(cast('int', source['bytes']), 'byte')}, {where}{apart}"
     for run in rows["runs"]:

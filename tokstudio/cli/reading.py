@@ -56,7 +56,7 @@ def _read_standard_input(documents: str, encoding: str | None) -> Work[Source]:
         refuse_binary(raw, "standard input")
     decoded = yield from (detect(raw) if chosen is None else decode(raw, chosen))
     if not len(decoded.data):
-        raise CorpusError("standard input: it holds no text.")
+        raise CorpusError("standard input: it has no text.")
     ends = yield from document_ends(decoded.data, documents)
     note = "; ".join(filter(None, (decoded.note, structure_remark("", decoded.data))))
     return Source("standard input", None, decoded.encoding, note, decoded.data, ends)

@@ -22,7 +22,7 @@ def tell_of_preparation(prepared: Prepared, config: TrainingConfig, console: Con
     """Says what of the corpus is not trained on as it was."""
     if prepared.replaced:
         console.say(
-            f"{several(prepared.replaced, 'place was', 'places were')} not UTF-8 and became U+FFFD: "
+            f"{several(prepared.replaced, 'byte sequence was', 'byte sequences were')} not UTF-8 and became U+FFFD: "
             "merging begins with characters."
         )
     if prepared.unknown:

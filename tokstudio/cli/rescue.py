@@ -48,10 +48,10 @@ def rescue(run: Run, target: Path, console: Console) -> Path | None:
             if not isinstance(error, (TokStudioError, OSError, MemoryError)):
                 raise
             continue
-        console.complain(f"The run is kept in {place}: open that project, or take files from it by tokstudio convert.")
+        console.complain(f"The run is kept in {place}: open that project, or export from it with tokstudio convert.")
         return place
     console.complain(
-        "The run is lost: no project can be written either, neither beside the export nor in your own folder."
+        "The run is lost: it could not be saved as a project either, beside the export or in your own folder."
     )
     return None
 

@@ -114,7 +114,7 @@ def _check_unknown_token(arguments: argparse.Namespace, base_vocabulary: Collect
         return
     raise ConfigError(
         f'The unknown token "{token}" must be one of the special tokens: add --special "{token}", '
-        "or put it into the base vocabulary."
+        "or add it to the base vocabulary."
     )
 
 
@@ -137,7 +137,7 @@ def _check_memory(corpus: Corpus, config: TrainingConfig, console: Console) -> N
     # Other problems are the training's own to tell: it sees the whole corpus, the forecast a sample.
     if forecast.too_large:
         sampled = f"Give --sample-bytes {forecast.sample}, or" if forecast.sample else "Or"
-        raise CorpusError(f"{forecast.problem} {sampled} add --force to try it all the same.")
+        raise CorpusError(f"{forecast.problem} {sampled} add --force to try anyway.")
 
 
 def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
@@ -157,7 +157,7 @@ def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
     except (TokStudioError, OSError, MemoryError) as error:
         if not (trainer.merges_made and arguments.export):
             raise
-        console.complain(str(error) or "This computer has not enough free memory to go on.")
+        console.complain(str(error) or "This computer does not have enough free memory to go on.")
         return FAILED
 
 

@@ -30,7 +30,7 @@ def open_window(arguments: argparse.Namespace) -> int:
 
             # A demo listens to nobody, but keeps a report.
             if claim.is_taken() or is_running(reports_folder()):
-                raise TokStudioError("A window is open, and would keep its settings. Close it, then try again.")
+                raise TokStudioError("A window is open and would save its settings. Close it, then try again.")
             reset_settings()
         elif not arguments.new_window and claim.hand_over(arguments.files):
             return DONE
