@@ -45,13 +45,13 @@ SAMPLES: tuple[Sample, ...] = (
     Sample(
         key="scripts",
         title="One story in eight scripts",
-        description="The same short story eight times; see what each script costs in tokens.",
+        description="The same short story eight times: see how many tokens each script takes.",
         file="corpora/eight-scripts.txt",
     ),
     Sample(
         key="python",
         title="A Python program",
-        description="A short program that counts words; see indentation and names become tokens.",
+        description="A short program that counts words: see indentation and names become tokens.",
         file="corpora/word_count.py",
     ),
 )
@@ -95,7 +95,7 @@ def sample_text(key: str) -> str:
         if sample.key == key:
             return sample.path.read_text(encoding="utf-8")
     known = ", ".join(sample.key for sample in SAMPLES)
-    raise TokStudioError(f"{key}: there is no sample of that name. The samples are: {known}.")
+    raise TokStudioError(f"{key}: no sample has that name. The samples are: {known}.")
 
 
 def _folders() -> list[Path]:

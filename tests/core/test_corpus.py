@@ -139,7 +139,7 @@ def test_a_corpus_of_no_files_is_refused():
 
 def test_a_bad_file_among_good_ones_is_named(tmp_path):
     (tmp_path / "good.txt").write_bytes(b"good")
-    with pytest.raises(CorpusError, match=r"^bad\.txt: there is no such file"):
+    with pytest.raises(CorpusError, match=r"^bad\.txt: no such file"):
         Corpus.from_files([tmp_path / "good.txt", tmp_path / "bad.txt"])
 
 

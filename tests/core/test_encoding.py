@@ -189,10 +189,10 @@ class TestMaking:
     @pytest.mark.parametrize(
         ("merges", "results", "says"),
         [
-            ([[97, 256]], None, "Merge 1 joins token 256, which does not exist by then"),
-            ([[97, 98], [258, 97]], None, "Merge 2 joins token 258, which does not exist by then"),
-            ([[97, 98]], [97], "Merge 1 makes token 97, which exists already"),
-            ([[97, 98], [98, 97]], [300, 300], "Merge 2 makes token 300, which exists already"),
+            ([[97, 256]], None, "Merge 1 joins token 256, which does not exist yet"),
+            ([[97, 98], [258, 97]], None, "Merge 2 joins token 258, which does not exist yet"),
+            ([[97, 98]], [97], "Merge 1 makes token 97, which already exists"),
+            ([[97, 98], [98, 97]], [300, 300], "Merge 2 makes token 300, which already exists"),
             ([[97, -1]], None, "Ids must be whole numbers from 0"),
             ([[97, 2**32 + 98]], None, "Ids must be whole numbers from 0"),
             ([[97, 98.5]], None, "Ids must be whole numbers from 0"),
@@ -245,7 +245,7 @@ class TestRefusing:
             Tokenizer(np.array([[1, 2]]), np.array([600_000_000]))
 
     def test_results_of_another_length(self):
-        with pytest.raises(ConfigError, match="There must be as many merges as results of merges, not 1 and 2"):
+        with pytest.raises(ConfigError, match="Merges and their results must be equally many, not 1 and 2"):
             Tokenizer(np.array([[1, 2]]), np.array([256, 257]))
 
     def test_an_empty_special_token(self):

@@ -95,7 +95,7 @@ def test_a_limit_that_the_system_sets_while_writing_leaves_the_old_file(tmp_path
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     try:
-        with pytest.raises(FormatError, match=r"^kept: it cannot be written: .*\.$"):
+        with pytest.raises(FormatError, match=r"^kept: the file cannot be written: .*\.$"):
             finish(write_files({target: [bytes(60_000)] * 5}))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -149,9 +149,9 @@ def test_a_missing_folder_and_a_folder_in_the_way_are_named(tmp_path):
         finish(write_files({tmp_path / "nowhere" / "x": [b"x"]}))
     with pytest.raises(FormatError, match=r"^here: a folder of that name is in the way"):
         finish(write_files({tmp_path / "here": [b"x"]}))
-    with pytest.raises(FormatError, match=r"^a\\x00b: it cannot be written: .*\.$"):
+    with pytest.raises(FormatError, match=r"^a\\x00b: the file cannot be written: .*\.$"):
         finish(write_files({tmp_path / "a\0b": [b"x"]}))
-    with pytest.raises(FormatError, match=r"^x{300}: it cannot be written: .*\.$"):
+    with pytest.raises(FormatError, match=r"^x{300}: the file cannot be written: .*\.$"):
         finish(write_files({tmp_path / ("x" * 300): [b"x"]}))
     assert names(tmp_path) == ["here"]
 
@@ -223,7 +223,7 @@ def test_the_names_of_new_folders_are_on_the_disk_too(tmp_path, monkeypatch):
 
 def test_a_folder_cannot_be_made_inside_a_file(tmp_path):
     (tmp_path / "file").write_text("x")
-    with StagedFiles() as staged, pytest.raises(FormatError, match=r"^sub: the folder cannot be made: .*\.$"):
+    with StagedFiles() as staged, pytest.raises(FormatError, match=r"^sub: the folder cannot be created: .*\.$"):
         staged.make_folder(tmp_path / "file" / "sub")
 
 

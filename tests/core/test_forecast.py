@@ -92,7 +92,7 @@ def test_what_would_not_fit_says_so_and_names_a_sample(monkeypatch):
     assert not made.fits
     assert 0 < made.sample < corpus.bytes
     assert made.problem == (
-        f"This training would take about {made.memory / 1e6:,.0f} MB of memory, and 20 MB are free: "
+        f"This training would take about {made.memory / 1e6:,.0f} MB of memory, but only 20 MB is free: "
         f"train on a sample of {made.sample / 1e6:,.1f} MB."
     )
 

@@ -192,15 +192,15 @@ def test_a_pattern_that_matches_nothing_only_now_and_then_is_refused_then():
 
 
 def test_no_pattern_at_all():
-    assert refusal("") == 'The pattern is empty. To split nothing, use "none".'
+    assert refusal("") == 'The pattern is empty. Use "none" to leave text whole.'
 
 
 def test_a_name_that_is_not_known():
-    assert refusal("gpt-4").startswith('Pattern "gpt-4" is not known. Known: none, whitespace, gpt2,')
+    assert refusal("gpt-4").startswith('Pattern "gpt-4" is unknown. Choose one of: none, whitespace, gpt2,')
 
 
 def test_a_pattern_that_searches_backwards():
-    assert refusal(r"(?r)\w+|\W+") == "The pattern searches backwards: leave out (?r)."
+    assert refusal(r"(?r)\w+|\W+") == "The pattern searches backwards: remove (?r)."
 
 
 def test_a_pattern_without_end():

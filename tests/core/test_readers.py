@@ -216,7 +216,7 @@ def test_a_binary_file_is_refused_and_opens_as_bytes(read, name):
     data, kind = BINARY[name]
     with pytest.raises(BinaryError) as refused:
         read(data, name)
-    assert str(refused.value) == f'{name}: this is {kind}, not text; the encoding "bytes" reads it as it is.'
+    assert str(refused.value) == f'{name}: this is {kind}, not text; use the encoding "bytes" to read it anyway.'
     source = read(data, name, encoding="bytes")
     assert (source.encoding, text_of(source)) == ("bytes", data)
 
@@ -350,7 +350,7 @@ def test_an_empty_file_is_named(read):
 
 
 def test_a_missing_file_is_named_and_its_cause_kept(tmp_path):
-    with pytest.raises(CorpusError, match=r"^gone\.txt: there is no such file or folder\.$") as caught:
+    with pytest.raises(CorpusError, match=r"^gone\.txt: no such file or folder\.$") as caught:
         finish(read_source(tmp_path / "gone.txt"))
     assert isinstance(caught.value.__cause__, FileNotFoundError)
     (tmp_path / "file").write_bytes(b"a")
@@ -595,7 +595,7 @@ def test_a_folder_without_text_is_named(tmp_path):
     sentences = r"^photos: no text files in this folder\. photos: 1 file skipped: photo\.jpg \(binary\)\.$"
     with pytest.raises(CorpusError, match=sentences):
         read_folder(tmp_path / "photos")
-    with pytest.raises(CorpusError, match=r"^nowhere: there is no such file or folder\.$"):
+    with pytest.raises(CorpusError, match=r"^nowhere: no such file or folder\.$"):
         read_folder(tmp_path / "nowhere")
 
 

@@ -274,7 +274,7 @@ def test_a_pattern_that_cannot_be_used_is_refused_before_the_text_is_read(patter
 
 def test_a_pattern_that_takes_for_ever_is_stopped_and_the_place_named(monkeypatch):
     monkeypatch.setattr(simple, "_SECONDS_OF_A_MATCH", 0.05)
-    with pytest.raises(ConfigError, match=r'more than 0.05 seconds, from character 3 of the text on: "aaaa a{35}"'):
+    with pytest.raises(ConfigError, match=r'more than 0.05 seconds, from character 3 of the text: "aaaa a{35}"'):
         WordTokenizer.from_text("1\n" + "aaaa\n" + "a" * 60, r"^1\s|(?:a|a)*\d")
 
 

@@ -150,7 +150,7 @@ def test_a_pickled_tokenizer_keeps_its_specials_and_its_pattern():
 
 def test_an_unknown_special_is_named():
     made = trained(special_tokens=["<end>"])
-    with pytest.raises(ConfigError, match='Special token "<no>" is not known'):
+    with pytest.raises(ConfigError, match='There is no special token "<no>"'):
         made.encode("a", ["<no>"])
     with pytest.raises(ConfigError, match="in a list"):
         made.encode("a", "<end>")

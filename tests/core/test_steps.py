@@ -378,13 +378,13 @@ class TestAnswers:
         why = self.answer("low er", 1, 5)
         assert why.kind == "border"
         assert why.sentence == (
-            'The text is cut between "low" and " er" before merging, and no merge joins what is cut.'
+            'The text is split between "low" and " er" before merging, and no merge crosses a split.'
         )
 
     def test_special_tokens(self):
         tokenizer = trained(special_tokens=["<end>"])
         why = self.answer("the<end>", 1, 8, tokenizer=tokenizer, allowed_special="all")
-        assert why.sentence == '"<end>" is a special token: no merge joins it to anything, or takes it apart.'
+        assert why.sentence == '"<end>" is a special token: no merge joins it to other text or splits it.'
         assert self.answer("the<end>", 3, 8, tokenizer=tokenizer, allowed_special="all").kind == "one"
         plain = self.answer("the<end>", 3, 8, tokenizer=tokenizer)
         assert (plain.kind, plain.sentence) == ("special", '"<end>" is a special token, but here it is plain text.')
@@ -395,7 +395,7 @@ class TestAnswers:
         within = self.answer("a the", 2, 5, tokenizer=tokenizer)
         assert (within.kind, within.sentence) == (
             "whole word",
-            '" the" is one token as it is: nothing in it is merged.',
+            '" the" is one token as a whole word: nothing in it is merged.',
         )
         only = self.answer("a then", 1, 5, tokenizer=tokenizer)
         assert (only.kind, only.sentence) == ("whole word", '" the" is a token only where it is a whole pre-token.')

@@ -191,7 +191,7 @@ class TestStepping:
     @pytest.mark.parametrize("merges", [0, -1])
     def test_fewer_than_one_merge_is_refused(self, merges):
         trainer = Trainer(Corpus.from_text("abab"), TrainingConfig(vocabulary_size=300))
-        with pytest.raises(ConfigError, match=f"At least one merge must be asked for, not {merges}"):
+        with pytest.raises(ConfigError, match=f"At least one merge must be requested, not {merges}"):
             trainer.advance(merges)
 
     def test_leaving_the_loop_loses_nothing(self):
@@ -297,7 +297,7 @@ class TestResuming:
 
     def test_another_corpus_is_refused(self):
         run = run_of(["abab"], vocabulary_size=257)
-        with pytest.raises(CorpusError, match="The corpus has changed since this run was trained: train anew"):
+        with pytest.raises(CorpusError, match="The corpus has changed since this run was trained: train again"):
             Trainer.resume(Corpus.from_text("ababa"), run, TrainingConfig(vocabulary_size=258))
 
     def test_documents_cut_elsewhere_are_another_corpus(self):
@@ -315,9 +315,9 @@ class TestResuming:
         corpus = Corpus.from_text("abcabcabc")
         run = train(corpus, TrainingConfig(vocabulary_size=259)).run
         assert run.counts.tolist() == [3, 3, 2]
-        with pytest.raises(ConfigError, match="Vocabulary size must be at least 259: the run has that many"):
+        with pytest.raises(ConfigError, match="Vocabulary size must be at least 259: the run already has that many"):
             Trainer.resume(corpus, run, TrainingConfig(vocabulary_size=258))
-        with pytest.raises(ConfigError, match="Minimum frequency must be at most 2: the run went down to that"):
+        with pytest.raises(ConfigError, match="Minimum frequency must be at most 2: the run already went down to that"):
             Trainer.resume(corpus, run, TrainingConfig(min_frequency=3))
 
     @pytest.mark.parametrize("change", ["merges", "counts", "tokens_after", "longer"])

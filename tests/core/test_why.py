@@ -157,7 +157,7 @@ class TestReasons:
         assert self.reason("ababc") == "It occurs 2 times, more often than any other pair: the next has 1."
 
     def test_the_rule_decides(self):
-        expected = "2 pairs occur 2 times; of those, the pair that stands first in the corpus is merged."
+        expected = "2 pairs occur 2 times; of those, the pair that comes first in the corpus is merged."
         assert self.reason("ababa") == expected
 
     def test_another_rule(self):
@@ -178,7 +178,7 @@ def test_too_little_memory_is_told_before_anything_is_counted(monkeypatch):
     corpus = Corpus.from_texts([POEM] * 20_000)
     monkeypatch.setattr("tokstudio.core.why.free_memory", lambda: 10_000_000)
     run = train(corpus, TrainingConfig(vocabulary_size=260)).run
-    with pytest.raises(ConfigError, match=r"about 21 MB of memory, and 10 MB are free\."):
+    with pytest.raises(ConfigError, match=r"about 21 MB of memory, but only 10 MB is free\."):
         next(why_work(corpus, run, 2))
     # Each word is laid out once: that takes little.
     run = train(corpus, TrainingConfig(vocabulary_size=260, pattern="gpt2")).run

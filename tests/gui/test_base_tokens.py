@@ -38,7 +38,7 @@ def test_a_file_that_holds_no_list_is_told_and_changes_nothing(qtbot, monkeypatc
         answers.files = [path]
         window.actions_by_id["load_base_tokens"].trigger()
         qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
-        assert "own.json: a base vocabulary must be a JSON list of texts." in window.messages.text.text()
+        assert "own.json: a base vocabulary must be a JSON list of strings." in window.messages.text.text()
         assert window._session.settings.base == "bytes"
 
     at_the_window(monkeypatch, act)

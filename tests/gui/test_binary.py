@@ -37,7 +37,7 @@ def test_a_binary_file_is_refused_and_read_as_bytes_by_a_button(qtbot, monkeypat
         quiet(qtbot, window)
         assert window._session.sources == ()
         assert window.corpus.problems.problems == (
-            'book.txt.gz: this is gzip-compressed data, not text; the encoding "bytes" reads it as it is.',
+            'book.txt.gz: this is gzip-compressed data, not text; use the encoding "bytes" to read it anyway.',
         )
         [button] = offered(window)
         assert button.accessibleName() == "Read book.txt.gz as bytes"

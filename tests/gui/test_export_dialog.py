@@ -302,7 +302,7 @@ def test_a_folder_that_the_system_refuses_is_told_once_and_nothing_is_written(
     press_export(qtbot, session, dialog)
     assert dialog.folder.is_invalid
     assert dialog.folder.note.text() == (
-        f"classic: the folder cannot be made: nothing can be written to {out}: choose another."
+        f"classic: the folder cannot be created: {out} cannot be written to: choose another."
     )
     assert not any(row.result_text() for row in dialog.list.rows.values())
     assert not out.exists()

@@ -53,7 +53,7 @@ def test_a_hostile_name_is_text_wherever_it_is_shown(qtbot, monkeypatch, tmp_pat
         answers.files = [file]
         window.actions_by_id["open_corpus"].trigger()
         quiet(qtbot, window)
-        assert f"{SHOWN}: there is no such file or folder." in window.corpus.problems.problems
+        assert f"{SHOWN}: no such file or folder." in window.corpus.problems.problems
         window._recent_menu.aboutToShow.emit()
         # A name with a break is not remembered, rather than torn into two.
         remembered = [action.text() for action in window._recent_menu.actions()]

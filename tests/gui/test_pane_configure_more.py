@@ -193,13 +193,13 @@ def test_base_units_bring_their_own_fields(qtbot, more, session):
     assert not more.entries.isVisible()
     choose(qtbot, more.vocabulary.combo, "Own list")
     assert more.entries.isVisible()
-    assert more.entries.note.text() == "The base vocabulary holds no character."
+    assert more.entries.note.text() == "The base vocabulary has no characters."
     type_into(qtbot, more.entries.edit, "a\nb\n\\n\n<?>\n")
     assert session.settings.base_vocabulary == ("a", "b", "\n", "<?>")
     assert more.entries.count.text() == "4, 1 of them special"
     assert more.entries.note.property("role") == "muted"
     qtbot.keyClicks(more.entries.edit, "a")
-    assert more.entries.note.text() == 'The base vocabulary may not hold "a" twice.'
+    assert more.entries.note.text() == 'The base vocabulary must not contain "a" twice.'
     choose(qtbot, more.base.combo, "Bytes")
     assert session.settings.problem is None
 
@@ -220,7 +220,7 @@ def test_special_tokens_are_checked_as_they_are_typed_and_have_a_place(qtbot, mo
     assert not more.placement.isEnabled()
     type_into(qtbot, more.specials.edit, f"{SPECIAL}\na")
     assert session.settings.special_tokens == (SPECIAL, "a")
-    assert more.specials.note.text() == 'Special token "a" is a base token already: give it another text.'
+    assert more.specials.note.text() == 'Special token "a" is already a base token: choose another text.'
     assert pane.buttons["train"].isEnabled() is False
     qtbot.keyClick(more.specials.edit, Qt.Key.Key_Backspace)
     assert session.settings.special_tokens == (SPECIAL,)
@@ -349,7 +349,7 @@ def test_the_forecast_stands_above_train(qtbot, pane, session):
 def test_what_does_not_fit_is_said_and_a_sample_offered(qtbot, pane, session):
     session.add_text(TEXT)
     assert not pane.sample_button.isVisible()
-    words = "This training would take about 9.0 GB of memory, and 1.0 GB are free: train on a sample of 0 MB."
+    words = "This training would take about 9.0 GB of memory, but only 1.0 GB is free: train on a sample of 0 MB."
     session.set_forecast(Forecast(60.0, 9 * 10**9, 10**9, 1000, words))
     assert pane.summary.text() == words
     assert pane.summary.property("role") == "error"

@@ -248,7 +248,7 @@ def test_what_would_not_fit_into_memory_is_refused_with_both_figures_until_there
     session.look_at(260)
     qtbot.waitUntil(pane.problem.isVisible, timeout=PATIENCE)
     needed = f"{session.active.tokens_before / 1000:,.1f} GB"
-    assert f"about {needed} of memory, and 3 MB are free." in pane.problem.text()
+    assert f"about {needed} of memory, but only 3 MB is free." in pane.problem.text()
     free = 1 << 50
     qtbot.mouseClick(pane.again, Qt.MouseButton.LeftButton)
     answered(qtbot, pane)

@@ -285,7 +285,7 @@ def test_a_file_that_is_missing_stays_listed_and_is_found_by_reload(qtbot, monke
         session = window._session
         opened(qtbot, window, project)
         assert [source.name for source in session.sources] == [book.name]
-        assert window.corpus.problems.problems == (f"{book.name}: there is no such file or folder.",)
+        assert window.corpus.problems.problems == (f"{book.name}: no such file or folder.",)
         assert window.corpus.source_list.sources_model.index(0, 1).data() == "missing"
         assert len(session.active) == 44
         assert session.obstacle == (
@@ -478,7 +478,7 @@ def test_a_drive_that_has_vanished_is_said_and_another_place_works(qtbot, monkey
         window.actions_by_id["save_project"].trigger()
         qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
         assert window.messages.text.text() == (
-            f"a.tokstudio: the folder {drive} does not exist: make it, or choose another."
+            f"a.tokstudio: the folder {drive} does not exist: create it, or choose another."
         )
         answers.target = tmp_path / "b.tokstudio"
         window.actions_by_id["save_project_as"].trigger()

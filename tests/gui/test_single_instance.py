@@ -79,7 +79,7 @@ def test_settings_are_not_reset_behind_an_open_window(qtbot, monkeypatch):
     def act(window, answers):
         code, said = ended(qtbot, start("--reset-settings"))
         assert code == 1
-        assert said == "tokstudio: A window is open, and would keep its settings. Close it, then try again.\n"
+        assert said == "tokstudio: A window is open and would save its settings. Close it, then try again.\n"
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -86,17 +86,17 @@ def _json_list(path: Path, text: str) -> list[str] | None:
         if entries and all(isinstance(entry, str) for entry in entries):
             return cast("list[str]", entries)
     if must:
-        raise ConfigError(f"{path.name}: a base vocabulary must be a JSON list of texts.")
+        raise ConfigError(f"{path.name}: a base vocabulary must be a JSON list of strings.")
     return None
 
 
 def _unescaped(path: Path, number: int, line: str) -> str:
     line = line.removesuffix("\r")
     if not line:
-        raise ConfigError(f"{path.name}: line {number:,} is empty. A line feed is written \\n.")
+        raise ConfigError(f"{path.name}: line {number:,} is empty. Write a line feed as \\n.")
     if line == "\\":
         return line  # alone it can mean nothing else
     for found in _ESCAPE.finditer(line):
         if found[1] not in _ESCAPED:
-            raise ConfigError(f"{path.name}: line {number:,}: {found[0]} means nothing: a backslash is written \\\\.")
+            raise ConfigError(f"{path.name}: line {number:,}: {found[0]} is not an escape. Write a backslash as \\\\.")
     return _ESCAPE.sub(lambda found: _ESCAPED[found[1]], line)

@@ -85,12 +85,12 @@ class TrainingConfig:
             raise ConfigError("Longest token must be at least 2 bytes.")
         _require_one_of("Base", self.base, BASES)
         _require_one_of("Tie rule", self.tie_break, TIE_BREAKS)
-        _require_one_of("The place of special tokens", self.special_placement, PLACEMENTS)
+        _require_one_of("Special token placement", self.special_placement, PLACEMENTS)
         self._check_tokens()
         if self.base_size is not None:
             self.check_size(self.base_size)
         if not isinstance(self.pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ConfigError(f"Pattern must be a text, not {reprlib.repr(self.pattern)}.")
+            raise ConfigError(f"Pattern must be a string, not {reprlib.repr(self.pattern)}.")
         check_pattern(self.pattern)
 
     @property
@@ -160,17 +160,17 @@ class TrainingConfig:
         if self.base == "bytes":
             for name, value in (("A base vocabulary", self.base_vocabulary), ("An unknown token", self.unknown_token)):
                 if value is not None:
-                    raise ConfigError(f"{name} is for characters: with bytes every text can be encoded.")
+                    raise ConfigError(f"{name} needs base characters: base bytes can encode any text.")
         if self.base_vocabulary is not None:
             _refuse_repeats("The base vocabulary", self.base_vocabulary)
             if not any(len(entry) == 1 for entry in self.base_vocabulary):
-                raise ConfigError("The base vocabulary holds no character.")
+                raise ConfigError("The base vocabulary has no characters.")
         _refuse_repeats("Special tokens", self.special_tokens)
         for token in self.special_tokens:
             if len(token.encode() if self.base == "bytes" else token) == 1:
-                raise ConfigError(f"Special token {shown(token)} is a base token already: give it another text.")
+                raise ConfigError(f"Special token {shown(token)} is already a base token: choose another text.")
             if token in self.base_specials:
-                raise ConfigError(f"Special token {shown(token)} stands in the base vocabulary already.")
+                raise ConfigError(f"Special token {shown(token)} is already in the base vocabulary.")
         if self.unknown_token is not None and self.unknown_token not in self.all_specials:
             raise ConfigError(f"The unknown token {shown(self.unknown_token)} must be one of the special tokens.")
 
@@ -195,14 +195,14 @@ def _share(value: object) -> float:
 def _texts(name: str, given: object) -> tuple[str, ...]:
     texts: list[str] = []
     if isinstance(given, (str, bytes)):
-        raise ConfigError(f"{name} must be a list of texts, not one text.")
+        raise ConfigError(f"{name} must be a list of strings, not a single string.")
     if not isinstance(given, Iterable):
-        raise ConfigError(f"{name} must be a list of texts, not {reprlib.repr(given)}.")
+        raise ConfigError(f"{name} must be a list of strings, not {reprlib.repr(given)}.")
     for text in cast("Iterable[object]", given):
         if not isinstance(text, str):
-            raise ConfigError(f"{name} must be texts, not {reprlib.repr(text)}.")
+            raise ConfigError(f"{name} must be strings, not {reprlib.repr(text)}.")
         if not text:
-            raise ConfigError(f"{name} may not hold an empty text.")
+            raise ConfigError(f"{name} must not contain an empty string.")
         texts.append(text)
     # Checked together: a window asks about a list of thousands at every key.
     together = "".join(texts)
@@ -215,10 +215,10 @@ def _refuse_repeats(name: str, texts: Sequence[str]) -> None:
     seen: set[str] = set()
     for text in texts:
         if text in seen:
-            raise ConfigError(f"{name} may not hold {shown(text)} twice.")
+            raise ConfigError(f"{name} must not contain {shown(text)} twice.")
         seen.add(text)
 
 
 def _require_one_of(name: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
-        raise ConfigError(f'{name} "{value}" is not known. Known: {", ".join(known)}.')
+        raise ConfigError(f'{name} "{value}" is unknown. Choose one of: {", ".join(known)}.')

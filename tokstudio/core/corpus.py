@@ -194,7 +194,7 @@ class Corpus:
 
         files = yield from expand_work([paths] if isinstance(paths, (str, os.PathLike)) else paths)
         if not files:
-            raise CorpusError("No files were given: name at least one.")
+            raise CorpusError("No files given: name at least one.")
         sources: list[Source] = []
         for file in files:
             sources.append((yield from read_source(file, documents, encoding)))

@@ -154,7 +154,11 @@ def decode(raw: NDArray[np.uint8], encoding: str) -> Work[Decoded]:
     if encoding == "utf-8" and (yield from _is_utf8(text)):
         return Decoded(encoding, _note(_MARK_DROPPED if mark else ""), text)
     text, replaced = yield from _transcoded(text, encoding, "replace")
-    wrong = f"{several(replaced, 'place is', 'places are')} not valid {encoding}; shown as U+FFFD" if replaced else ""
+    wrong = (
+        f"{several(replaced, 'byte sequence is', 'byte sequences are')} not valid {encoding}; shown as U+FFFD"
+        if replaced
+        else ""
+    )
     return Decoded(encoding, _note(_MARK_DROPPED if mark else "", wrong), text)
 
 
@@ -183,7 +187,7 @@ def detect(raw: NDArray[np.uint8]) -> Work[Decoded]:
         return Decoded(encoding, "", decoded)
     if is_utf8:
         zeros = yield from _count_zeros(text)
-        return Decoded("utf-8", _note(dropped, f"holds {several(zeros, 'NUL byte')}" if zeros else ""), text)
+        return Decoded("utf-8", _note(dropped, f"contains {several(zeros, 'NUL byte')}" if zeros else ""), text)
     wrong, characters = yield from _count_utf8(text)
     # Text in other encodings has more than twice as many bytes that are not UTF-8 as characters that happen to be.
     if dropped or wrong <= characters:
@@ -210,7 +214,7 @@ def code_points(data: NDArray[np.uint8]) -> Iterator[tuple[NDArray[np.uint32], i
 def refuse_binary(raw: NDArray[np.uint8], name: str) -> None:
     """Raises BinaryError, which names `name`, where the beginning of some bytes is no text in any encoding."""
     if kind := binary_kind(raw[:SAMPLE]):
-        raise BinaryError(f'{name}: this is {kind}, not text; the encoding "bytes" reads it as it is.')
+        raise BinaryError(f'{name}: this is {kind}, not text; use the encoding "bytes" to read it anyway.')
 
 
 def binary_kind(head: NDArray[np.uint8]) -> str:

@@ -179,7 +179,7 @@ def _find(pattern: Pattern[str], document: _Document, at: int) -> list[int]:
         except TimeoutError:
             if ends:
                 return ends
-    simpler = "Use a simpler one: repeats within repeats can take for ever."
+    simpler = "Use a simpler one: nested repeats can take forever."
     raise ConfigError(
         f"The pattern takes more than {_SECONDS_OF_A_MATCH:g} seconds at character {here + 1:,}, "
         f'"{document.shown(here, len(text))}". {simpler}',
@@ -197,7 +197,7 @@ def _refuse_drop(document: _Document, first: int, last: int) -> NoReturn:
 
 def _compile(pattern: str) -> Pattern[str]:
     if not pattern:
-        raise ConfigError('The pattern is empty. To split nothing, use "none".')
+        raise ConfigError('The pattern is empty. Use "none" to leave text whole.')
     compiled = compile_expression(pattern)
     if _matches_nothing(compiled):
         raise ConfigError(_MATCHES_EMPTY)
@@ -230,7 +230,7 @@ def compile_expression(pattern: str) -> Pattern[str]:
     except (ValueError, OverflowError, RecursionError, MemoryError) as error:
         raise ConfigError(f"The pattern does not compile: {error or 'it is too large'}.") from None
     if compiled.flags & regex.REVERSE:
-        raise ConfigError("The pattern searches backwards: leave out (?r).")
+        raise ConfigError("The pattern searches backwards: remove (?r).")
     return compiled
 
 

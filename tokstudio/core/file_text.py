@@ -72,12 +72,12 @@ class _OpenFile:
         done = 0
         with self._lock:
             if self._state() != self.state:
-                raise CorpusError(f"{self._name}: the file has changed since it was opened: open it again.")
+                raise CorpusError(f"{self._name}: the file has changed since it was opened; open it again.")
             os.lseek(self._number, start, os.SEEK_SET)
             while done < size:
                 read = os.read(self._number, min(size - done, _MOST))
                 if not read:
-                    raise CorpusError(f"{self._name}: the file became shorter while it was read; try again.")
+                    raise CorpusError(f"{self._name}: the file became shorter while it was being read; try again.")
                 made[done : done + len(read)] = np.frombuffer(read, np.uint8)
                 done += len(read)
         made.setflags(write=False)

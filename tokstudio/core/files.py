@@ -35,7 +35,7 @@ class FolderError(FormatError):
     def __init__(self, folder: Path, error: OSError | ValueError) -> None:
         name = file_name(folder)
         shown = name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…"
-        super().__init__(f"{shown}: the folder cannot be made: {_why_no_folder(folder, error)}.")
+        super().__init__(f"{shown}: the folder cannot be created: {_why_no_folder(folder, error)}.")
 
 
 def write_files(contents: Mapping[Path, Iterable[bytes]]) -> Work[tuple[Path, ...]]:
@@ -226,8 +226,8 @@ def write_fault(path: Path, error: OSError | ValueError) -> FormatError:
     if code in _FORBIDDEN:
         return FormatError(f"{name}: the folder {folder} cannot be written to: choose another.")
     if code in _MISSING:
-        return FormatError(f"{name}: the folder {folder} does not exist: make it, or choose another.")
-    return FormatError(f"{name}: it cannot be written: {_reason(error)}.")
+        return FormatError(f"{name}: the folder {folder} does not exist: create it, or choose another.")
+    return FormatError(f"{name}: the file cannot be written: {_reason(error)}.")
 
 
 def _copy(pieces: Iterable[bytes], file: BinaryIO, total: int) -> Work[None]:
@@ -248,9 +248,9 @@ def _target(path: Path) -> Path:
     except FileNotFoundError:
         return target
     if stat.S_ISDIR(mode):
-        raise FormatError(f"{file_name(path)}: a folder of that name is in the way: choose another name.")
+        raise FormatError(f"{file_name(path)}: a folder with that name already exists: choose another name.")
     if not stat.S_ISREG(mode):
-        raise FormatError(f"{file_name(path)}: this is no ordinary file and is left alone: choose another name.")
+        raise FormatError(f"{file_name(path)}: this is not a regular file, so it is not replaced: choose another name.")
     if not os.access(target, os.W_OK):
         raise FormatError(f"{file_name(path)}: the file is read-only: allow writing, or choose another name.")
     return target
@@ -300,7 +300,7 @@ def _why_no_folder(folder: Path, error: OSError | ValueError) -> str:
     code = error.errno if isinstance(error, OSError) else None
     above = next((above for above in folder.parents if os.path.lexists(above)), folder)
     if code in _FORBIDDEN:
-        return f"nothing can be written to {above}: choose another"
+        return f"{above} cannot be written to: choose another"
     if code in _IN_THE_WAY:
         taken = folder if os.path.lexists(folder) else above
         return f"{taken} is a file: choose another name"

@@ -136,7 +136,7 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
     advice = "leave out the rarest words" if all(counted) else "leave out some of the corpus"
     if fitting:
         advice = f"train on a sample of {fitting / 1e6:,.1f} MB"
-    problem = f"about {size_of_memory(memory)} of memory, and {size_of_memory(free)} are free: {advice}."
+    problem = f"about {size_of_memory(memory)} of memory, but only {size_of_memory(free)} is free: {advice}."
     return replace(made, sample=fitting, problem=f"This training would take {problem}")
 
 

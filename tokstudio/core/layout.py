@@ -161,7 +161,7 @@ def _strange(part: Sequences, place: int) -> MissingCharacterError:
     around = part.data[max(start, place - _CONTEXT) : min(stop, place + _CONTEXT)].tobytes().decode("utf-8", "ignore")
     missing = f"The character {shown(here)} (U+{ord(here):04X}) is not in the base vocabulary"
     return MissingCharacterError(
-        f"{missing}: it stands in {shown(around.strip())}. Add it, or set an unknown token.",
+        f"{missing}: it occurs in {shown(around.strip())}. Add it, or set an unknown token.",
         here,
         of_a_part=f"{missing}, and others may be missing too. Add them, or set an unknown token.",
     )

@@ -134,7 +134,7 @@ class LibraryTokenizer(Tokenizer):
         """
         if merges != len(self.merges):
             super().at(merges)
-            raise ConfigError(f"Only all {len(self.merges):,} merges can be used: {self.no_playhead}.")
+            raise ConfigError(f"The {len(self.merges):,} merges can only be used all together: {self.no_playhead}.")
         return self
 
     def compact(self) -> Tokenizer:

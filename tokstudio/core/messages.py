@@ -29,7 +29,7 @@ def _written_out(found: re.Match[str]) -> str:
 
 
 def several(number: int, one: str, many: str = "") -> str:
-    """A number with its words: `several(2, "place was", "places were")` is "2 places were", `many` mostly one's + s."""
+    """A number with its words: `several(2, "id is", "ids are")` is "2 ids are", `many` mostly one's + s."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 

@@ -152,7 +152,9 @@ def splitter(pattern: str) -> Splitter:
         regex = "" if name == "none" else REGEX[name] if name == pattern else pattern
         return Splitter(pattern, regex, NAMES.index(name))
     if 1 < len(pattern) <= _LONGEST_NAME and pattern.isascii() and pattern.replace("_", "").replace("-", "").isalnum():
-        raise ConfigError(f'Pattern "{pattern}" is not known. Known: {", ".join(NAMES)}. Or give a regular expression.')
+        raise ConfigError(
+            f'Pattern "{pattern}" is unknown. Choose one of: {", ".join(NAMES)}. Or give a regular expression.'
+        )
     return Splitter(pattern, pattern, OWN, OwnPattern(pattern))
 
 

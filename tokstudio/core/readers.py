@@ -186,13 +186,13 @@ def _read(path: Path) -> Work[tuple[NDArray[np.uint8], os.stat_result]]:
         while done < size:
             read = file.readinto(view[done : done + _PIECE])
             if not read:
-                raise CorpusError(f"{file_name(path)}: the file became shorter while it was read; try again.")
+                raise CorpusError(f"{file_name(path)}: the file became shorter while it was being read; try again.")
             done += read
             yield Progress("reading", done, size)
         if not path.exists():
-            raise CorpusError(f"{file_name(path)}: the file vanished while it was read.")
+            raise CorpusError(f"{file_name(path)}: the file disappeared while it was being read.")
         if os.fstat(file.fileno()).st_size < size:
-            raise CorpusError(f"{file_name(path)}: the file became shorter while it was read; try again.")
+            raise CorpusError(f"{file_name(path)}: the file became shorter while it was being read; try again.")
     raw.setflags(write=False)
     return raw, status
 
@@ -214,13 +214,13 @@ def _said_plainly(path: Path) -> Generator[None]:
     try:
         yield
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise CorpusError(f"{file_name(path)}: there is no such file or folder.") from error
+        raise CorpusError(f"{file_name(path)}: no such file or folder.") from error
     except PermissionError as error:
         raise CorpusError(f"{file_name(path)}: you have no permission to read it.") from error
     except MemoryError as error:
         raise CorpusError(f"{file_name(path)}: the file is too large for the free memory of this computer.") from error
     except OSError as error:
-        raise CorpusError(f"{file_name(path)}: it cannot be read ({error.strerror or error}).") from error
+        raise CorpusError(f"{file_name(path)}: the file cannot be read ({error.strerror or error}).") from error
 
 
 def read_file_work(path: Path, largest: int | None = None) -> Work[bytes]:
@@ -272,8 +272,8 @@ def read_stream_work(file: BinaryIO, name: str, largest: int | None = None, size
         done += len(piece)
         yield Progress("reading", min(done, size), size)
     if most == largest:
-        raise CorpusError(f"{name}: it is too large: at most {most:,} bytes are read.")
-    raise CorpusError(f"{name}: it is too large for the free memory of this computer.")
+        raise CorpusError(f"{name}: the file is too large: at most {most:,} bytes are read.")
+    raise CorpusError(f"{name}: the file is too large for the free memory of this computer.")
 
 
 def _is_given_pipe(path: Path) -> bool:

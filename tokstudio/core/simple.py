@@ -132,7 +132,7 @@ class CharacterTokenizer(SimpleTokenizer):
         with suppress(ValueError, OverflowError):
             return "".join(map(chr, numbers)).encode()
         wrong = next(number for number in numbers if not (0 <= number < 0xD800 or 0xE000 <= number < 0x110000))
-        raise ConfigError(f"Id {wrong} is not in the vocabulary: it is no character of Unicode.")
+        raise ConfigError(f"Id {wrong} is not in the vocabulary: it is not a Unicode character.")
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class ByteTokenizer(SimpleTokenizer):
         with suppress(ValueError, OverflowError):
             return bytes(numbers)
         wrong = next(number for number in numbers if not 0 <= number < 256)
-        raise ConfigError(f"Id {wrong} is not in the vocabulary: it is no byte.")
+        raise ConfigError(f"Id {wrong} is not in the vocabulary: it is not a byte.")
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ class WordTokenizer(SimpleTokenizer):
     def __post_init__(self) -> None:
         _compiled(self.pattern)
         if "" in self._numbers or len(self._numbers) < len(self.segments):
-            raise ConfigError("The segments of a word tokenizer must be different texts, none of them empty.")
+            raise ConfigError("The segments of a word tokenizer must be distinct and not empty.")
 
     @classmethod
     def from_text(cls, text: Text, pattern: str | None = WORDS) -> WordTokenizer:
@@ -333,21 +333,21 @@ def _find_slowly(pattern: Pattern[str], text: str, at: int) -> tuple[list[str], 
     except TimeoutError:
         raise ConfigError(
             f"The pattern takes more than {_SECONDS_OF_A_MATCH:g} seconds, {_place(text, at)}. Use a simpler one: "
-            "repeats within repeats can take for ever."
+            "nested repeats can take forever."
         ) from None
     return [], None
 
 
 def _same_place(text: str, at: int) -> ConfigError:
-    return ConfigError(f"The pattern finds the same place again and again, {_place(text, at)}.")
+    return ConfigError(f"The pattern keeps matching at the same place, {_place(text, at)}.")
 
 
 def _place(text: str, at: int) -> str:
     here = " ".join(text[at : at + _SHOWN].split())
-    return f'from character {at + 1:,} of the text on: "{here}"'
+    return f'from character {at + 1:,} of the text: "{here}"'
 
 
 def _compiled(pattern: str | None) -> Pattern[str]:
     if pattern == "":
-        raise ConfigError("The pattern is empty: without one, white space parts the words.")
+        raise ConfigError("The pattern is empty: give none to split at white space.")
     return compile_expression(_NOT_WHITE_SPACE if pattern is None else pattern)

@@ -143,10 +143,10 @@ class SpecialFinders:
         if allowed == "all":
             return frozenset(self._specials)
         if isinstance(allowed, str):
-            raise ConfigError('Name the special tokens that are allowed in a list, or say "all".')
+            raise ConfigError('Give the allowed special tokens as a list, or "all".')
         chosen = frozenset(allowed)
         for token in sorted(chosen - self._specials.keys()):
-            raise ConfigError(f'Special token "{token}" is not known.')
+            raise ConfigError(f'There is no special token "{token}".')
         return chosen
 
     def of(self, allowed: AllowedSpecial) -> SpecialFinder:

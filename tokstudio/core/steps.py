@@ -171,7 +171,7 @@ class Steps:
             ConfigError: So many are not applied here.
         """
         if not 0 <= merges <= self.merges:
-            raise ConfigError(f"Of merge {merges:,} no steps are known here: {self.merges:,} are applied.")
+            raise ConfigError(f"No steps are known of merge {merges:,}: {self.merges:,} are applied.")
         pieces = self.pieces
         known = self.tokenizer.at(merges).tokens
         if not all(known.in_use(token) for token in self.tokenizer.whole_words.intersection(pieces.ids.tolist())):

@@ -79,9 +79,9 @@ class Tokenizer:
         self._results = frozen_ids(merge_results)
         if len(self._results) != len(self._merges):
             counts = f"{len(self._merges):,} and {len(self._results):,}"
-            raise ConfigError(f"There must be as many merges as results of merges, not {counts}.")
+            raise ConfigError(f"Merges and their results must be equally many, not {counts}.")
         if "" in self._specials:
-            raise ConfigError("A special token may not be empty.")
+            raise ConfigError("A special token must not be empty.")
         self._run = run
         self._limit = len(self._merges)
         check_sparseness(self._results, self._alphabet, self._specials, self._extra)

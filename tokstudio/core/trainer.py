@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tokstudio.core.tokenizer import Tokenizer
 
 _ALL = 1 << 62
-_NOT_REPEATABLE = "The run's merges do not follow from this corpus and these settings: train anew."
+_NOT_REPEATABLE = "The run's merges do not match this corpus and these settings: train again."
 
 
 class Trainer:
@@ -66,15 +66,19 @@ class Trainer:
             ConfigError: Something other than the limits differs, or the new limit is below what the run has.
         """
         if corpus.sha256 != run.corpus.sha256:
-            raise CorpusError("The corpus has changed since this run was trained: train anew.")
+            raise CorpusError("The corpus has changed since this run was trained: train again.")
         limits = {"vocabulary_size": config.vocabulary_size, "min_frequency": config.min_frequency}
         if replace(run.config, **limits) != config:
-            raise ConfigError("Only the limits may differ when a run goes on: train anew for other settings.")
+            raise ConfigError("Only the limits can change when a run is resumed: train again for other settings.")
         limit = config.max_merges(run.base_size)
         if limit is not None and limit < len(run):
-            raise ConfigError(f"Vocabulary size must be at least {run.vocabulary_size:,}: the run has that many.")
+            raise ConfigError(
+                f"Vocabulary size must be at least {run.vocabulary_size:,}: the run already has that many."
+            )
         if config.min_frequency is not None and len(run) and int(run.counts[-1]) < config.min_frequency:
-            raise ConfigError(f"Minimum frequency must be at most {int(run.counts[-1]):,}: the run went down to that.")
+            raise ConfigError(
+                f"Minimum frequency must be at most {int(run.counts[-1]):,}: the run already went down to that."
+            )
         trainer = cls(corpus, config)
         trainer._to_repeat = run if len(run) else None
         return trainer
@@ -116,7 +120,7 @@ class Trainer:
             CorpusError: The merges of a resumed run do not follow from the corpus.
         """
         if merges is not None and merges < 1:
-            raise ConfigError(f"At least one merge must be asked for, not {merges}.")
+            raise ConfigError(f"At least one merge must be requested, not {merges}.")
         if self._failure is not None:
             raise self._failure
         started = time.perf_counter()

@@ -44,10 +44,10 @@ def check_vocabulary(
     for number, ((left, right), result) in enumerate(zip(merges.tolist(), results.tolist(), strict=True), 1):
         for part in (left, right):
             if part not in known:
-                raise ConfigError(f"Merge {number:,} joins token {part}, which does not exist by then.")
+                raise ConfigError(f"Merge {number:,} joins token {part}, which does not exist yet.")
         if result in known or result < 0:
-            raise ConfigError(f"Merge {number:,} makes token {result}, which exists already.")
+            raise ConfigError(f"Merge {number:,} makes token {result}, which already exists.")
         known.add(result)
     ids = list(specials.values())
     if len(set(ids)) < len(ids) or known & set(ids):
-        raise ConfigError("Two tokens share an id.")
+        raise ConfigError("Two tokens have the same id.")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 #: What each rule takes of the pairs with the highest count, as the subject of a sentence.
 RULES: Mapping[TieBreak, str] = MappingProxyType(
     {
-        "first": "the pair that stands first in the corpus",
+        "first": "the pair that comes first in the corpus",
         "lowest-id": "the pair with the lowest left id, then the lowest right id",
         "huggingface": "the pair with the lowest ids, base tokens in the order of their characters,",
         "bytes": "the pair with the greatest left bytes, then the greatest right bytes,",
@@ -105,7 +105,7 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
         raise ConfigError(f"There is no merge {number:,}: this run has {len(run):,}.")
     _refuse_too_large(corpus, run, number)
     if (yield from corpus.sha256_work()) != run.corpus.sha256:
-        raise CorpusError("The corpus has changed since this run was trained: its pairs cannot be counted any more.")
+        raise CorpusError("The corpus has changed since this run was trained: its pairs can no longer be counted.")
     from tokstudio.core.engine import Engine
 
     prepared, units = yield from prepare_corpus_work(corpus, run.config)
@@ -138,10 +138,10 @@ def _refuse_too_large(corpus: Corpus, run: Run, number: int) -> None:
     positions = min(run.tokens_before, sum(len(source.data) for source in corpus.sources))
     needed = merging_memory(positions, number, weighted=counted)
     if needed > MOST_OF_FREE * free:
-        problem = f"about {size_of_memory(needed)} of memory, and {size_of_memory(free)} are free"
+        problem = f"about {size_of_memory(needed)} of memory, but only {size_of_memory(free)} is free"
         raise ConfigError(
-            f"Counting the pairs anew would take {problem}. "
-            "Close what else is open, or train on a sample of the corpus and ask about its run."
+            f"Counting the pairs again would take {problem}. "
+            "Close other programs, or train on a sample of the corpus and look at that run."
         )
 
 
@@ -217,4 +217,4 @@ class _Contest:
 
 
 def _not_repeatable() -> CorpusError:
-    return CorpusError("The run's merges do not follow from this corpus and these settings: its pairs are others.")
+    return CorpusError("The run's merges do not match this corpus and these settings: the pairs differ.")

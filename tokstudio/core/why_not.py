@@ -107,12 +107,12 @@ class _Asked:
         for piece in range(first, last + 1):
             if cut.ids[piece] >= 0:
                 special = _named(self._steps.data[cut.starts[piece] : cut.stops[piece]])
-                sentence = f"{special} is a special token: no merge joins it to anything, or takes it apart."
+                sentence = f"{special} is a special token: no merge joins it to other text or splits it."
                 return WhyNot("special", sentence, int(cut.ids[piece]))
         if first == last:
             return None
         left, right = (_named(self._steps.data[cut.starts[i] : cut.stops[i]]) for i in (first, first + 1))
-        sentence = f"The text is cut between {left} and {right} before merging, and no merge joins what is cut."
+        sentence = f"The text is split between {left} and {right} before merging, and no merge crosses a split."
         return WhyNot("border", sentence)
 
     def whole_word(self) -> WhyNot | None:
@@ -122,7 +122,7 @@ class _Asked:
         for piece in np.flatnonzero(around & np.isin(pieces.ids, [*self._steps.tokenizer.whole_words])).tolist():
             if pieces.lefts[piece] < 0 and pieces.parents[piece] < 0:
                 word = _named(self._steps.data[pieces.starts[piece] : pieces.stops[piece]])
-                return WhyNot("whole word", f"{word} is one token as it is: nothing in it is merged.")
+                return WhyNot("whole word", f"{word} is one token as a whole word: nothing in it is merged.")
         return None
 
     def unknown(self) -> WhyNot | None:

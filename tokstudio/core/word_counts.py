@@ -44,7 +44,7 @@ def counts_of_mapping(counts: Mapping[Text, int], name: str = "Word counts") -> 
         if problem := made.add_text(token, count):
             raise CorpusError(f"{name}: {problem}.")
     if not len(made):
-        raise CorpusError(f"{name}: there are none: give at least one pre-token and its count.")
+        raise CorpusError(f"{name}: no word counts: give at least one pre-token and its count.")
     return finish(made.source_work(name))
 
 
@@ -76,7 +76,7 @@ def read_counts_work(path: Path) -> Work[Source]:
         done += len(piece)
         yield Progress("reading", done, len(raw.data))
     if not len(made):
-        raise CorpusError(f"{name}: the file holds no word counts.")
+        raise CorpusError(f"{name}: the file has no word counts.")
     return (yield from made.source_work(name, path, raw.modified, raw.size_on_disk))
 
 
@@ -84,7 +84,7 @@ def refuse_overflow(sources: Sequence[Source]) -> None:
     """Raises CorpusError where sources stand for more text than can be counted, each for itself or together."""
     if sum(source.bytes for source in sources) > _LARGEST:
         raise CorpusError(
-            "The corpus is too large: its word counts together stand for more text than can be counted. Leave some out."
+            "The corpus is too large: its word counts add up to more text than can be counted. Remove some."
         )
 
 
@@ -146,7 +146,7 @@ class _Counts:
             return "the pre-token is not UTF-8"
         wrong = next((found[0] for found in _ESCAPE.finditer(token) if found[1] not in _ESCAPED), None)
         if wrong is not None:
-            return f"{wrong.decode('utf-8', 'replace')} means nothing: a backslash is written \\\\"
+            return f"{wrong.decode('utf-8', 'replace')} is not an escape: write a backslash as \\\\"
         return self._add(_ESCAPE.sub(lambda found: _ESCAPED[found[1]], token), int(count))
 
     def _add_json(self, line: bytes) -> str:
@@ -174,13 +174,13 @@ class _Counts:
     def add_text(self, token: object, count: object) -> str:
         """Adds a count; returns what is wrong with it, or nothing."""
         if not isinstance(token, (str, bytes)):
-            return f"the pre-token {_shown(token)} is not a text"
+            return f"the pre-token {_shown(token)} is not a string"
         raw = to_utf8(token)
         if isinstance(token, bytes):
             if not is_utf8(token):
                 return f"the pre-token {_shown(token)} is not UTF-8"
         elif _REPLACEMENT in raw and raw.count(_REPLACEMENT) != token.count("\ufffd"):
-            return f"the pre-token {_shown(token)} is not UTF-8: it holds half of a character"
+            return f"the pre-token {_shown(token)} is not UTF-8: it contains half a character"
         return self._add(raw, count)
 
     def _add(self, token: bytes, count: object) -> str:
@@ -193,7 +193,7 @@ class _Counts:
             # Some numbers are too long to be written.
             return f"the count {number:,} must be at least 1" if number > -_LARGEST else "a count must be at least 1"
         if self._size + len(token) * number > _LARGEST:
-            return "the counts are too large: together they stand for more text than can be counted"
+            return "the counts are too large: they add up to more text than can be counted"
         self._size += len(token) * number
         self._counts[token] = self._counts.get(token, 0) + number
         return ""

@@ -114,9 +114,9 @@ def change(vocabulary, token, value):
         (lambda v: change(v, "256", {"bytes": [97, 111], "text": "ao"}), "token 256 has other bytes than merges.json"),
         (lambda v: change(v, "257", {"bytes": [97], "text": "a"}), "token 257 is not made by merges.json"),
         (lambda v: {token: v[token] for token in v if token != "99"}, "token 99, which merges.json has, is missing"),
-        (lambda v: change(v, "256", {"bytes": [97, True]}), "token 256 holds something that is not a byte"),
-        (lambda v: change(v, "256", {"bytes": [97, 256]}), "token 256 holds something that is not a byte"),
-        (lambda v: change(v, "256", {"bytes": [97, 110.0]}), "token 256 holds something that is not a byte"),
+        (lambda v: change(v, "256", {"bytes": [97, True]}), "token 256 contains something that is not a byte"),
+        (lambda v: change(v, "256", {"bytes": [97, 256]}), "token 256 contains something that is not a byte"),
+        (lambda v: change(v, "256", {"bytes": [97, 110.0]}), "token 256 contains something that is not a byte"),
         (lambda v: change(v, "256", "an"), 'token 256 has no list of "bytes"'),
         (lambda v: change(v, "0256", {"bytes": [97, 110]}), '"0256" is not an id'),
         (lambda v: change(v, "²", {"bytes": [97, 110]}), '"²" is not an id'),
@@ -140,7 +140,7 @@ def test_a_vocabulary_with_an_entry_twice_is_refused(tmp_path):
     (tmp_path / "merges.json").write_bytes(files["merges.json"])
     twice = files["vocabulary.json"].replace(b'"1": {', b'"0": {').replace(b"      1\n", b"      0\n")
     (tmp_path / "vocabulary.json").write_bytes(twice)
-    with pytest.raises(FormatError, match=r"^vocabulary\.json: token 0 stands there twice, line 8, column 8\.$"):
+    with pytest.raises(FormatError, match=r"^vocabulary\.json: token 0 appears twice, line 8, column 8\.$"):
         load(tmp_path)
 
 
@@ -153,11 +153,11 @@ def test_a_vocabulary_without_merges_says_what_is_needed(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([[[97, 999], 256]], "merge 1 joins token 999, which does not exist by then"),
-        ([[[97, 256], 257]], "merge 1 joins token 256, which does not exist by then"),
-        ([[[97, 256], 256]], "merge 1 joins token 256, which does not exist by then"),
-        ([[[97, 110], 256], [[97, 98], 256]], "merge 2 makes token 256, which exists already"),
-        ([[[97, 110], 97]], "merge 1 makes token 97, which exists already"),
+        ([[[97, 999], 256]], "merge 1 joins token 999, which does not exist yet"),
+        ([[[97, 256], 257]], "merge 1 joins token 256, which does not exist yet"),
+        ([[[97, 256], 256]], "merge 1 joins token 256, which does not exist yet"),
+        ([[[97, 110], 256], [[97, 98], 256]], "merge 2 makes token 256, which already exists"),
+        ([[[97, 110], 97]], "merge 1 makes token 97, which already exists"),
         ([[[97, 110], 10**9]], "merge 1: id 1000000000 is too large"),
         ([[[97, 110], 10**30]], "merge 1: id 1" + "0" * 30 + " is too large"),
         ([[[-1, 110], 256]], "merge 1: id -1 is negative"),
@@ -215,7 +215,7 @@ def test_a_pattern_and_special_tokens_are_lost_only_when_that_is_accepted(tmp_pa
     tokenizer = with_specials("gpt2")
     losses = FORMATS["classic"].losses(tokenizer)
     assert losses == (
-        'The pattern "gpt2" is lost: this format splits no text.',
+        'The pattern "gpt2" is lost: this format does not split text.',
         'The special tokens "<|end|>", "<|end|><|start|>", "the mat" and 2 more are lost: this format has none.',
     )
     with pytest.raises(FormatError, match=r"^vocabulary\.json: Classic pair cannot hold all .* \"gpt2\" is lost"):

@@ -97,7 +97,7 @@ def test_a_copy_that_is_not_the_same_is_refused_and_leaves_what_was_there(lowerc
     target.write_text("mine")
     other = lowercase.read_bytes().replace(b'"Lowercase"', b'"StripAccents"')
     monkeypatch.setattr(Copy, "contents", lambda self, tokenizer: {"tokenizer.json": [other]})
-    with pytest.raises(FormatError, match=r"^copy\.json: read back, it is not what was opened\.$"):
+    with pytest.raises(FormatError, match=r"^copy\.json: when read back, it differs from the opened file\.$"):
         save(opened, target)
     assert target.read_text() == "mine"
 

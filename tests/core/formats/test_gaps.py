@@ -31,7 +31,7 @@ def test_more_than_three_are_counted():
     whole = with_specials()
     _, sentences = closed_gaps(whole.at(10))
     first = 256 + len(whole.merges)
-    assert sentences == (f"{len(SPECIALS)} special tokens move, the first of them from {first} to 266.",)
+    assert sentences == (f"{len(SPECIALS)} special tokens move, the first from {first} to 266.",)
 
 
 def test_a_gap_before_ordinary_tokens_is_told_apart_from_special_ones():
@@ -41,7 +41,7 @@ def test_a_gap_before_ordinary_tokens_is_told_apart_from_special_ones():
     compact, sentences = closed_gaps(tokenizer)
     assert sentences == (
         'The special token "a\\nb" moves from 900 to 262.',
-        "5 other tokens move, the first of them from 300 to 257.",
+        "5 other tokens move, the first from 300 to 257.",
     )
     assert compact.special_tokens == {"<|end|>": 256, "a\nb": 262}
     assert closed_gaps(tokenizer.at(2))[1][1:] == (

@@ -67,7 +67,7 @@ def test_a_file_without_the_other_names_it(tmp_path, names):
     put(tmp_path, gpt2_pair(everything()), names)
     for here, missing in (names, names[::-1]):
         (tmp_path / missing).rename(tmp_path / "away")
-        with pytest.raises(FormatError, match=rf"^{here}: {missing} belongs to it, and is not beside it\.$"):
+        with pytest.raises(FormatError, match=rf"^{here}: {missing} belongs with it but is not in the same folder\.$"):
             load(tmp_path / here, "gpt2")
         (tmp_path / "away").rename(tmp_path / missing)
 
@@ -89,7 +89,7 @@ def test_the_end_of_text_is_special_and_other_tokens_without_a_merge_are_only_ke
 def test_a_token_that_is_no_text_is_refused(tmp_path, token):
     put(tmp_path, gpt2_pair(everything(), (token,)))
     number = len(everything())
-    with pytest.raises(FormatError, match=rf"^vocab\.json: token {number} is empty or no text\.$"):
+    with pytest.raises(FormatError, match=rf"^vocab\.json: token {number} is empty or not a string\.$"):
         load(tmp_path, "gpt2")
 
 
@@ -117,7 +117,7 @@ def test_lines_of_windows_and_a_first_line_without_a_version_are_read(tmp_path):
         ("a n\n", "a n n\n", 'the merge "a n n" must be two tokens with a space between them, line 2'),
         ("a n\n", "an\n", 'the merge "an" must be two tokens with a space between them, line 2'),
         ("a n\n", "a x\n", 'merge 1 needs the token "ax", which the vocabulary does not have, line 2'),
-        ("a n\n", "a n\na n\n", "merge 2 makes token 256, which exists already, line 3"),
+        ("a n\n", "a n\na n\n", "merge 2 makes token 256, which already exists, line 3"),
         ("a n\n", "a \xff\n", 'merge 1 needs the token "aÿ", which the vocabulary does not have, line 2'),
         ("a n\n", "a \udcff\n", "this is not UTF-8, line 2"),
     ],
@@ -135,7 +135,7 @@ def test_merges_that_cannot_be_are_refused_with_their_line(tmp_path, old, new, w
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"new": 256}, 'token "new": id 256 stands there twice'),
+        ({"new": 256}, 'token "new": id 256 appears twice'),
         ({"new": 1.5}, 'token "new": an id must be a whole number'),
         ({"new": 10**9}, 'token "new": id 1000000000 is too large'),
         ({"!": None}, 'token "!": an id must be a whole number'),

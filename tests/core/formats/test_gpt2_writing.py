@@ -73,7 +73,7 @@ def test_the_files_look_as_others_write_them(tmp_path):
 def test_what_the_files_do_not_say_is_named_before_anything_is_written(tmp_path):
     tokenizer = with_specials("cl100k")
     pattern, specials = fit(tokenizer, "gpt2").losses
-    assert pattern == 'The pattern "cl100k" is lost: what reads this format splits text as GPT-2 does.'
+    assert pattern == 'The pattern "cl100k" is lost: programs that read this format split text as GPT-2 does.'
     assert specials == (
         'The special tokens "<|end|>", "<|end|><|start|>", "the mat" and 2 more are not marked as special: '
         "whoever loads the files must say it again."
@@ -83,7 +83,7 @@ def test_what_the_files_do_not_say_is_named_before_anything_is_written(tmp_path)
     assert list(tmp_path.iterdir()) == []
     report = save(tokenizer, tmp_path / "out", "gpt2", accept_loss=True)
     assert report.losses == (pattern, specials)
-    assert report.proof.endswith(" by a reader that is told the pattern and the special tokens")
+    assert report.proof.endswith(" if the reader is told the pattern and the special tokens")
     theirs = library(tmp_path / "out")
     assert [theirs.token_to_id(token) for token in SPECIALS] == list(tokenizer.special_tokens.values())
 
@@ -93,7 +93,7 @@ def test_any_pattern_is_proved_though_it_is_not_in_the_files(tmp_path, pattern):
     tokenizer = trained(TEXT, 40, pattern=pattern)
     report = save(tokenizer, tmp_path, "gpt2", accept_loss=True, sample="12 1234 the mat")
     assert report.proof.startswith("identical over ")
-    assert report.proof.endswith(" by a reader that is told the pattern")
+    assert report.proof.endswith(" if the reader is told the pattern")
     back = load(tmp_path, pattern)
     assert same(back, tokenizer)
 
@@ -142,22 +142,22 @@ def test_a_merge_that_readers_take_for_the_first_line_cannot_be_held(tmp_path):
 
 def test_characters_and_tokens_spelled_alike_cannot_be_held(tmp_path):
     assert fit(of_characters(), "gpt2").problem == (
-        "GPT-2 pair holds merges of bytes only, and this tokenizer is made of characters."
+        "GPT-2 pair holds only merges of bytes, but this tokenizer merges characters."
     )
     alike = Tokenizer(banana().merges, special_tokens={"an": 900})
-    assert fit(alike, "gpt2").problem == 'The special token "an" and token 256 have one spelling in this format.'
+    assert fit(alike, "gpt2").problem == 'The special token "an" and token 256 have the same spelling in this format.'
     twice = Tokenizer(np.array([[97, 98], [98, 99], [256, 99], [97, 257]], np.int32))
-    assert fit(twice, "gpt2").problem == "The token 258 and token 259 have one spelling in this format."
+    assert fit(twice, "gpt2").problem == "The token 258 and token 259 have the same spelling in this format."
     assert fit(twice, "huggingface").problem == fit(twice, "gpt2").problem
 
 
 @pytest.mark.parametrize(
     ("name", "old", "new", "words"),
     [
-        ("merges_txt", b"a n\n", b"n a\n", "the tokenizers library does not read it"),
+        ("merges_txt", b"a n\n", b"n a\n", "the tokenizers library cannot read it"),
         ("merges_txt", b"\na n\n", b"\n", "differs at token "),
         ("vocab_json", b'"an": 256', b'"an": 300', "differs at token "),
-        ("vocab_json", b'"an": 256', b'"am": 256', "the tokenizers library does not read it"),
+        ("vocab_json", b'"an": 256', b'"am": 256', "the tokenizers library cannot read it"),
     ],
 )
 def test_files_that_the_library_understands_differently_never_replace_the_old_ones(

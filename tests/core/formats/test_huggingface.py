@@ -172,11 +172,11 @@ def _written(folder):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        (b'"a",\n        "n"', b'"n",\n        "a"', "the tokenizers library does not read it"),
+        (b'"a",\n        "n"', b'"n",\n        "a"', "the tokenizers library cannot read it"),
         (b'"use_regex": false', b'"use_regex": true', "differs at token "),
         (b'"an": 256', b'"an": 300', "differs at token "),
         (b'"decoder": {\n    "type": "ByteLevel"', b'"decoder": {\n    "type": "Fuse"', "do not give the text again"),
-        (b'"an": 256', b'"am": 256', "the tokenizers library does not read it"),
+        (b'"an": 256', b'"am": 256', "the tokenizers library cannot read it"),
     ],
 )
 def test_a_file_that_the_library_understands_differently_never_replaces_the_old_one(
@@ -235,7 +235,7 @@ def test_the_expression_of_a_named_pattern_is_exported_as_the_library_needs_it(t
 @pytest.mark.parametrize(
     ("pattern", "words"),
     [
-        (r"\d{1,2}+|\D+", "the tokenizers library splits text otherwise by its pattern than TokStudio does"),
+        (r"\d{1,2}+|\D+", "the tokenizers library splits text by its pattern differently from TokStudio"),
         (r"\p{Script=Greek}+|[\s\S]", "the tokenizers library cannot use its pattern: "),
     ],
 )
@@ -253,7 +253,7 @@ def test_where_the_library_panics_it_is_told_in_a_sentence(tmp_path, capfd):
     file["pre_tokenizer"] = steps(split_by("(a+)+$"), BYTE_LEVEL)
     path.write_text(json.dumps(file))
     trials = [owners.Trial("a" * 40 + "b", None)]
-    with pytest.raises(FormatError, match=r"^x: the tokenizers library does not encode with it: .*retry-limit"):
+    with pytest.raises(FormatError, match=r"^x: the tokenizers library cannot encode with it: .*retry-limit"):
         finish(owners.library_ids(owners.OwnedFile("tokenizers", path, "x"), trials, elsewhere=True))
     assert capfd.readouterr().err == ""
 
@@ -261,7 +261,7 @@ def test_where_the_library_panics_it_is_told_in_a_sentence(tmp_path, capfd):
 def test_a_special_token_that_the_library_decodes_as_bytes_is_a_loss(tmp_path):
     tokenizer = trained("banana", 6, special_tokens=["<café>", "<caf é>", "<cafe>", "<日>"])
     [loss] = FORMATS["huggingface"].losses(tokenizer)
-    assert loss == 'The special token "<café>" is decoded as other text by the tokenizers library.'
+    assert loss == 'The special token "<café>" is decoded as different text by the tokenizers library.'
     with pytest.raises(FormatError, match="<café>"):
         save(tokenizer, tmp_path)
     assert save(tokenizer, tmp_path, accept_loss=True).losses == (loss,)

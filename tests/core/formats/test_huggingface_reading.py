@@ -124,7 +124,7 @@ def is_the_library_s(folder, file, reason, texts=None):
         (
             "pre_tokenizer",
             steps({**split_by("x"), "pattern": {"String": "x"}}, BYTE_LEVEL),
-            "its pre-tokenizer splits text by no regular expression",
+            "its pre-tokenizer does not split text by a regular expression",
         ),
         (
             "pre_tokenizer",
@@ -136,11 +136,11 @@ def is_the_library_s(folder, file, reason, texts=None):
             steps(split_by(r"\s+", "Removed"), BYTE_LEVEL),
             "its pre-tokenizer drops or joins what its pattern finds",
         ),
-        ("pre_tokenizer", None, "its decoder ByteLevel does not go with its pre-tokenizer"),
-        ("pre_tokenizer", split_by(r"[\s\S]"), "its decoder ByteLevel does not go with its pre-tokenizer"),
+        ("pre_tokenizer", None, "its decoder ByteLevel does not match its pre-tokenizer"),
+        ("pre_tokenizer", split_by(r"[\s\S]"), "its decoder ByteLevel does not match its pre-tokenizer"),
         ("decoder", METASPACE, "its decoder Metaspace does not go"),
-        ("decoder", {"type": "Fuse"}, "its decoder Fuse does not go with its pre-tokenizer"),
-        ("decoder", None, "it has no decoder, so that decoding leaves bytes spelled as characters"),
+        ("decoder", {"type": "Fuse"}, "its decoder Fuse does not match its pre-tokenizer"),
+        ("decoder", None, "it has no decoder, so decoding leaves bytes written as characters"),
         ("normalizer", {"type": "NFC"}, "its normalizer NFC changes the text"),
         ("normalizer", LOWER, "its normalizer NFD, Lowercase changes the text"),
         ("post_processor", template("$A", "$A"), "its post-processor repeats the text or leaves it out"),
@@ -155,16 +155,16 @@ def test_what_our_engine_does_not_do_is_left_to_the_library(tmp_path, part, valu
 @pytest.mark.parametrize(
     ("part", "value", "words"),
     [
-        ("pre_tokenizer", {"type": "Unheard"}, "the tokenizers library does not read it: "),
-        ("pre_tokenizer", steps(None), "the tokenizers library does not read it: "),
-        ("pre_tokenizer", {"type": "Sequence", "pretokenizers": 1}, "the tokenizers library does not read it: "),
-        ("pre_tokenizer", steps(split_by("("), BYTE_LEVEL), "the tokenizers library does not read it: "),
-        ("pre_tokenizer", 7, "the tokenizers library does not read it: "),
-        ("decoder", {"type": 7}, "the tokenizers library does not read it: "),
-        ("normalizer", {"type": "Sequence", "normalizers": {}}, "the tokenizers library does not read it: "),
-        ("normalizer", "NFC", "the tokenizers library does not read it: "),
-        ("post_processor", {"type": "TemplateProcessing"}, "the tokenizers library does not read it: "),
-        ("post_processor", [], "the tokenizers library does not read it: "),
+        ("pre_tokenizer", {"type": "Unheard"}, "the tokenizers library cannot read it: "),
+        ("pre_tokenizer", steps(None), "the tokenizers library cannot read it: "),
+        ("pre_tokenizer", {"type": "Sequence", "pretokenizers": 1}, "the tokenizers library cannot read it: "),
+        ("pre_tokenizer", steps(split_by("("), BYTE_LEVEL), "the tokenizers library cannot read it: "),
+        ("pre_tokenizer", 7, "the tokenizers library cannot read it: "),
+        ("decoder", {"type": 7}, "the tokenizers library cannot read it: "),
+        ("normalizer", {"type": "Sequence", "normalizers": {}}, "the tokenizers library cannot read it: "),
+        ("normalizer", "NFC", "the tokenizers library cannot read it: "),
+        ("post_processor", {"type": "TemplateProcessing"}, "the tokenizers library cannot read it: "),
+        ("post_processor", [], "the tokenizers library cannot read it: "),
         ("truncation", 5, '"truncation" is not of the right type'),
         ("padding", "left", '"padding" is not of the right type'),
         ("version", "2.0", "its version is another"),
@@ -187,13 +187,13 @@ def test_what_is_added_to_every_text_is_left_out_and_told(tmp_path):
     bert = {"type": "BertProcessing", "sep": [last, ids[last]], "cls": [first, ids[first]]}
     roberta = {**bert, "type": "RobertaProcessing", "trim_offsets": True, "add_prefix_space": False}
     byte_level = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}
-    both = f"Its post-processor adds {first} before and {last} after every text; encode leaves that out."
+    both = f"Its post-processor adds {first} before and {last} after every text; encode does not."
     for value, remark in (
         (around, both),
         (bert, both),
         (roberta, both),
         ({"type": "Sequence", "processors": [byte_level, around]}, both),
-        (template(first, "$A", ids=ids), f"Its post-processor adds {first} before every text; encode leaves that out."),
+        (template(first, "$A", ids=ids), f"Its post-processor adds {first} before every text; encode does not."),
         (byte_level, None),
     ):
         file["post_processor"] = value
@@ -209,8 +209,8 @@ def test_what_is_added_to_every_text_is_left_out_and_told(tmp_path):
     }  # fmt: skip
     tokenizer = read(tmp_path, file)
     assert tokenizer.remarks == (
-        "The file cuts long texts; encode leaves that out.",
-        "The file fills short texts up with padding; encode leaves that out.",
+        "The file truncates long texts; encode does not.",
+        "The file pads short texts; encode does not.",
     )
     assert len(tokenizer.encode(TEXT)) > 3
     file["normalizer"] = {"type": "Lowercase"}
@@ -283,9 +283,9 @@ def test_added_tokens_get_their_ids_as_the_library_gives_them(tmp_path):
         ([added("\ud83d", 257)], 'added token "\\ud83d" is not a text'),
         (
             [added("<s>", 258)],
-            'added token "<s>" has the id 258, and in the vocabulary or by its place it would be 257',
+            'added token "<s>" has the id 258, but by the vocabulary or its place it must have 257',
         ),
-        ([added("<s>", 257), added("<s>", 257)], 'added token "<s>" stands there twice'),
+        ([added("<s>", 257), added("<s>", 257)], 'added token "<s>" appears twice'),
         ([added("<s>", 257), added("<t>", 257)], 'added token "<t>" has the id 257'),
     ],
 )
@@ -300,11 +300,11 @@ def test_added_tokens_that_cannot_be_are_refused(tmp_path, tokens, words):
 @pytest.mark.parametrize(
     ("tokens", "reason"),
     [
-        ([added("an", 256)], 'its added token "an" is an ordinary token as well'),
-        ([added("a", 97)], 'its added token "a" is an ordinary token as well'),
-        ([added("<s>", 257, lstrip=True)], 'its added token "<s>" takes the white space before it along'),
-        ([added("<s>", 257, rstrip=True, special=True)], 'its added token "<s>" takes the white space after it along'),
-        ([added("<s>", 257, single_word=True)], 'its added token "<s>" stands for whole words only'),
+        ([added("an", 256)], 'its added token "an" is also an ordinary token'),
+        ([added("a", 97)], 'its added token "a" is also an ordinary token'),
+        ([added("<s>", 257, lstrip=True)], 'its added token "<s>" includes the white space before it'),
+        ([added("<s>", 257, rstrip=True, special=True)], 'its added token "<s>" includes the white space after it'),
+        ([added("<s>", 257, single_word=True)], 'its added token "<s>" matches only whole words'),
         (
             [added("<s>", 257, normalized=True, special=True), added("<t>", 258, normalized=False)],
             "some of its added tokens are found before others",
@@ -325,10 +325,10 @@ def test_added_tokens_that_are_found_otherwise_are_left_to_the_library(tmp_path,
     [
         ({"unk_token": "<unk>"}, "its unknown token is not in the vocabulary"),
         ({"unk_token": 7}, "its unknown token is not in the vocabulary"),
-        ({"vocab": {}, "merges": []}, "the vocabulary holds no character"),
-        ({"vocab": {"\ud83d": 0}, "merges": []}, 'the vocabulary has the token "\\ud83d", which is no character'),
-        ({"vocab": {"a": 0, "\ud83db": 1}, "merges": []}, 'the vocabulary has the token "\\ud83db", which is no text'),
-        ({"vocab": {"a": 1, "": 0}, "merges": []}, 'the vocabulary has the token "", which is no text'),
+        ({"vocab": {}, "merges": []}, "the vocabulary has no characters"),
+        ({"vocab": {"\ud83d": 0}, "merges": []}, 'the vocabulary has the token "\\ud83d", which is not a character'),
+        ({"vocab": {"a": 0, "\ud83db": 1}, "merges": []}, 'the vocabulary has the token "\\ud83db", which is not text'),
+        ({"vocab": {"a": 1, "": 0}, "merges": []}, 'the vocabulary has the token "", which is not text'),
     ],
 )
 def test_a_model_of_characters_that_cannot_be_is_refused(tmp_path, change, words):
@@ -342,8 +342,8 @@ def test_a_model_of_characters_that_cannot_be_is_refused(tmp_path, change, words
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"fuse_unk": True}, "it makes one token of several unknown characters"),
-        ({"byte_fallback": True}, "it spells unknown characters in bytes"),
+        ({"fuse_unk": True}, "it joins unknown characters into one token"),
+        ({"byte_fallback": True}, "it writes unknown characters as bytes"),
         ({"ignore_merges": True}, "it takes whole words before merging"),
     ],
 )
@@ -371,7 +371,7 @@ def test_tokens_that_no_merge_makes_are_kept(tmp_path):
 def test_characters_without_a_decoder_are_left_to_the_library(tmp_path):
     file = settings_of(with_unknown())
     file["decoder"] = None
-    is_the_library_s(tmp_path, file, "it has no decoder, so that decoding puts spaces between tokens")
+    is_the_library_s(tmp_path, file, "it has no decoder, so decoding puts spaces between tokens")
 
 
 def test_unknown_characters_may_become_one_that_is_known(tmp_path):
@@ -434,19 +434,19 @@ def test_a_special_token_that_is_spelled_like_bytes_is_a_whole_word_too(tmp_path
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"type": "WordPiece"}, "its model is WordPiece; TokStudio opens byte pair encodings (BPE) only."),
+        ({"type": "WordPiece"}, "its model is WordPiece; TokStudio opens only byte pair encodings (BPE)."),
         ({"type": "Unigram", "vocab": [["a", -1.5]]}, "its model is Unigram; TokStudio opens byte pair encodings"),
         ({"type": "WordLevel"}, "its model is WordLevel; TokStudio opens byte pair encodings"),
         ({"type": {"a": 1}}, "its model is of another kind; TokStudio opens byte pair encodings"),
         ({"dropout": 0.1}, "it leaves out merges at random (dropout)"),
-        ({"continuing_subword_prefix": 7}, "the tokenizers library does not read it"),
+        ({"continuing_subword_prefix": 7}, "the tokenizers library cannot read it"),
         ({"vocab": ["a"]}, '"vocab" must be an object in the model'),
         ({"vocab": 5}, '"vocab" must be an object in the model'),
         ({"merges": {"a": "b"}}, '"merges" must be an array in the model'),
         ({"merges": "a b"}, '"merges" must be an array in the model'),
         ({"merges": [["a", "b"]]}, 'merge 1 needs the token "ab", which the vocabulary does not have'),
         ({"merges": [["x y", "b"]]}, 'merge 1 needs the token "x y", which the vocabulary does not have'),
-        ({"merges": [["a", "n"], ["a", "n"]]}, "merge 2 makes token 256, which exists already"),
+        ({"merges": [["a", "n"], ["a", "n"]]}, "merge 2 makes token 256, which already exists"),
         ({"merges": [["a"]]}, "a merge must be two tokens"),
         ({"merges": [[1, 2]]}, "a merge must be two tokens"),
         ({"merges": [None]}, "a merge must be two tokens"),
@@ -472,9 +472,9 @@ def test_a_model_that_cannot_be_modelled_is_refused_by_name(tmp_path, change, wo
         ("new", 1.0, 'token "new": an id must be a whole number'),
         ("new", False, 'token "new": an id must be a whole number'),
         ("new", "7", 'token "new": an id must be a whole number'),
-        ("new", 256, 'token "new": id 256 stands there twice'),
-        ("", 300, 'the vocabulary has the token "", which is no text'),
-        ("\ud83d", 300, 'the vocabulary has the token "\\ud83d", which is no text'),
+        ("new", 256, 'token "new": id 256 appears twice'),
+        ("", 300, 'the vocabulary has the token "", which is not text'),
+        ("\ud83d", 300, 'the vocabulary has the token "\\ud83d", which is not text'),
     ],
 )
 def test_a_vocabulary_that_cannot_be_is_refused(tmp_path, token, value, words):
@@ -489,9 +489,7 @@ def test_a_vocabulary_that_cannot_be_is_refused(tmp_path, token, value, words):
 def test_merges_in_no_order_are_refused(tmp_path):
     file = settings_of(trained("banana", 3))
     file["model"]["merges"] = file["model"]["merges"][::-1]
-    with pytest.raises(
-        FormatError, match=r"^tokenizer\.json: merge 1 joins token 257, which does not exist by then\.$"
-    ):
+    with pytest.raises(FormatError, match=r"^tokenizer\.json: merge 1 joins token 257, which does not exist yet\.$"):
         read(tmp_path, file)
 
 
@@ -499,7 +497,7 @@ def test_several_merges_that_make_one_token_are_left_to_the_library(tmp_path):
     file = settings_of(banana())
     file["model"]["vocab"] |= {"ana": 300, "na": 301}
     file["model"]["merges"] += [["n", "a"], ["an", "a"], ["a", "na"]]
-    tokenizer = is_the_library_s(tmp_path, file, "several of its merges make one token", ("banana anana", TEXT))
+    tokenizer = is_the_library_s(tmp_path, file, "several of its merges make the same token", ("banana anana", TEXT))
     assert tokenizer.merges.tolist() == [[97, 110], [110, 97], [256, 97]]
 
 
@@ -605,7 +603,7 @@ def test_a_model_in_the_manner_of_llama_3_or_qwen_encodes_like_its_library(tmp_p
         ]
     )
     tokenizer.save(str(tmp_path / "tokenizer.json"))
-    remark = "Its post-processor adds <|begin_of_text|> before every text; encode leaves that out."
+    remark = "Its post-processor adds <|begin_of_text|> before every text; encode does not."
     ours = load(tmp_path)
     assert ours.remarks == (remark,)
     if normalizer is None:

@@ -161,7 +161,7 @@ def test_the_snippet_gives_our_ids_with_minbpe(tmp_path, monkeypatch, make, name
 
 
 def test_the_notes_say_what_minbpe_does_with_the_pattern():
-    own = "minbpe itself splits by another pattern than the file's, unless it is given this one."
+    own = "minbpe splits by its own pattern, unless you pass it the one in the file."
     assert fit(with_words("gpt2"), "minbpe").notes == (own,)
     assert fit(with_words("llama3"), "minbpe").notes == ()
     assert fit(everything(), "minbpe").notes == ()
@@ -180,25 +180,25 @@ def test_white_space_around_a_pattern_is_kept(tmp_path):
     [
         (
             lambda: with_specials("gpt2"),
-            [f"The special token {token} is lost: this format has no white space in one."
+            [f"The special token {token} is lost: this format allows no white space in special tokens."
              for token in ('"the mat"', '"\\n\\n"')],
         ),
-        (shuffled, ["The ids change: this format needs the bytes at 0 to 255 and the merges from 256 on."]),
+        (shuffled, ["The ids change: this format numbers the bytes 0 to 255 and the merges from 256."]),
         (
             lambda: with_words("gpt2", special_placement="first"),
-            ["The ids change: this format needs the bytes at 0 to 255 and the merges from 256 on."],
+            ["The ids change: this format numbers the bytes 0 to 255 and the merges from 256."],
         ),
         (
             lambda: trained(TEXT, 30, pattern="\\w+|\n|\\W"),
-            [r'The pattern "\w+|\n|\W" is lost: this format has it on one line.'],
+            [r'The pattern "\w+|\n|\W" is lost: this format stores it on one line.'],
         ),
         (
             lambda: trained(TEXT, 30, pattern=r"(\w+)|\W"),
-            [r'The pattern "(\w+)|\W" is lost: minbpe takes only what its groups find that do not begin with ?:.'],
+            [r'The pattern "(\w+)|\W" is lost: it has capturing groups, and minbpe keeps only what they match.'],
         ),
         (
             lambda: Tokenizer(everything().merges, extra_tokens={900: b"xyz", 901: b"zyx"}),
-            ["Tokens that no merge makes are lost (2): this format has merges only."],
+            ["Tokens that no merge makes are lost (2): this format has only merges."],
         ),
         (
             lambda: Tokenizer(everything().merges, whole_words=[270]),
@@ -247,7 +247,7 @@ def test_characters_cannot_be_held(tmp_path, accept_loss):
         ),
         (lambda lines: lines[:-20], r"it differs at token \d+, near .*: .* instead of"),
         (lambda lines: [lines[0], REGEX["whitespace"].encode(), *lines[2:]], "text is split by another pattern: "),
-        (lambda lines: [*lines[:2], b"1", b"<s> 900", *lines[3:]], "its special tokens are others"),
+        (lambda lines: [*lines[:2], b"1", b"<s> 900", *lines[3:]], "its special tokens differ"),
     ],
 )
 def test_a_file_that_is_wrong_is_found_out_before_it_is_there(tmp_path, monkeypatch, wrong, words):
@@ -296,7 +296,7 @@ def test_the_pattern_is_asked_of_the_caller_only_where_the_file_has_none(tmp_pat
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"minbpe v2\n\n0\n", "the version is another than minbpe v1, line 1."),
+        (b"minbpe v2\n\n0\n", "the version is not minbpe v1, line 1."),
         (b"minbpe v1 \n", "the file ends before the pattern, line 1."),
         (b"minbpe v1\n\n", "the file ends before the number of special tokens, line 2."),
         (b"minbpe v1\n\n-1\n", '"-1" is not the number of special tokens, line 3.'),
@@ -308,28 +308,34 @@ def test_the_pattern_is_asked_of_the_caller_only_where_the_file_has_none(tmp_pat
         (b"minbpe v1\n\n1\n<s> -1\n", '"-1": an id must be a whole number, line 4.'),
         (b"minbpe v1\n\n1\n<s> 1000000000\n", '"1000000000": id 1000000000 is too large'),
         (b"minbpe v1\n\n1\n<s> 16000000\n", "the id 16,000,000 is far too high for 257 tokens."),
-        (b"minbpe v1\n\n2\n<s> 300\n<s> 301\n", 'the special token "<s>" stands there twice, line 5.'),
-        (b"minbpe v1\n\n2\n<s> 300\n<t> 300\n", 'the special token "<t>" has the id 300, which another has, line 5.'),
+        (b"minbpe v1\n\n2\n<s> 300\n<s> 301\n", 'the special token "<s>" appears twice, line 5.'),
+        (
+            b"minbpe v1\n\n2\n<s> 300\n<t> 300\n",
+            'the special token "<t>" has the id 300, which another special token has, line 5.',
+        ),
         (
             b"minbpe v1\n\n1\n<s> 97\n",
-            "the special token \"<s>\" has the id 97, which is a byte's or a merge's as well.",
+            'the special token "<s>" has the id 97, which a byte or a merge also has.',
         ),
         (b"minbpe v1\n\n1\n<s> 256\n97 98\n", 'the special token "<s>" has the id 256, which is a byte\'s or a merge'),
         (
             b"minbpe v1\n\n2\n<s> 300\n<s>a 301\n",
-            'the special token "<s>" stands before "<s>a", which begins with it, so that minbpe never finds that: not',
+            'the special token "<s>" comes before "<s>a", which begins with it, so that minbpe never finds that: not',
         ),
-        (b"minbpe v1\n\n0\n97 256\n", "merge 1 joins token 256, which does not exist by then, line 4."),
-        (b"minbpe v1\n\n0\n97 98\n256 257\n", "merge 2 joins token 257, which does not exist by then, line 5."),
+        (b"minbpe v1\n\n0\n97 256\n", "merge 1 joins token 256, which does not exist yet, line 4."),
+        (b"minbpe v1\n\n0\n97 98\n256 257\n", "merge 2 joins token 257, which does not exist yet, line 5."),
         (b"minbpe v1\n\n0\n97 98\n97 98\n", "merge 2 joins the same two tokens as merge 1."),
         (b"minbpe v1\n\n0\n97 98 99\n", "a merge must be two ids with a space between them, line 4."),
         (b"minbpe v1\n\n0\n97 98\n\n", "a merge must be two ids with a space between them, line 5."),
         (b"minbpe v1\n\n0\n97 9.0\n", '"9.0": an id must be a whole number, line 4.'),
         (b"minbpe v1\n\n0\n97 \xc2\xb2\n", '"\ufffd\ufffd": an id must be a whole number, line 4.'),
-        (b"minbpe v1\n\n0\n97 98\n97 9", "the last line has no end, so the file may be cut off, line 5."),
+        (b"minbpe v1\n\n0\n97 98\n97 9", "the last line has no line ending, so the file may be cut off, line 5."),
         (b"minbpe v1\n(\n0\n", "its pattern cannot be used: The pattern does not compile"),
         (b"minbpe v1\n\\w*\n0\n", "its pattern cannot be used: The pattern matches empty text"),
-        (b"minbpe v1\n(\\w+)|\\W\n0\n", "its pattern has groups, and minbpe takes only what they find: not modelled."),
+        (
+            b"minbpe v1\n(\\w+)|\\W\n0\n",
+            "its pattern has groups, and minbpe keeps only what they match: TokStudio does not support that.",
+        ),
         (b"minbpe v1\ngpt2\n0\n", 'its pattern is the word "gpt2", which covers no text.'),
     ],
 )

@@ -15,7 +15,7 @@ from tokstudio.core.formats import save
 def paragraphs(report):
     """What stands under each heading, in one line each."""
     first, *lines = report.text().splitlines()
-    assert first == f"A tokenizer, exported by TokStudio {__version__}"
+    assert first == f"A tokenizer exported by TokStudio {__version__}"
     found, heading = {}, ""
     for line in filter(None, lines):
         if line.startswith(" "):

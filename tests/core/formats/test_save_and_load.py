@@ -53,7 +53,7 @@ def test_formats_are_listed_for_menus_and_the_command_line():
 
 def test_a_format_that_cannot_be_written_names_those_that_can(tmp_path):
     with pytest.raises(
-        ConfigError, match=r'^Format "gguf" is not known\. Known: huggingface, classic, gpt2, tiktoken, '
+        ConfigError, match=r'^Format "gguf" is unknown\. Choose one of: huggingface, classic, gpt2, tiktoken, '
     ):
         save(banana(), tmp_path, "gguf")
 
@@ -140,12 +140,12 @@ def test_what_is_not_there_or_not_ours_is_said(tmp_path):
     (tmp_path / "nothing.json").write_bytes(b"")
     looked_for = r"tokenizer\.json, merges\.json, merges\.txt, vocab\.bpe, NAME\.tiktoken, NAME\.model"
     for name, words in (
-        ("empty", rf"the folder holds no tokenizer that TokStudio can read \({looked_for}\)"),
-        ("missing", "there is no such file or folder"),
-        ("missing/tokenizer.json", "there is no such file or folder"),
-        ("other.json", "this is no tokenizer file that TokStudio can read"),
-        ("list.json", "this is no tokenizer file that TokStudio can read"),
-        ("nothing.json", "this is no tokenizer file that TokStudio can read"),
+        ("empty", rf"this folder has no tokenizer file TokStudio can read \({looked_for}\)"),
+        ("missing", "no such file or folder"),
+        ("missing/tokenizer.json", "no such file or folder"),
+        ("other.json", "not a tokenizer file TokStudio can read"),
+        ("list.json", "not a tokenizer file TokStudio can read"),
+        ("nothing.json", "not a tokenizer file TokStudio can read"),
         ("picture.png", "this is not UTF-8, byte 0"),
     ):
         with pytest.raises(FormatError, match=rf"^{name.split('/')[-1]}: {words}\.$"):

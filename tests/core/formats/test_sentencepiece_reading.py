@@ -72,7 +72,7 @@ def test_it_encodes_and_shows_what_the_library_does(tmp_path, options):
     loaded = finish(load_work(put(tmp_path, content)))
     tokenizer, theirs = loaded.tokenizer, library(content)
     assert loaded.format == "sentencepiece"
-    assert tokenizer.no_playhead == "SentencePiece has rules of its own, so the sentencepiece library encodes for it"
+    assert tokenizer.no_playhead == "SentencePiece has its own rules, so the sentencepiece library encodes for it"
     for text in (TEXT, torture_text(), "<x> the cat <c> <s> ▁ ЖЖ\n", "", "   "):
         ids = theirs.encode(text)
         assert tokenizer.encode(text) == tokenizer.encode(text, "all") == ids
@@ -145,7 +145,7 @@ def test_other_models_are_named(tmp_path):
     for kind in ("unigram", "word", "char"):
         with pytest.raises(FormatError) as caught:
             load(put(tmp_path, trained_model(kind)))
-        words = f"mine.model: its model is {kind.capitalize()}; TokStudio opens byte pair encodings (BPE) only."
+        words = f"mine.model: its model is {kind.capitalize()}; TokStudio opens only byte pair encodings (BPE)."
         assert str(caught.value) == words
 
 
@@ -153,12 +153,12 @@ def test_other_models_are_named(tmp_path):
     ("more", "words"),
     [
         (("", 0.0, 1), "piece 6 is empty"),
-        (("ab", 0.0, 1), 'the piece "ab" stands there twice'),
+        (("ab", 0.0, 1), 'the piece "ab" appears twice'),
         (("x", math.nan, 1), "the score of piece 6 is no number"),
         (("x", -math.inf, 1), "the score of piece 6 is no number"),
         (("x", 0.0, 6), 'piece 6, "x", is no byte'),
-        (("<0x0A>", 0.0, 6), "the sentencepiece library does not read it: "),
-        (("<unk2>", 0.0, 2), "the sentencepiece library does not read it: "),
+        (("<0x0A>", 0.0, 6), "the sentencepiece library cannot read it: "),
+        (("<unk2>", 0.0, 2), "the sentencepiece library cannot read it: "),
     ],
 )
 def test_pieces_that_cannot_be_are_refused(tmp_path, more, words):
@@ -171,7 +171,7 @@ def test_pieces_that_cannot_be_are_refused(tmp_path, more, words):
 def test_a_model_without_an_unknown_piece_is_refused_by_the_library(tmp_path):
     model = small_model()
     del model.pieces[0]
-    with pytest.raises(FormatError, match=r"^mine\.model: the sentencepiece library does not read it: [^\n]+\.$"):
+    with pytest.raises(FormatError, match=r"^mine\.model: the sentencepiece library cannot read it: [^\n]+\.$"):
         load(put(tmp_path, model))
 
 
@@ -186,8 +186,8 @@ def test_cut_at_any_length_it_is_refused(tmp_path):
     ("content", "words"),
     [
         (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02\n\xff\xff\xff\xff\x0f", "the file ends too early, in field 1"),
-        (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02\n\xff\xff\xff\xff\xff\xff\x01", "this is no SentencePiece model"),
-        (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02\x0d\0\0\0\0", "this is no SentencePiece model, or it is damaged"),
+        (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02\n\xff\xff\xff\xff\xff\xff\x01", "this is not a SentencePiece model"),
+        (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02\x0d\0\0\0\0", "this is not a SentencePiece model, or it is damaged"),
         (b"\n\x07\n\x05<\xffnk>\x12\x02\x18\x02\x1a\0", "piece 0 is not UTF-8"),
         (b"\n\x03\n\x01a\n\x02\x18\x63", "its model is Unigram"),
     ],

@@ -111,7 +111,7 @@ def test_characters_that_the_model_does_not_know_are_one_piece_behind_all_others
     theirs = saved(tokenizer, tmp_path / "my.model")
     assert theirs.encode("ab€€ab€") == [tokenizer.encode("ab")[0], 3, tokenizer.encode("ab")[0], 3]
     assert fit(tokenizer, "sentencepiece").notes == (
-        'The model has one piece more, "<unk>" with the id 3, for a run of unknown characters.',
+        'The model has one more piece, "<unk>" with the id 3, for a run of unknown characters.',
     )
     with pytest.raises(ConfigError):
         tokenizer.encode("€")
@@ -182,24 +182,24 @@ def test_what_cannot_be_held_is_lost_only_when_that_is_accepted(tmp_path, make, 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (everything, "SentencePiece merges characters, and this tokenizer is made of bytes."),
-        (of_characters, "SentencePiece takes no token with the character U+0000, and this tokenizer has one."),
+        (everything, "SentencePiece merges characters, but this tokenizer merges bytes."),
+        (of_characters, "SentencePiece allows no token with the character U+0000, and this tokenizer has one."),
         (
             lambda: Tokenizer(
                 np.array([[0, 1]], np.int32), alphabet=Alphabet.of_characters("ab"), special_tokens={"ab": 3}
             ),
-            'The special token "ab" and token 2 have one spelling in this format.',
+            'The special token "ab" and token 2 have the same spelling in this format.',
         ),
         (
             lambda: Tokenizer(
                 np.array([[0, 1], [1, 2], [3, 2], [0, 4]], np.int32), alphabet=Alphabet.of_characters("abc")
             ),
-            "The token 5 and token 6 have one spelling in this format.",
+            "The token 5 and token 6 have the same spelling in this format.",
         ),
         (
             # "bc" is merged first, so that "ab" with "c" never meet in "abc"; the library would join "a" with "bc".
             lambda: Tokenizer(np.array([[1, 2], [0, 1], [4, 2]], np.int32), alphabet=Alphabet.of_characters("abc")),
-            'SentencePiece would make the token "abc", which merging does not make of its own characters.',
+            'SentencePiece would make the token "abc" from its characters, but merging does not.',
         ),
     ],
 )

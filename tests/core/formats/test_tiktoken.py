@@ -84,12 +84,12 @@ def test_a_file_beside_it_that_says_something_else_is_no_sidecar(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"pattern": 7}, "its pattern is not a text"),
+        ({"pattern": 7}, "its pattern is not a string"),
         ({"pattern": "("}, "its pattern cannot be used: The pattern does not compile"),
         ({"version": 2}, "its version is another, which TokStudio cannot read yet"),
         ({"special_tokens": []}, "an object is missing, line 1, column "),
         ({"special_tokens": {"<s>": "7"}}, 'token "<s>": an id must be a whole number, line 1'),
-        ({"special_tokens": {"<s>": 700, "<t>": 700}}, 'token "<t>": id 700 stands there twice'),
+        ({"special_tokens": {"<s>": 700, "<t>": 700}}, 'token "<t>": id 700 appears twice'),
         ({"special_tokens": {"": 700}}, 'the special token "" is not a text'),
         ({"special_tokens": {"\ud83d": 700}}, 'the special token "\\ud83d" is not a text'),
     ],
@@ -181,8 +181,8 @@ def test_ranks_without_an_order_are_left_to_their_library(tmp_path):
         (b"YWI= 1_0", "an id must be a whole number"),
         (b"YWI= 99999999", "id 99999999 is too large: at most 16,777,215 can be read"),
         (b"YWI= 9999999999999999999", "an id must be a whole number"),
-        (b"YWI= 97", "rank 97 stands there twice"),
-        (b"YQ== 300", 'the token "a" stands there twice'),
+        (b"YWI= 97", "rank 97 appears twice"),
+        (b"YQ== 300", 'the token "a" appears twice'),
     ],
 )
 def test_a_line_that_cannot_be_is_refused_with_its_place(tmp_path, line, words):

@@ -146,7 +146,7 @@ def test_merges_out_of_the_order_of_their_ids_are_numbered_anew_only_when_that_i
     tokenizer = Tokenizer(merges, np.array([300, 290, 400], np.int32), special_tokens={"<s>": 500})
     [loss] = fit(tokenizer, "tiktoken").losses
     assert loss == (
-        "The ids change: tiktoken merges in their order, so 2 merges make another id than now, "
+        "The ids change: tiktoken merges in the order of ids, so 2 merges make a different id, "
         "the first of them 290 instead of 300."
     )
     with pytest.raises(FormatError, match=r"^ranks\.tiktoken: .*The ids change"):
@@ -179,10 +179,10 @@ def test_special_tokens_that_begin_one_another_are_a_loss(tmp_path):
 
 def test_what_cannot_be_held_at_all_is_said():
     assert fit(of_characters(), "tiktoken").problem == (
-        "tiktoken holds merges of bytes only, and this tokenizer is made of characters."
+        "tiktoken holds only merges of bytes, but this tokenizer merges characters."
     )
     twice = Tokenizer(np.array([[97, 98], [98, 99], [256, 99], [97, 257]], np.int32))
-    assert fit(twice, "tiktoken").problem == "The token 258 and token 259 have one spelling in this format."
+    assert fit(twice, "tiktoken").problem == "The token 258 and token 259 have the same spelling in this format."
     assert fit(Tokenizer(banana().merges, special_tokens={"an": 900}), "tiktoken").problem is None
 
 
@@ -226,7 +226,7 @@ def test_a_sidecar_that_says_something_else_fails_the_proof(tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("pattern", "words"),
     [
-        (r"[a-z--b]+|[\s\S]", "the tiktoken library splits text otherwise by its pattern than TokStudio does"),
+        (r"[a-z--b]+|[\s\S]", "the tiktoken library splits text by its pattern differently from TokStudio"),
         (r"\X|[\s\S]", "the tiktoken library cannot use its pattern: "),
     ],
 )
@@ -248,7 +248,7 @@ def test_without_the_library_it_is_read_back_by_us_and_that_is_said(tmp_path, mo
     monkeypatch.setattr("tokstudio.core.formats.owners.is_installed", lambda library: library != "tiktoken")
     monkeypatch.setattr(owners, "Answers", None)
     report = save(trained(TEXT, 60, pattern=r"\d+|[^\d\n]+|\n"), tmp_path, "tiktoken")
-    assert report.proof == "identical by TokStudio alone, as the tiktoken library is not installed here"
+    assert report.proof == "identical by TokStudio alone: the tiktoken library is not installed"
     pieces = tiktoken_writer.ranks
     monkeypatch.setattr(tiktoken_writer, "ranks", lambda _: pieces(everything().at(5)))
     with pytest.raises(FormatError, match=r"^ranks\.tiktoken: read back, its merges or its special tokens differ"):
@@ -300,7 +300,7 @@ def test_two_tokens_that_tiktoken_joins_and_no_merge_here_are_a_loss(tmp_path):
     tokenizer = Tokenizer(merges, extra_tokens={300: b"abcd"}, whole_words=(300,))
     [loss] = fit(tokenizer, "tiktoken").losses
     assert loss == (
-        'tiktoken joins any two tokens that make a token, also where no merge here does (1, such as "abcd"): '
+        'tiktoken joins any two tokens that make a token, even if no merge here does (1, such as "abcd"): '
         "some ids will differ."
     )
     report = save(tokenizer, tmp_path, "tiktoken", accept_loss=True, sample="xabcdx")

@@ -52,7 +52,7 @@ def test_what_is_no_project_is_refused(tmp_path, content):
 
 def test_what_is_no_file_is_refused(tmp_path):
     assert refused(tmp_path) == "this is not a file."
-    assert refused(tmp_path / "gone.tokstudio") == "there is no such file."
+    assert refused(tmp_path / "gone.tokstudio") == "no such file."
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes are POSIX's")
@@ -71,7 +71,7 @@ def test_the_database_of_another_program_is_named(tmp_path):
 def test_a_newer_version_is_named(path):
     change(path, "PRAGMA user_version=7")
     assert refused(path) == (
-        "it was saved by a newer TokStudio, as version 7 of a project, and this one reads version 1: update TokStudio."
+        "it was saved by a newer TokStudio, as version 7 of a project, but this one reads version 1: update TokStudio."
     )
 
 
@@ -147,30 +147,30 @@ def test_a_mutant_is_opened_or_refused_in_one_sentence(path, check):
         ("UPDATE merge SET left = 'x' WHERE number = 2", "run 1, merges: a number is missing."),
         (
             "UPDATE merge SET left = 999 WHERE number = 2",
-            "run 1, merges: merge 2 joins token 999, which does not exist by then.",
+            "run 1, merges: merge 2 joins token 999, which does not exist yet.",
         ),
         ("UPDATE merge SET left = -1 WHERE number = 2", "run 1, merges: an id is negative."),
         ("UPDATE merge SET number = 99 WHERE number = 2", "run 1, merges: merge 2 is missing."),
         (
             "DELETE FROM merge WHERE number = 6",
-            "run 1, tokens: the special tokens behind the merges are not those of the configuration.",
+            "run 1, tokens: the special tokens after the merges are not those of the configuration.",
         ),
         (
             "UPDATE merge SET run = 2",
-            "run 1, tokens: the special tokens behind the merges are not those of the configuration.",
+            "run 1, tokens: the special tokens after the merges are not those of the configuration.",
         ),
-        ("UPDATE merge SET count = 1 WHERE number = 1", "run 1, merges: the tokens do not fall as the counts say."),
+        ("UPDATE merge SET count = 1 WHERE number = 1", "run 1, merges: the falls in tokens do not match the counts."),
         (
             "UPDATE merge SET tokens_after = tokens_after + 30 WHERE number = 3",
-            "run 1, merges: the tokens do not fall as the counts say.",
+            "run 1, merges: the falls in tokens do not match the counts.",
         ),
         (
             "UPDATE merge SET count = 9223372036854775807 WHERE number = 1",
-            "run 1, merges: the tokens do not fall as the counts say.",
+            "run 1, merges: the falls in tokens do not match the counts.",
         ),
         (
             "UPDATE merge SET count = count + 1 WHERE number = 1",
-            "run 1, merges: the tokens do not fall as the counts say.",
+            "run 1, merges: the falls in tokens do not match the counts.",
         ),
         (
             "UPDATE merge SET tokens_after = -9223372036854775807 WHERE number = 5",
@@ -178,7 +178,7 @@ def test_a_mutant_is_opened_or_refused_in_one_sentence(path, check):
         ),
         (
             "UPDATE merge SET tokens_after = 9223372036854775807 WHERE number = 2",
-            "run 1, merges: the tokens do not fall as the counts say.",
+            "run 1, merges: the falls in tokens do not match the counts.",
         ),
         (
             "UPDATE merge SET count = CASE number WHEN 1 THEN 1 ELSE count END, "
@@ -187,35 +187,38 @@ def test_a_mutant_is_opened_or_refused_in_one_sentence(path, check):
         ),
         (
             "UPDATE token SET count = count + 1 WHERE id = 97",
-            "run 1, merges: the base tokens are not as many as the tokens before the first merge.",
+            "run 1, merges: the counts of the base tokens do not add up to the tokens before the first merge.",
         ),
         ("UPDATE token SET bytes = x'61' WHERE id = 98", "run 1, tokens: Each of the bytes needs an id of its own."),
-        ("UPDATE token SET run = 9 WHERE id = 262", "a row of the table token belongs to no run."),
-        ("UPDATE run SET ended = 'never' WHERE number = 1", "run 1, ended: no training with these settings ends so."),
+        ("UPDATE token SET run = 9 WHERE id = 262", "a row of the table token does not belong to any run."),
+        (
+            "UPDATE run SET ended = 'never' WHERE number = 1",
+            "run 1, ended: no training with these settings ends this way.",
+        ),
         ("UPDATE run SET seconds = 1e999 WHERE number = 1", "run 1, seconds: a number is missing."),
-        ("UPDATE run SET sources = '[3]' WHERE number = 1", "run 1, sources: it is no list of numbers from 1 to 2."),
-        ("UPDATE run SET versions = '{\"a\": 1}' WHERE number = 1", "run 1, versions: they are no texts."),
+        ("UPDATE run SET sources = '[3]' WHERE number = 1", "run 1, sources: it is not a list of numbers from 1 to 2."),
+        ("UPDATE run SET versions = '{\"a\": 1}' WHERE number = 1", "run 1, versions: they are not strings."),
         (
             "UPDATE run SET config = replace(config, 'none', '(((') WHERE number = 1",
             "run 1, config: The pattern does not compile at character 4: missing ).",
         ),
         (
             "UPDATE run SET config = replace(config, 'held_out', 'planted') WHERE number = 1",
-            "run 1, config: its settings are not those of a training.",
+            "run 1, config: its settings are not training settings.",
         ),
         ("UPDATE run SET number = 3 WHERE number = 2", "run 3, number: a whole number from 2 to 2 is missing."),
         ("UPDATE source SET text = x'00' WHERE number = 1", "source 1, text: it is not the text that was saved."),
         (
             "UPDATE source SET ends = x'0000000000000000' WHERE number = 1",
-            "source 1, ends: the documents do not make up the text.",
+            "source 1, ends: the documents do not add up to the text.",
         ),
         (
             "UPDATE source SET counts = zeroblob(16) WHERE number = 2",
             "source 2, counts: there must be one of at least 1 for each word.",
         ),
         ("UPDATE file SET name = '../../planted'", "file 1, name: this cannot be the name of a file."),
-        ("UPDATE file SET run = 1", "run 2, name: an opened tokenizer needs files with names of their own."),
-        ("UPDATE project SET value = '7' WHERE key = 'active_run'", "the active run is not there."),
+        ("UPDATE file SET run = 1", "run 2, name: an opened tokenizer needs files with different names."),
+        ("UPDATE project SET value = '7' WHERE key = 'active_run'", "the active run is missing."),
         ("UPDATE project SET value = 'NaN' WHERE key = 'text'", "project, value: NaN is not JSON."),
         (f"UPDATE project SET value = '{'[' * 9000}' WHERE key = 'text'", "project, value: it is nested too deeply."),
         (
@@ -265,7 +268,7 @@ def test_a_value_of_any_type_in_any_column_is_opened_or_refused_in_one_sentence(
         ("UPDATE source SET ends = 'x' WHERE number = 2", "source 2, ends: bytes are missing."),
         ("UPDATE source SET counts = 7 WHERE number = 2", "source 2, counts: bytes are missing."),
         ("UPDATE file SET content = 'a' || char(0)", "file 1, content: bytes are missing."),
-        ("UPDATE token SET run = 1.5 WHERE id = 262", "a row of the table token belongs to no run."),
+        ("UPDATE token SET run = 1.5 WHERE id = 262", "a row of the table token does not belong to any run."),
     ],
 )
 def test_a_value_of_another_type_than_its_column_is_named(path, statement, words):
@@ -302,7 +305,7 @@ def test_a_file_of_holes_is_refused_without_being_read(tmp_path):
     path = tmp_path / "p.tokstudio"
     with path.open("wb") as file:
         file.truncate(10**10)
-    assert refused(path) == "this is no TokStudio project."
+    assert refused(path) == "this is not a TokStudio project."
 
 
 @pytest.mark.parametrize("table", ["merge", "token", "source", "run", "file", "project"])

@@ -193,7 +193,7 @@ def test_a_file_that_was_changed_is_said_to_be(tmp_path):
     assert again.changed
     assert b"wards" in again.source.data.tobytes()
     file.unlink()
-    with pytest.raises(CorpusError, match=r"^text\.txt: there is no such file"):
+    with pytest.raises(CorpusError, match=r"^text\.txt: no such file"):
         finish(reopen_source_work(kept))
 
 
@@ -338,7 +338,7 @@ def test_a_target_that_cannot_be_replaced_leaves_the_old_project(tmp_path, monke
 
 def test_a_folder_that_is_not_there_is_said(tmp_path):
     with pytest.raises(
-        FormatError, match=r"^p\.tokstudio: the folder .* does not exist: make it, or choose another\.$"
+        FormatError, match=r"^p\.tokstudio: the folder .* does not exist: create it, or choose another\.$"
     ):
         saved(Project(), tmp_path / "gone" / "p.tokstudio")
 
@@ -356,7 +356,7 @@ def test_a_read_only_folder_is_said(tmp_path):
 
 @pytest.mark.parametrize("state", [{"x": float("nan")}, {"x": [[]] * 20_000}, {"x": ["a" * 2**24]}])
 def test_what_could_not_be_read_again_is_not_written(tmp_path, state):
-    with pytest.raises(FormatError, match=r"^p\.tokstudio: a setting cannot be kept in a project: [^\n]*\.$"):
+    with pytest.raises(FormatError, match=r"^p\.tokstudio: a setting cannot be saved in a project: [^\n]*\.$"):
         saved(Project(state=state), tmp_path / "p.tokstudio")
     assert names(tmp_path) == []
 

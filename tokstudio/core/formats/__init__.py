@@ -231,7 +231,7 @@ def tokenizer_files(path: AnyPath) -> tuple[Path, ...]:
 def _writable(name: str) -> Format:
     known = [known.name for known in _KNOWN if known.writable]
     if name not in known:
-        raise ConfigError(f'Format "{name}" is not known. Known: {", ".join(known)}.')
+        raise ConfigError(f'Format "{name}" is unknown. Choose one of: {", ".join(known)}.')
     return FORMATS[name]
 
 
@@ -289,16 +289,16 @@ def _found(path: Path) -> tuple[Format, tuple[Path, ...]]:
     readable = [known for known in _KNOWN if known.readable]
     try:
         if not path.exists():
-            raise FormatError(f"{file_name(path)}: there is no such file or folder.")
+            raise FormatError(f"{file_name(path)}: no such file or folder.")
         for known in readable:
             if files := known.find(path):
                 return known, files
         in_folder = path.is_dir()
     except (OSError, ValueError) as error:
-        raise FormatError(f"{file_name(path)}: it cannot be opened: {error}.") from error
+        raise FormatError(f"{file_name(path)}: the file cannot be opened: {error}.") from error
     if in_folder:
         usual = ", ".join(dict.fromkeys(known.looked_for for known in readable))
-        raise FormatError(f"{file_name(path)}: the folder holds no tokenizer that TokStudio can read ({usual}).")
+        raise FormatError(f"{file_name(path)}: this folder has no tokenizer file TokStudio can read ({usual}).")
     return _recognised(path, readable), (path,)
 
 
@@ -318,9 +318,9 @@ def _recognised(path: Path, readable: list[Format]) -> Format:
                     return known
             if key.isdigit():
                 raise FormatError(
-                    f"{name}: this is a vocabulary without merges: open merges.json, and have it beside this."
+                    f"{name}: this is a vocabulary without merges: put merges.json beside it and open that."
                 )
-        raise FormatError(f"{name}: this is no tokenizer file that TokStudio can read.")
+        raise FormatError(f"{name}: not a tokenizer file TokStudio can read.")
 
 
 def _as_text(sample: Text | None) -> str:

@@ -102,9 +102,7 @@ class Format:
         if not self.takes_folder(path):
             return {self.files[0]: path / self.files[0] if path.is_dir() else path}
         if path.is_file() or (path.name in self.files and not path.is_dir()):
-            raise FormatError(
-                f"{path.name}: {self.title} is saved to a folder, because it has several files: name a folder."
-            )
+            raise FormatError(f"{path.name}: {self.title} has several files: name a folder to save them in.")
         return {usual: path / usual for usual in self.files}
 
     def check_places(self, targets: Mapping[str, Path]) -> None:
@@ -141,7 +139,7 @@ class Format:
         if problem is not None:
             return Fit(problem, (), ())
         # A table holds no more than it says; what holds a tokenizer would hold it without these.
-        left_out = tuple(f"{remark} What is written leaves it out, too." for remark in self.remarks_lost(tokenizer))
+        left_out = tuple(f"{remark} The exported files leave it out, too." for remark in self.remarks_lost(tokenizer))
         return Fit(None, self.losses(tokenizer) + (left_out if self.readable else ()), self.notes(tokenizer))
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
@@ -203,14 +201,14 @@ def library_problem(tokenizer: Tokenizer) -> str | None:
     """Why a tokenizer that its owner's library encodes cannot be written, a sentence; None for one of ours."""
     if tokenizer.library is None:
         return None
-    return f"This tokenizer works by its own file only: {tokenizer.no_playhead}."
+    return f"This tokenizer works only from its own file: {tokenizer.no_playhead}."
 
 
 def bytes_problem(tokenizer: Tokenizer, title: str) -> str | None:
     """Why a tokenizer made of characters cannot be written to a format of bytes, a sentence; None for one of bytes."""
     if tokenizer.alphabet.base == "bytes":
         return None
-    return f"{title} holds merges of bytes only, and this tokenizer is made of characters."
+    return f"{title} holds only merges of bytes, but this tokenizer merges characters."
 
 
 def named_specials(specials: Iterable[str]) -> str:
@@ -236,6 +234,6 @@ def check_size(name: str, size: int, largest: int, token_bytes: int, tokens: int
     """Raises FormatError where a file would be larger than `largest`."""
     if size > largest:
         raise FormatError(
-            f"{name}: it would take about {size / GIGABYTE:,.1f} GB, and at most {largest // GIGABYTE} GB are written: "
+            f"{name}: the file would take about {size / GIGABYTE:,.1f} GB, and the limit is {largest // GIGABYTE} GB: "
             f"the {tokens:,} tokens hold {token_bytes:,} bytes. Export fewer merges, or limit the longest token."
         )

@@ -72,7 +72,7 @@ class Classic(Format):
 
     name = "classic"
     title = "Classic pair"
-    description = "vocabulary.json and merges.json in plain JSON, for programs that teach or learn"
+    description = "vocabulary.json and merges.json in plain JSON, for teaching and for programs of your own"
     files = (VOCABULARY, MERGES)
     folder = True
     readable = True
@@ -87,13 +87,13 @@ class Classic(Format):
         """Its programs split no text, know no special tokens, take bytes for ids and merge the smallest id first."""
         found: list[str] = []
         if not _has_usual_ids(tokenizer):
-            found.append("The ids change: this format needs the bytes at 0 to 255 and then the merges in order.")
+            found.append("The ids change: this format numbers the bytes 0 to 255, then the merges in order.")
         if tokenizer.pattern != "none":
-            found.append(f"The pattern {shown(tokenizer.pattern)} is lost: this format splits no text.")
+            found.append(f"The pattern {shown(tokenizer.pattern)} is lost: this format does not split text.")
         if tokenizer.special_tokens:
             found.append(f"{named_specials(tokenizer.special_tokens)} lost: this format has none.")
         if extra := len(tokenizer.extra_tokens):
-            found.append(f"Tokens that no merge makes are lost ({extra:,}): this format has merges only.")
+            found.append(f"Tokens that no merge makes are lost ({extra:,}): this format has only merges.")
         if words := len(tokenizer.whole_words):
             found.append(f"Words that become a token without merging are merged ({words:,}): some ids will differ.")
         return tuple(found)
@@ -123,7 +123,7 @@ class Classic(Format):
             back.merge_results, expected.merge_results
         )
         if not same:
-            raise FormatError(f"{name}: read back, its merges differ from those that were written.")
+            raise FormatError(f"{name}: when read back, its merges differ from those written.")
         return f"identical over {several(len(expected), 'token')}"
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
@@ -214,7 +214,7 @@ def _read_merges(path: Path, name: str, pattern: str) -> Work[Tokenizer]:
                 reader.skip()
                 continue
             if found:
-                raise reader.fault('the key "merges" stands there twice')
+                raise reader.fault('the key "merges" appears twice')
             found = True
             for position in reader.elements():
                 _add_merge(reader, merges, reader.value(), position + 1)
@@ -254,7 +254,7 @@ def _check_vocabulary(tokenizer: Tokenizer, path: Path, name: str, merges: str) 
             token = int(key)
             _check_entry(tokenizer, token, reader, merges)
             if seen[token]:
-                raise reader.fault_before(f"token {token} stands there twice")
+                raise reader.fault_before(f"token {token} appears twice")
             seen[token] = True
             yield from reader.progress()
         reader.end()
@@ -289,6 +289,6 @@ def _check_entry(tokenizer: Tokenizer, token: int, reader: JsonReader, merges: s
     if length < 0:
         raise reader.fault_before(f"token {token} is not made by {merges}")
     if any(type(byte) is not int or not 0 <= byte < BYTES for byte in made):
-        raise reader.fault_before(f"token {token} holds something that is not a byte")
+        raise reader.fault_before(f"token {token} contains something that is not a byte")
     if len(made) != length or bytes(cast("list[int]", made)) != tokens[token]:
-        raise reader.fault_before(f"token {token} has other bytes than {merges} makes")
+        raise reader.fault_before(f"the bytes of token {token} differ from those that {merges} makes")

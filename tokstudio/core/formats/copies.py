@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from tokstudio.core.library_tokenizer import LibraryTokenizer
     from tokstudio.core.tokenizer import Tokenizer
 
-_COPIED = "The file is copied as it was opened, as its library encodes for this tokenizer."
-_BESIDE = "In a folder, {file} is made anew beside it: what the original says, such as a chat template, is not in it."
+_COPIED = "The file is copied unchanged, because its own library encodes for this tokenizer."
+_BESIDE = (
+    "In a folder, a new {file} is written beside it, without other settings of the original, such as a chat template."
+)
 _PIECE = 1 << 16
 
 
@@ -74,7 +76,7 @@ class Copy(Format):
         files = tuple(written[file] for file in self._sources)
         back = yield from self._of.read(files, (name, *others))
         if getattr(back, "source_files", {}).get(usual) != self._sources[usual]:
-            raise FormatError(f"{name}: read back, it is not what was opened.")
+            raise FormatError(f"{name}: when read back, it differs from the opened file.")
         ours: list[NDArray[np.uint32]] = []
         theirs: list[NDArray[np.uint32]] = []
         for text in trial_texts(tokenizer, sample):

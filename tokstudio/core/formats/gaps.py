@@ -52,4 +52,4 @@ def _sentences(moves: Sequence[tuple[str, int, int]], several: str) -> list[str]
     if len(moves) <= _MOST_NAMED:
         return [f"{name} moves from {old:,} to {new:,}." for name, old, new in moves]
     _, old, new = moves[0]
-    return [f"{len(moves):,} {several} move, the first of them from {old:,} to {new:,}."]
+    return [f"{len(moves):,} {several} move, the first from {old:,} to {new:,}."]

@@ -39,7 +39,7 @@ class Gpt2(Format):
 
     name = "gpt2"
     title = "GPT-2 pair"
-    description = "vocab.json and merges.txt, for programs made for GPT-2 and the models after it"
+    description = "vocab.json and merges.txt, for programs made for GPT-2 and its successors"
     files = _NAMES[0]
     folder = True
     readable = True
@@ -100,7 +100,7 @@ class Gpt2(Format):
                 return found
             if path in found:
                 missing = next(file.name for file in found if not file.is_file())
-                raise FormatError(f"{path.name}: {missing} belongs to it, and is not beside it.")
+                raise FormatError(f"{path.name}: {missing} belongs with it but is not in the same folder.")
         return ()
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
@@ -122,7 +122,7 @@ class Gpt2(Format):
         }
         strange = next((number for number, token in extra.items() if not token), None)
         if strange is not None:
-            raise FormatError(f"{names[0]}: token {strange} is empty or no text.")
+            raise FormatError(f"{names[0]}: token {strange} is empty or not a string.")
         chosen = known.pattern if known else pattern or "none"
         tokenizer = merges.tokenizer(names[1], specials, chosen, extra_tokens=extra)
         yield from _check_end(names, tokenizer)

@@ -69,7 +69,7 @@ def merge_problem(tokenizer: Tokenizer) -> str | None:
     for token in np.unique(tokenizer.merges[:, 0]).tolist():
         if tokenizer.tokens.prefix(token, len(_VERSION)) == _VERSION:
             text = shown(tokenizer.tokens.prefix(token, 200).decode("utf-8", "replace"))
-            return f"A merge begins with the token {text}, and readers skip lines that begin with #version."
+            return f"A merge begins with the token {text}, but readers skip lines that begin with #version."
     return None
 
 
@@ -78,11 +78,13 @@ def losses(tokenizer: Tokenizer, known_specials: tuple[str, ...]) -> tuple[str, 
     found: list[str] = []
     if not _splits_as_gpt2(tokenizer):
         found.append(
-            f"The pattern {shown(tokenizer.pattern)} is lost: what reads this format splits text as GPT-2 does."
+            f"The pattern {shown(tokenizer.pattern)} is lost: programs that read this format split text as GPT-2 does."
         )
     specials = {token: number for token, number in tokenizer.special_tokens.items() if token not in known_specials}
     if specials:
-        found.append(f"{named_specials(specials)} not marked as special: whoever loads the files must say it again.")
+        found.append(
+            f"{named_specials(specials)} not marked as special: the program that loads the files must be told."
+        )
     if words := len(tokenizer.whole_words):
         found.append(f"Words that become a token without merging are merged ({words:,}): some ids will differ.")
     return tuple(found)
@@ -96,7 +98,7 @@ def notes(tokenizer: Tokenizer, known_specials: tuple[str, ...]) -> tuple[str, .
     )
     if has_usual_ids and not tokenizer.extra_tokens and set(tokenizer.special_tokens) <= set(known_specials):
         return ()
-    return ("The tiktoken library reads such files only with ids in GPT-2's own order, and not these.",)
+    return ("The tiktoken library cannot read these files: it needs ids in GPT-2's own order.",)
 
 
 def prove(
@@ -121,7 +123,7 @@ def prove(
         "to merge every word": bool(tokenizer.whole_words),
     }
     needed = " and ".join(words for words, is_needed in told.items() if is_needed)
-    return f"{proof} by a reader that is told {needed}" if needed else proof
+    return f"{proof} if the reader is told {needed}" if needed else proof
 
 
 def snippet(tokenizer: Tokenizer, targets: Mapping[str, Path], names: tuple[str, ...]) -> str:

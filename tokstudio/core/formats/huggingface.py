@@ -54,7 +54,7 @@ class HuggingFace(Format):
 
     name = "huggingface"
     title = "Hugging Face"
-    description = "tokenizer.json for the tokenizers and transformers libraries, to train and run models with"
+    description = "tokenizer.json for the tokenizers and transformers libraries, for training and running models"
     files = (TOKENIZER, CONFIG)
     folder = True
     readable = True
@@ -98,7 +98,7 @@ class HuggingFace(Format):
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """The library takes a special token for bytes when it decodes, if its characters all stand for one."""
         return tuple(
-            f"The special token {shown(token)} is decoded as other text by the tokenizers library."
+            f"The special token {shown(token)} is decoded as different text by the tokenizers library."
             for token in misread_specials(tokenizer)
         )
 
@@ -148,7 +148,7 @@ class HuggingFace(Format):
 
 
 _TAKEN_WHOLE = (
-    "The tokenizers library takes all tokens whole where a pre-token equals them, or none ({count:,} more than here): "
+    "The tokenizers library takes every pre-token whole that equals a token, or none ({count:,} more than here): "
     "some ids will differ."
 )
 

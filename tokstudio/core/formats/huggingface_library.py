@@ -135,4 +135,4 @@ def _remarks(name: str, settings: Mapping[str, object]) -> tuple[str, ...]:
     try:
         return remarks(name, settings)
     except Beyond as beyond:
-        return (f"The file does more than encode does: {beyond}.",)
+        return (f"The file does something that encode does not: {beyond}.",)

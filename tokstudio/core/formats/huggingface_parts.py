@@ -82,7 +82,7 @@ def named_pattern(name: str, regex: str) -> str:
 def check_version(name: str, settings: Mapping[str, object]) -> None:
     """Raises FormatError where the file is of a version that nobody knows."""
     if settings.get("version") not in (None, "1.0"):
-        raise FormatError(f"{name}: its version is another, which TokStudio cannot read yet.")
+        raise FormatError(f"{name}: TokStudio cannot read this version of the format yet.")
 
 
 def check_normalizer(normalizer: object) -> None:
@@ -126,10 +126,10 @@ def check_decoder(base: Base, decoder: object) -> None:
     """Raises Beyond unless the decoder undoes what the pre-tokenizer does."""
     needed = "ByteLevel" if base == "bytes" else "Fuse"
     if kind(decoder) == "":
-        what = "leaves bytes spelled as characters" if base == "bytes" else "puts spaces between tokens"
-        raise Beyond(f"it has no decoder, so that decoding {what}")
+        what = "leaves bytes written as characters" if base == "bytes" else "puts spaces between tokens"
+        raise Beyond(f"it has no decoder, so decoding {what}")
     if kind(decoder) != needed:
-        raise Beyond(f"its decoder {kind(decoder)} does not go with its pre-tokenizer")
+        raise Beyond(f"its decoder {kind(decoder)} does not match its pre-tokenizer")
 
 
 def remarks(name: str, settings: Mapping[str, object]) -> tuple[str, ...]:
@@ -142,15 +142,15 @@ def remarks(name: str, settings: Mapping[str, object]) -> tuple[str, ...]:
         Beyond: It does more.
     """
     found: list[str] = []
-    for key, what in (("truncation", "cuts long texts"), ("padding", "fills short texts up with padding")):
+    for key, what in (("truncation", "truncates long texts"), ("padding", "pads short texts")):
         if not isinstance(settings.get(key), (dict, type(None))):
-            raise FormatError(f'{name}: "{key}" is not of the right type.')
+            raise FormatError(f'{name}: "{key}" has the wrong type.')
         if settings.get(key) is not None:
-            found.append(f"The file {what}; encode leaves that out.")
+            found.append(f"The file {what}; encode does not.")
     begins, ends = _added_around(settings.get("post_processor"))
     around = [f"{' '.join(tokens)} {where}" for tokens, where in ((begins, "before"), (ends, "after")) if tokens]
     if around:
-        found.append(f"Its post-processor adds {' and '.join(around)} every text; encode leaves that out.")
+        found.append(f"Its post-processor adds {' and '.join(around)} every text; encode does not.")
     return tuple(found)
 
 
@@ -168,7 +168,7 @@ def added_token(name: str, number: int, value: object) -> AddedToken:
     if problem := id_problem(token):
         raise FormatError(f"{name}: added token {shown(content)}: {problem}.")
     if any("\ud800" <= character <= "\udfff" for character in content):
-        raise FormatError(f"{name}: added token {shown(content)} is not a text.")
+        raise FormatError(f"{name}: added token {shown(content)} is not a string.")
     more = next((meaning for key, meaning in _TAKING_MORE.items() if entry.get(key) not in (None, False)), "")
     normalized, special = entry.get("normalized") is not False, entry.get("special") is True
     return AddedToken(content, cast("int", token), normalized, special, more)
@@ -178,23 +178,23 @@ def added_ids(name: str, added: Collection[AddedToken], vocabulary: Mapping[str,
     """The id of each added token as the library gives it: the vocabulary's, else those behind its size.
 
     Raises:
-        FormatError: That is not the id in the file, or a token or an id stands there twice.
+        FormatError: That is not the id in the file, or a token or an id appears twice.
     """
     ids: dict[str, int] = {}
     following = len(vocabulary)
     for token in added:
         if token.content in ids:
-            raise FormatError(f"{name}: added token {shown(token.content)} stands there twice.")
+            raise FormatError(f"{name}: added token {shown(token.content)} appears twice.")
         number = vocabulary.get(token.content, following)
         following += token.content not in vocabulary
         if number != token.id:
             raise FormatError(
-                f"{name}: added token {shown(token.content)} has the id {token.id}, and in the vocabulary or by its "
-                f"place it would be {number}."
+                f"{name}: added token {shown(token.content)} has the id {token.id}, but by the vocabulary or its "
+                f"place it must have {number}."
             )
         ids[token.content] = number
     if len(set(ids.values())) < len(ids):
-        raise FormatError(f"{name}: two of its added tokens have one id.")
+        raise FormatError(f"{name}: two of its added tokens have the same id.")
     return ids
 
 
@@ -219,9 +219,9 @@ def kind(settings: object) -> str:
 
 
 _TAKING_MORE = {
-    "single_word": "stands for whole words only",
-    "lstrip": "takes the white space before it along",
-    "rstrip": "takes the white space after it along",
+    "single_word": "matches only whole words",
+    "lstrip": "includes the white space before it",
+    "rstrip": "includes the white space after it",
 }
 
 
@@ -293,7 +293,7 @@ def _split_pattern(step: object) -> str:
         case {"Regex": str(regex)} if regex:
             pass
         case _:
-            raise Beyond("its pre-tokenizer splits text by no regular expression")
+            raise Beyond("its pre-tokenizer does not split text by a regular expression")
     # A pattern that covers all text leaves nothing between its matches, so that these are the same.
     behavior = (settings.get("behavior"), settings.get("invert", False))
     if behavior not in (("Isolated", False), ("Isolated", True), ("Removed", True)):

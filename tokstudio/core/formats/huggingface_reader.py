@@ -106,7 +106,7 @@ def _read(path: Path, name: str, before: Found | None) -> Work[Found]:
     with JsonReader(path, name, GIGABYTE) as reader:
         for key in reader.items():
             if key in found.settings:
-                raise reader.fault(f"the key {shown(key)} stands there twice")
+                raise reader.fault(f"the key {shown(key)} appears twice")
             found.settings[key] = None
             if key == "model":
                 # Said before its tokens are looked at: another kind of file is not a damaged one.
@@ -136,7 +136,7 @@ def _read_model(reader: JsonReader, found: Found, before: Found | None) -> Work[
     model = found.model
     for key in reader.items():
         if key in model:
-            raise reader.fault(f"the key {shown(key)} stands there twice in the model")
+            raise reader.fault(f"the key {shown(key)} appears twice in the model")
         model[key] = None
         is_ours = model.get("type") in (None, "BPE")
         if key == "vocab" and before is None and is_ours and reader.peek() == "{":
@@ -174,16 +174,14 @@ def _enough(found: Found, before: Found | None) -> Found | None:
 def _judge(reader: JsonReader, model: dict[str, object]) -> None:
     if model.get("type", "BPE") != "BPE":
         other = kind({"type": model["type"]}) if model["type"] in _OTHERS else "of another kind"
-        raise FormatError(f"{reader.name}: its model is {other}; TokStudio opens byte pair encodings (BPE) only.")
+        raise FormatError(f"{reader.name}: its model is {other}; TokStudio opens only byte pair encodings (BPE).")
     for key, opening, called in (("vocab", "{", "an object"), ("merges", "[", "an array")):
         if key not in model:
             raise reader.fault(f'the key "{key}" is missing in the model')
         if model[key] not in (None, opening):
             raise reader.fault(f'"{key}" must be {called} in the model')
     if model.get("dropout") not in (None, False, 0):
-        raise FormatError(
-            f"{reader.name}: it leaves out merges at random (dropout), so that no text has ids of its own."
-        )
+        raise FormatError(f"{reader.name}: it skips merges at random (dropout), so the ids of a text change each time.")
 
 
 def _read_merges(reader: JsonReader, found: Found, prefix: object) -> Work[None]:
@@ -207,12 +205,12 @@ def _ours_work(name: str, found: Found) -> Work[Tokenizer]:
     merges = yield from _merges_work(name, base, found)
     specials = added_ids(name, found.added, vocabulary)
     if (ordinary := next((token for token, number in specials.items() if merges.has(number)), None)) is not None:
-        raise Beyond(f"its added token {shown(ordinary)} is an ordinary token as well")
+        raise Beyond(f"its added token {shown(ordinary)} is also an ordinary token")
     ids = frozenset(specials.values())
     others = {number: token for token, number in vocabulary.items() if number not in ids and not merges.has(number)}
     extra = {number: spelled(token) if base == "bytes" else _utf8(token) for number, token in others.items()}
     if (strange := next((number for number, token in extra.items() if not token), None)) is not None:
-        raise FormatError(f"{name}: the vocabulary has the token {shown(others[strange])}, which is no text.")
+        raise FormatError(f"{name}: the vocabulary has the token {shown(others[strange])}, which is not text.")
     unknown = _unknown(name, found) if base == "characters" else None
     if pattern not in NAMES:
         yield from _check_split(name, pattern)
@@ -239,8 +237,8 @@ _CHANGING = {
     "end_of_word_suffix": "marks the end of a word",
 }
 _CHANGING_CHARACTERS = {
-    "fuse_unk": "makes one token of several unknown characters",
-    "byte_fallback": "spells unknown characters in bytes",
+    "fuse_unk": "joins unknown characters into one token",
+    "byte_fallback": "writes unknown characters as bytes",
 }
 
 
@@ -250,7 +248,7 @@ def _merges_work(name: str, base: Base, found: Found) -> Work[MergeList]:
         if problem := merges.add(left, right, result):
             earlier = next((row for row in rows[:number] if row[2] == result), None)
             if merges.has(left) and merges.has(right) and earlier is not None and earlier[:2] != [left, right]:
-                raise Beyond("several of its merges make one token")
+                raise Beyond("several of its merges make the same token")
             raise FormatError(f"{name}: {problem}.")
         if number % _REPORTED == 0:
             yield Progress("reading", number, len(rows))
@@ -267,9 +265,9 @@ def _alphabet(name: str, base: Base, found: Found) -> Alphabet:
     specials = {token.content for token in found.added}
     characters = [token for token in vocabulary if len(token) == 1 and token not in specials]
     if not characters:
-        raise FormatError(f"{name}: the vocabulary holds no character.")
+        raise FormatError(f"{name}: the vocabulary has no characters.")
     if strange := next((token for token in characters if "\ud800" <= token <= "\udfff"), None):
-        raise FormatError(f"{name}: the vocabulary has the token {shown(strange)}, which is no character.")
+        raise FormatError(f"{name}: the vocabulary has the token {shown(strange)}, which is not a character.")
     return Alphabet.of_characters("".join(characters), [vocabulary[token] for token in characters])
 
 
@@ -292,7 +290,7 @@ def _whole_words_work(base: Base, tokenizer: Tokenizer, vocabulary: dict[str, in
     words = {token: number for token, number in vocabulary.items() if all(map(BYTE_OF.__contains__, token))}
     for token in tokenizer.special_tokens.keys() & words.keys():
         if to_bytes(token) != token.encode():
-            raise Beyond(f"its added token {shown(token)} stands for other bytes where it is a whole word")
+            raise Beyond(f"its added token {shown(token)} means different bytes as a whole word")
     pieces = yield from pieces_work(tokenizer, list(map(to_bytes, words)))
     return [number for number, count in zip(words.values(), pieces.tolist(), strict=True) if count != 1]
 

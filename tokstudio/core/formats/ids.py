@@ -82,14 +82,14 @@ def ids_work(name: str, data: bytes) -> Work[NDArray[np.uint32]]:
     if data.startswith(_NPY_MAGIC):
         return _from_npy(name, data)
     if data.startswith(_ZIP_MAGIC):
-        raise FormatError(f"{name}: this is an archive, such as .npz: save the array in it as a file of its own, .npy.")
+        raise FormatError(f"{name}: this is an archive, such as .npz: save its array as a .npy file.")
     if name.lower().endswith(NPY):
         raise FormatError(f"{name}: this is not a NumPy array, though its name ends in .npy.")
     text = data.removeprefix(_BYTE_ORDER_MARK).strip()
     if not text.startswith(b"["):
         return (yield from _numbers_work(name, "word", len(text), _words(text)))
     if not text.endswith(b"]"):
-        raise FormatError(f"{name}: the list of ids does not end; it may be cut off.")
+        raise FormatError(f"{name}: the list of ids does not end; the file may be cut off.")
     inner = text[1:-1].strip()
     return (yield from _numbers_work(name, "item", len(inner), _items(inner)))
 
@@ -120,10 +120,10 @@ def _from_npy(name: str, data: bytes) -> NDArray[np.uint32]:
             f"{name}: the array must be a row of whole numbers, not {len(shape)}-dimensional {kind.name}."
         )
     if in_fortran_order:
-        raise FormatError(f"{name}: the array is in Fortran's order, which no row of numbers needs.")
+        raise FormatError(f"{name}: the array is in Fortran order; save it in C order.")
     held = (len(data) - begin) / kind.itemsize
     if shape[0] != held:
-        raise FormatError(f"{name}: {several(shape[0], 'id is', 'ids are')} declared, and the file holds {held:,.10g}.")
+        raise FormatError(f"{name}: {several(shape[0], 'id is', 'ids are')} declared, but the file has {held:,.10g}.")
     ids: NDArray[Any] = np.frombuffer(data, kind, shape[0], begin)
     _check(name, ids)
     return ids.astype(np.uint32)
@@ -138,7 +138,7 @@ def _header(name: str, data: bytes) -> tuple[tuple[tuple[int, ...], bool, np.dty
         return readers[version](file), file.tell()
     except Exception as error:  # a damaged header can raise nearly anything
         raise FormatError(
-            f"{name}: this is not a NumPy array that can be read: its header is damaged or new."
+            f"{name}: this NumPy array cannot be read: its header is damaged or from a newer version."
         ) from error
 
 

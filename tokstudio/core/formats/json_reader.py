@@ -123,7 +123,7 @@ class JsonReader:
     def string(self) -> str:
         """The next value, a text of almost any length."""
         if self.peek() != '"':
-            raise self._unexpected("a text")
+            raise self._unexpected("a string")
         return cast("str", self._decoded(_LARGEST_TEXT))
 
     def short(self) -> object:
@@ -189,7 +189,7 @@ class JsonReader:
                     raise self._damage(error) from error
                 waiting = len(self._text) - self._at
                 if waiting > largest:
-                    raise self.fault("this part is too large to be read") from error
+                    raise self.fault("this part is too large to read") from error
                 # Twice as much each time, so that trying again costs no more than reading.
                 self._fill(max(_CHUNK, waiting))
 
@@ -203,7 +203,7 @@ class JsonReader:
                     raise self.fault(f"the data is {TOO_DEEP}") from error
                 raise
             except _NoNumber as error:
-                raise self.fault(f"this is not JSON ({error} is no value)") from error
+                raise self.fault(f"this is not JSON ({error} is not a value)") from error
             except ValueError as error:
                 raise self.fault("a number is too long") from error
             except RecursionError as error:

@@ -51,7 +51,7 @@ class LineReader:
                 self._line += 1
                 self._read += len(line)
                 if len(line) == _LONGEST:
-                    raise self.fault("the line is too long to be read")
+                    raise self.fault("the line is too long to read")
                 yield line.removesuffix(b"\n").removesuffix(b"\r")
         except OSError as error:
             raise FormatError(f"{self.name}: {why_not(error)}.") from error
@@ -112,5 +112,5 @@ def why_not(error: OSError | ValueError) -> str:
     if isinstance(error, FileNotFoundError):
         return "the file does not exist"
     if isinstance(error, PermissionError):
-        return "the file may not be read"
+        return "you have no permission to read the file"
     return f"the file cannot be read: {(isinstance(error, OSError) and error.strerror) or error}"

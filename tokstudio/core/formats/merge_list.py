@@ -72,9 +72,9 @@ class MergeList:
         lengths = self._lengths
         for part in (left, right):
             if not self.has(part):
-                return f"merge {len(self) + 1:,} joins token {part}, which does not exist by then"
+                return f"merge {len(self) + 1:,} joins token {part}, which does not exist yet"
         if self.has(result):
-            return f"merge {len(self) + 1:,} makes token {result}, which exists already"
+            return f"merge {len(self) + 1:,} makes token {result}, which already exists"
         if (length := lengths[left] + lengths[right]) > _LONGEST_TOKEN:
             return f"merge {len(self) + 1:,} makes a token of {length:,} bytes: at most {_LONGEST_TOKEN:,} are possible"
         if result >= len(lengths):

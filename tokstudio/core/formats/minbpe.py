@@ -72,16 +72,16 @@ class Minbpe(Format):
         """A pattern is one line, a special token one word, and ids are those of bytes and of merges in order."""
         found: list[str] = []
         if not _has_usual_ids(tokenizer):
-            found.append("The ids change: this format needs the bytes at 0 to 255 and the merges from 256 on.")
+            found.append("The ids change: this format numbers the bytes 0 to 255 and the merges from 256.")
         if fault := _pattern_fault(tokenizer.pattern):
             found.append(f"The pattern {shown(tokenizer.pattern)} is lost: {fault}.")
         found += [
-            f"The special token {shown(token)} is lost: this format has no white space in one."
+            f"The special token {shown(token)} is lost: this format allows no white space in special tokens."
             for token in tokenizer.special_tokens
             if not _is_word(token)
         ]
         if extra := len(tokenizer.extra_tokens):
-            found.append(f"Tokens that no merge makes are lost ({extra:,}): this format has merges only.")
+            found.append(f"Tokens that no merge makes are lost ({extra:,}): this format has only merges.")
         if whole := len(tokenizer.whole_words):
             found.append(f"Words that become a token without merging are merged ({whole:,}): some ids will differ.")
         return tuple(found)
@@ -95,7 +95,7 @@ class Minbpe(Format):
         written = written_pattern(_held(tokenizer).pattern)
         found: list[str] = []
         if written not in ("", MINBPE):
-            found.append("minbpe itself splits by another pattern than the file's, unless it is given this one.")
+            found.append("minbpe splits by its own pattern, unless you pass it the one in the file.")
         if written != written.strip():
             found.append("minbpe drops the white space around the pattern when it reads the file.")
         return tuple(found)
@@ -156,11 +156,11 @@ def _pattern_fault(pattern: str) -> str | None:
     """Why a pattern cannot be held, as the end of a sentence; None where it can."""
     written = written_pattern(pattern)
     if "\n" in written or "\r" in written:
-        return "this format has it on one line"
+        return "this format stores it on one line"
     if written and compile_expression(written).groups:
-        return "minbpe takes only what its groups find that do not begin with ?:"
+        return "it has capturing groups, and minbpe keeps only what they match"
     if any("\ud800" <= character <= "\udfff" for character in written):
-        return "it is not a text"
+        return "it is not valid text"
     return None
 
 

@@ -45,7 +45,7 @@ def prove_work(held: Tokenizer, path: Path, name: str, sample: str) -> Work[str]
     pieces = [sample[start : start + _PIECE] for start in range(0, len(sample), _PIECE)]
     model = _Model(path.read_text(encoding="utf-8"))
     if model.special_tokens != held.special_tokens:
-        raise FormatError(f"{name}: {_HOW}, its special tokens are others.")
+        raise FormatError(f"{name}: {_HOW}, its special tokens differ.")
     ours: list[NDArray[np.uint32]] = []
     theirs: list[NDArray[np.uint32]] = []
     for text in (*(trial.text for trial in hard.texts), *pieces):
@@ -57,7 +57,7 @@ def prove_work(held: Tokenizer, path: Path, name: str, sample: str) -> Work[str]
         ids = yield from model.encode_work(text)
         theirs.append(np.array(ids, np.uint32))
         if np.array_equal(ours[-1], theirs[-1]) and model.decode(ids) != held.decode(ids):
-            raise FormatError(f"{name}: {_HOW}, its ids do not give {shown(text)} again.")
+            raise FormatError(f"{name}: {_HOW}, its ids do not decode to {shown(text)}.")
         if model.steps > _MOST_STEPS:
             break
     return (yield from compare_work(held, name, _HOW, ours, theirs))
@@ -68,7 +68,7 @@ def _first_split(theirs: list[str], ours: list[bytes]) -> str | None:
     for piece, our_piece in zip_longest(theirs, ours):
         if piece is None or our_piece is None or piece.encode() != our_piece:
             pieces = [shown(piece or ""), shown((our_piece or b"").decode("utf-8", "replace"))]
-            return f"text is split by another pattern: {pieces[0]} is a piece instead of {pieces[1]}"
+            return f"text is split differently: {pieces[0]} instead of {pieces[1]}"
     return None
 
 

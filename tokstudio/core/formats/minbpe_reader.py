@@ -43,7 +43,7 @@ def read_work(path: Path, name: str, pattern: str | None) -> Work[Tokenizer]:
     with LineReader(path, name, GIGABYTE) as lines:
         rows = iter(lines)
         if _next(lines, rows, "the version").strip().encode() != VERSION:
-            raise lines.fault("the version is another than minbpe v1")
+            raise lines.fault("the version is not minbpe v1")
         regex = _next(lines, rows, "the pattern")
         specials = yield from _read_specials(lines, rows)
         merges = MergeList(Alphabet.of_bytes())
@@ -53,11 +53,11 @@ def read_work(path: Path, name: str, pattern: str | None) -> Work[Tokenizer]:
                 raise lines.fault(problem)
             yield from lines.progress()
         if not _ends_with_a_line(path):
-            raise lines.fault("the last line has no end, so the file may be cut off")
+            raise lines.fault("the last line has no line ending, so the file may be cut off")
     for token, number in specials.items():
         if merges.has(number):
             raise FormatError(
-                f"{name}: the special token {shown(token)} has the id {number}, which is a byte's or a merge's as well."
+                f"{name}: the special token {shown(token)} has the id {number}, which a byte or a merge also has."
             )
     return merges.tokenizer(name, specials, _pattern(name, regex) if regex else pattern or "none")
 
@@ -89,16 +89,16 @@ def _read_specials(lines: LineReader, rows: Iterator[bytes]) -> Work[dict[str, i
             raise lines.fault("a special token must be a word, a space and an id")
         token, number = words[0], _id(lines, words[1])
         if token in specials:
-            raise lines.fault(f"the special token {shown(token)} stands there twice")
+            raise lines.fault(f"the special token {shown(token)} appears twice")
         if number in ids:
-            raise lines.fault(f"the special token {shown(token)} has the id {number}, which another has")
+            raise lines.fault(f"the special token {shown(token)} has the id {number}, which another special token has")
         specials[token] = number
         ids.add(number)
         yield from lines.progress()
     if hidden := _hidden(specials):
         raise lines.fault(
-            f"the special token {shown(hidden[0])} stands before {shown(hidden[1])}, which begins with it, "
-            "so that minbpe never finds that: not modelled"
+            f"the special token {shown(hidden[0])} comes before {shown(hidden[1])}, which begins with it, "
+            "so minbpe never finds the second: TokStudio does not support that"
         )
     return dict(sorted(specials.items(), key=lambda item: item[1]))
 
@@ -133,7 +133,9 @@ def _pattern(name: str, regex: str) -> str:
         raise FormatError(f"{name}: its pattern is the word {shown(regex)}, which covers no text.")
     pattern = named_pattern(name, regex)
     if compile_expression(regex).groups:
-        raise FormatError(f"{name}: its pattern has groups, and minbpe takes only what they find: not modelled.")
+        raise FormatError(
+            f"{name}: its pattern has groups, and minbpe keeps only what they match: TokStudio does not support that."
+        )
     return pattern
 
 

@@ -24,7 +24,7 @@ from tokstudio.core.memory import limit_memory
 
 DONE, REFUSED = b"\0", b"\1"
 LENGTH = struct.Struct("<Q")
-NO_MEMORY = "it would need more memory than half of this computer's, which is all that it may take."
+NO_MEMORY = "it would need more than half of this computer's memory, which is the limit."
 TITLES = {
     "tokenizers": "the tokenizers library",
     "tiktoken": "the tiktoken library",
@@ -201,7 +201,7 @@ class Answers:
         ids: list[NDArray[np.uint32]] = []
         ends: list[NDArray[np.int64]] = []
         stop = 0
-        with _Refusals(f"{request['name']}: {TITLES[request['library']]} does not encode with it"):
+        with _Refusals(f"{request['name']}: {TITLES[request['library']]} cannot encode with it"):
             for size in request["sizes"]:
                 start, stop = stop, stop + size
                 text = behind[start:stop].decode()
@@ -220,18 +220,18 @@ class Answers:
     def _decode(self, request: Mapping[str, Any], several: Iterable[list[int]]) -> Iterable[bytes]:
         library = self._read(request)
         for ids in several:
-            with _Refusals(f"{request['name']}: {TITLES[request['library']]} does not decode these ids"):
+            with _Refusals(f"{request['name']}: {TITLES[request['library']]} cannot decode these ids"):
                 yield library.decode(ids).encode("utf-8", "replace")
 
     def _encode(self, request: Mapping[str, Any]) -> Iterable[bytes]:
         name, owner = request["name"], TITLES[request["library"]]
         library = self._read(request)
         for text, decoded in zip(request["texts"], request["decoded"], strict=True):
-            with _Refusals(f"{name}: {owner} does not encode with it"):
+            with _Refusals(f"{name}: {owner} cannot encode with it"):
                 ids = library.encode(text, request["specials"])
                 again = None if decoded is None else library.decode(list(ids))
             if decoded is not None and again != decoded:
-                raise FormatError(f"{name}: read back by {owner}, its ids do not give the text again.")
+                raise FormatError(f"{name}: read back by {owner}, its ids do not decode to the text.")
             yield np.array(ids, np.uint32).tobytes()
 
     def _read(self, request: Mapping[str, Any]) -> Library:
@@ -247,7 +247,7 @@ class Answers:
 
 def _opened(request: Mapping[str, Any], source: str | bytes) -> Library:
     kind, name = request["library"], request["name"]
-    with _Refusals(f"{name}: {TITLES[kind]} does not read it"):
+    with _Refusals(f"{name}: {TITLES[kind]} cannot read it"):
         try:
             return _LIBRARIES[kind](source, request["settings"])
         except ImportError as error:

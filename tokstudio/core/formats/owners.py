@@ -60,7 +60,7 @@ class OwnedFile:
         try:
             status = self.path.stat()
         except OSError as error:
-            raise FormatError(f"{self.name}: it cannot be read: {error.strerror or error}.") from error
+            raise FormatError(f"{self.name}: the file cannot be read: {error.strerror or error}.") from error
         path = str(self.path.absolute())  # the process that is asked runs in another folder
         known = {"library": self.library, "path": path, "name": self.name, "settings": dict(self.settings)}
         return {"do": do, **known, "stamp": [status.st_size, status.st_mtime_ns], **more}
@@ -123,7 +123,7 @@ def check_split_work(
         their_ends = np.frombuffer(ends, np.uint32)
         if not np.array_equal(our_ends, their_ends):
             raise FormatError(
-                f"{name}: {TITLES[library]} splits text otherwise by its pattern than TokStudio does. "
+                f"{name}: {TITLES[library]} splits text by its pattern differently from TokStudio. "
                 + _first_split(text, our_ends.tolist(), their_ends.tolist())
             )
         yield Progress("proving")
@@ -135,7 +135,7 @@ def _first_split(text: str, ours: list[int], theirs: list[int]) -> str:
     start = ours[at - 1] if at else 0
     pieces = [json.dumps(text[start : ends[at]][:40], ensure_ascii=False) if at < len(ends) else "nothing"
               for ends in (ours, theirs)]  # fmt: skip
-    return f"Where TokStudio takes {pieces[0]}, it takes {pieces[1]}."
+    return f"Where TokStudio finds {pieces[0]}, it finds {pieces[1]}."
 
 
 class OwnerProcess:
@@ -184,7 +184,7 @@ class OwnerProcess:
             title = TITLES[request.get("library", "tokenizers")]
             # How libraries end that get no memory.
             why = f": {NO_MEMORY}" if question.code == -signal.SIGABRT and share_for_libraries() else "; try again."
-            raise FormatError(f"{request['name']}: {title} has ended without an answer{why}")
+            raise FormatError(f"{request['name']}: {title} ended without an answer{why}")
         status, content = question.answer
         if status == REFUSED:
             raise FormatError(content.decode())

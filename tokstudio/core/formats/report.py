@@ -65,7 +65,7 @@ class ExportReport:
         return "\n".join(self._lines()) + "\n"
 
     def _lines(self) -> Iterator[str]:
-        yield f"A tokenizer, exported by TokStudio {__version__}"
+        yield f"A tokenizer exported by TokStudio {__version__}"
         yield from _section("Format", [self.format])
         files = [
             f"{file_name(file.path)}: {several(file.size, 'byte')}, SHA-256 {file.sha256}" for file in self.written

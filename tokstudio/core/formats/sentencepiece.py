@@ -37,7 +37,7 @@ class SentencePiece(Format):
 
     name = "sentencepiece"
     title = "SentencePiece"
-    description = "a .model for the sentencepiece library, as Llama 2, Mistral and T5 have it; characters only"
+    description = "a .model for the sentencepiece library, as used by Llama 2, Mistral and T5; only for characters"
     files = (MODEL,)
     readable = True
     writable = True
@@ -54,7 +54,7 @@ class SentencePiece(Format):
         if problem := library_problem(tokenizer):
             return problem
         if tokenizer.alphabet.base != "characters":
-            return "SentencePiece merges characters, and this tokenizer is made of bytes."
+            return "SentencePiece merges characters, but this tokenizer merges bytes."
         return None
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ def read_work(path: Path, name: str) -> Work[Tokenizer]:
     kind: int = model.trainer_spec.model_type
     if kind != _BPE:
         other = _OTHER_MODELS.get(kind, "of another kind")
-        raise FormatError(f"{name}: its model is {other}; TokStudio opens byte pair encodings (BPE) only.")
+        raise FormatError(f"{name}: its model is {other}; TokStudio opens only byte pair encodings (BPE).")
     # What stands behind the pieces of every model, in this order.
     if not model.HasField("normalizer_spec"):
         raise FormatError(f"{name}: the file ends too early: it does not say how text is normalized.")
@@ -92,7 +92,7 @@ def read_work(path: Path, name: str) -> Work[Tokenizer]:
                 byte_tokens=frozenset(number for number, kind in enumerate(pieces.kinds) if kind == _BYTE),
                 unreachable=unreachable,
             ),
-            "SentencePiece has rules of its own",
+            "SentencePiece has its own rules",
         )
     yield from tokenizer.open_work()
     return tokenizer
@@ -118,7 +118,7 @@ def _count_work(content: bytes, name: str) -> Work[None]:
         if number % _REPORTED == 0:
             yield Progress("reading", at, len(content))
     if not pieces:
-        raise FormatError(f"{name}: this is no SentencePiece model: it has no pieces.")
+        raise FormatError(f"{name}: this is not a SentencePiece model: it has no pieces.")
 
 
 def _varint(content: bytes, at: int, name: str) -> tuple[int, int]:
@@ -136,7 +136,7 @@ def _varint(content: bytes, at: int, name: str) -> tuple[int, int]:
 
 
 def _damaged(name: str) -> FormatError:
-    return FormatError(f"{name}: this is no SentencePiece model, or it is damaged.")
+    return FormatError(f"{name}: this is not a SentencePiece model, or it is damaged.")
 
 
 def _parsed(content: bytes, name: str) -> Any:  # noqa: ANN401 - its schema is made while it is loaded
@@ -179,12 +179,12 @@ def _pieces_work(model: Any, name: str) -> Work[_Pieces]:  # noqa: ANN401
         if not text:
             raise FormatError(f"{name}: piece {number} is empty.")
         if text in seen:
-            raise FormatError(f"{name}: the piece {shown(text)} stands there twice.")
+            raise FormatError(f"{name}: the piece {shown(text)} appears twice.")
         if not math.isfinite(score):
-            raise FormatError(f"{name}: the score of piece {number} is no number.")
+            raise FormatError(f"{name}: the score of piece {number} is not a number.")
         match = _BYTE_PIECE.fullmatch(text)
         if kind == _BYTE and match is None:
-            raise FormatError(f"{name}: piece {number}, {shown(text)}, is no byte.")
+            raise FormatError(f"{name}: piece {number}, {shown(text)}, is not a byte.")
         seen.add(text)
         pieces.texts.append(text)
         pieces.kinds.append(kind)

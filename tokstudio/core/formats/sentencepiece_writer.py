@@ -50,7 +50,7 @@ def notes(tokenizer: Tokenizer) -> tuple[str, ...]:
     held = _held(tokenizer)
     size, (unknown, name) = len(held.tokens), _unknown(held)
     if unknown == size:
-        found = [f"The model has one piece more, {shown(name)} with the id {size}, for a run of unknown characters."]
+        found = [f"The model has one more piece, {shown(name)} with the id {size}, for a run of unknown characters."]
     else:
         found = [f"A run of unknown characters becomes one {shown(name)}, and that text itself is not recognised."]
     if held.special_tokens:
@@ -64,7 +64,7 @@ def problem_work(tokenizer: Tokenizer) -> Work[str | None]:
     """Why the library would not take the model or encode otherwise with it, a sentence; None where it does as we do."""
     held = _held(tokenizer)
     if _has(held, _NULL):
-        return "SentencePiece takes no token with the character U+0000, and this tokenizer has one."
+        return "SentencePiece allows no token with the character U+0000, and this tokenizer has one."
     if alike := (yield from spelled_alike_work(held)):
         return alike
     if tokenizer.run is not None:
@@ -74,7 +74,7 @@ def problem_work(tokenizer: Tokenizer) -> Work[str | None]:
         for token in made:
             if held.encode(held.tokens[token] or b"") != [token]:
                 text = shown(_text(held, token))
-                return f"SentencePiece would make the token {text}, which merging does not make of its own characters."
+                return f"SentencePiece would make the token {text} from its characters, but merging does not."
         yield Progress("measuring", first, len(held.merges))
     return None
 

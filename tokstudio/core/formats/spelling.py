@@ -91,7 +91,7 @@ def spelled_alike_work(tokenizer: Tokenizer, specials_too: bool = True) -> Work[
         if key in seen:
             first, second = sorted((seen[key], token), key=lambda number: (number not in texts, number))
             name = f"special token {shown(texts[first])}" if first in texts else f"token {first}"
-            return f"The {name} and token {second} have one spelling in this format."
+            return f"The {name} and token {second} have the same spelling in this format."
         seen[key] = token
     return None
 

@@ -110,7 +110,7 @@ class VocabularyCsv(Format):
 
     name = "vocabulary-csv"
     title = "Vocabulary (CSV)"
-    description = "a table of all tokens, with their bytes and how often each stands in the corpus"
+    description = "a table of all tokens, with their bytes and how often each occurs in the corpus"
     files = ("vocabulary.csv",)
     writable = True
 

@@ -79,7 +79,8 @@ class Tiktoken(Format):
         ranks = path / RANKS_FILE if self.takes_folder(path) else path
         if ranks.stem.lower() in _TAKEN:
             raise FormatError(
-                f"{ranks.name}: the file beside it, {ranks.stem}.json, would be taken for another: choose another name."
+                f"{ranks.name}: the file beside it, {ranks.stem}.json, would be mistaken for another format: "
+                "choose another name."
             )
         loader = ranks.with_name(f"{ranks.stem}_tiktoken.py")
         return {RANKS_FILE: ranks, SIDECAR: ranks.with_suffix(".json"), LOADER: loader}
@@ -104,7 +105,7 @@ class Tiktoken(Format):
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """The ranks alone are not all of it."""
         return (
-            "The ranks hold neither pattern nor special tokens: the .json beside them does, and the .py loads both.",
+            "The ranks hold no pattern or special tokens: the .json beside them has both; the .py loads everything.",
         )
 
     def new_ids(self, tokenizer: Tokenizer) -> NDArray[np.int32] | None:
@@ -178,7 +179,7 @@ def _refuse_foreign(path: Path, beginning: bytes) -> None:
     with LineReader(path, path.name, GIGABYTE) as lines:
         if not lines.peek().startswith(beginning):
             raise FormatError(
-                f"{path.name}: a file of this name is there already, and not one that TokStudio wrote: "
+                f"{path.name}: a file with this name already exists, and TokStudio did not write it: "
                 "choose another name or folder."
             )
 
@@ -209,11 +210,11 @@ def _read_ranks(path: Path, name: str) -> Work[dict[bytes, int]]:
             rank = cast("int", rank)
             if token in rank_of:
                 named = f"the token {_text(token)}" if token else "the empty token"
-                raise lines.fault(f"{named} stands there twice")
+                raise lines.fault(f"{named} appears twice")
             if rank >= len(used):
                 used.extend(bytes(rank + 1 - len(used)))
             if used[rank]:
-                raise lines.fault(f"rank {rank} stands there twice")
+                raise lines.fault(f"rank {rank} appears twice")
             used[rank] = 1
             rank_of[token] = rank
             yield from lines.progress()
@@ -227,7 +228,7 @@ def _read_sidecar(path: Path, name: str) -> Work[Known | None]:
     with JsonReader(path, name, GIGABYTE) as reader:
         for key in reader.items():
             if key in found:
-                raise reader.fault(f"the key {shown(key)} stands there twice")
+                raise reader.fault(f"the key {shown(key)} appears twice")
             found[key] = None
             if key == "special_tokens":
                 specials = yield from read_vocabulary_work(reader)
@@ -240,13 +241,13 @@ def _read_sidecar(path: Path, name: str) -> Work[Known | None]:
     if "pattern" not in found:
         return None
     if found.get("version", 1) != 1:
-        raise FormatError(f"{name}: its version is another, which TokStudio cannot read yet.")
+        raise FormatError(f"{name}: TokStudio cannot read this version of the format yet.")
     pattern = found["pattern"]
     if not isinstance(pattern, str):
-        raise FormatError(f"{name}: its pattern is not a text.")
+        raise FormatError(f"{name}: its pattern is not a string.")
     strange = next((token for token in specials if not _is_text(token)), None)
     if strange is not None:
-        raise FormatError(f"{name}: the special token {shown(strange)} is not a text.")
+        raise FormatError(f"{name}: the special token {shown(strange)} is not a string.")
     return Known("none" if pattern == writer.EVERYTHING else named_pattern(name, pattern), specials)
 
 
@@ -259,7 +260,7 @@ def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Wo
     ranks = frozenset(rank_of.values())
     for token, number in known.special_tokens.items():
         if number in ranks:
-            raise FormatError(f"{name}: the special token {shown(token)} has the id {number}, which is a rank as well.")
+            raise FormatError(f"{name}: the special token {shown(token)} has the id {number}, which is also a rank.")
     yield Progress("reading")
     # No text becomes the empty token, so it takes no part in merging.
     unreached = {rank: token for token, rank in rank_of.items() if not token}

@@ -56,9 +56,9 @@ def prove_ranks_work(
         file = OwnedFile("tiktoken", ranks, name, settings | {"special_tokens": clear})
         proof = yield from prove_work(tried, file, trials)
     else:
-        proof = "identical by TokStudio alone, as the tiktoken library is not installed here"
+        proof = "identical by TokStudio alone: the tiktoken library is not installed"
     if not agrees:
-        raise FormatError(f"{name}: read back, its merges or its special tokens differ from those that were written.")
+        raise FormatError(f"{name}: when read back, its merges or its special tokens differ from those written.")
     return proof
 
 

@@ -135,7 +135,7 @@ def id_losses(tokenizer: Tokenizer) -> tuple[str, ...]:
         return ()
     was, becomes = int(results[moved[0]]), int(np.sort(results)[moved[0]])
     return (
-        f"The ids change: tiktoken merges in their order, so {len(moved):,} merges make another id than now, "
+        f"The ids change: tiktoken merges in the order of ids, so {len(moved):,} merges make a different id, "
         f"the first of them {becomes} instead of {was}.",
     )
 
@@ -205,11 +205,11 @@ def _tokens_work(tokenizer: Tokenizer, ids: NDArray[np.int64]) -> Work[list[byte
 
 
 _MADE_OTHERWISE = (
-    "tiktoken joins any two tokens that make a token, also where no merge here does ({count:,}, such as {token}): "
+    "tiktoken joins any two tokens that make a token, even if no merge here does ({count:,}, such as {token}): "
     "some ids will differ."
 )
 _TAKEN_WHOLE = (
-    "tiktoken takes a pre-token whole that is a token, also one that merging never makes ({count:,}, such as {token}): "
+    "tiktoken takes a pre-token that is a token whole, even if merging never makes it ({count:,}, such as {token}): "
     "some ids will differ."
 )
 

@@ -15,7 +15,7 @@ from tokstudio.core.progress import Work
 
 
 def read_vocabulary_work(reader: JsonReader) -> Work[dict[str, int]]:
-    """The object that comes next; FormatError where a token or an id stands there twice, or something is no id."""
+    """The object that comes next; FormatError where a token or an id appears twice, or something is no id."""
     vocabulary: dict[str, int] = {}
     used = bytearray()
     for token in reader.items():
@@ -24,11 +24,11 @@ def read_vocabulary_work(reader: JsonReader) -> Work[dict[str, int]]:
             raise reader.fault_before(f"token {shown(token)}: {problem}")
         number = cast("int", value)
         if token in vocabulary:
-            raise reader.fault_before(f"token {shown(token)} stands there twice")
+            raise reader.fault_before(f"token {shown(token)} appears twice")
         if number >= len(used):
             used.extend(bytes(number + 1 - len(used)))
         if used[number]:
-            raise reader.fault_before(f"token {shown(token)}: id {number} stands there twice")
+            raise reader.fault_before(f"token {shown(token)}: id {number} appears twice")
         used[number] = 1
         vocabulary[token] = number
         yield from reader.progress()

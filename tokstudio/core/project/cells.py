@@ -90,7 +90,7 @@ class Row:
         """A JSON object."""
         value = self.json(column)
         if not isinstance(value, dict):
-            raise self.fault(column, "it is no JSON object")
+            raise self.fault(column, "it is not a JSON object")
         return value
 
     def indexes(self, column: str, size: int) -> tuple[int, ...]:
@@ -99,7 +99,7 @@ class Row:
         numbers = value if isinstance(value, list) else [None]
         found = tuple(number - 1 for number in numbers if type(number) is int and 1 <= number <= size)
         if len(found) != len(numbers):
-            raise self.fault(column, f"it is no list of numbers from 1 to {size:,}")
+            raise self.fault(column, f"it is not a list of numbers from 1 to {size:,}")
         return found
 
 

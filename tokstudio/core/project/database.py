@@ -94,7 +94,7 @@ def check_header(path: Path) -> int:
     name = file_name(path)
     size, header = _read_header(path, name)
     if header[:16] != _MAGIC or size < _HEADER:
-        raise FormatError(f"{name}: this is no TokStudio project.")
+        raise FormatError(f"{name}: this is not a TokStudio project.")
     if size > LARGEST_FILE:
         raise FormatError(f"{name}: the file is too large: {size:,} bytes, and at most {LARGEST_FILE:,} are read.")
     page, pages, version, application = struct.unpack_from(">16xH10xI28xI4xI", header)
@@ -104,7 +104,7 @@ def check_header(path: Path) -> int:
         newer = version > VERSION
         raise FormatError(
             f"{name}: it was saved by {'a newer' if newer else 'an unknown'} TokStudio, as version {version} of a "
-            f"project, and this one reads version {VERSION}{': update TokStudio' if newer else ''}."
+            f"project, but this one reads version {VERSION}{': update TokStudio' if newer else ''}."
         )
     whole = pages * (page if page > 1 else 1 << 16)
     if size != whole:
@@ -122,11 +122,11 @@ def _read_header(path: Path, name: str) -> tuple[int, bytes]:
         with path.open("rb") as file:
             return os.fstat(file.fileno()).st_size, file.read(_HEADER)
     except FileNotFoundError as error:
-        raise FormatError(f"{name}: there is no such file.") from error
+        raise FormatError(f"{name}: no such file.") from error
     except PermissionError as error:
         raise FormatError(f"{name}: you have no permission to read it.") from error
     except (OSError, ValueError) as error:
-        raise FormatError(f"{name}: it cannot be opened: {error}.") from error
+        raise FormatError(f"{name}: the file cannot be opened: {error}.") from error
 
 
 @contextmanager
@@ -159,7 +159,7 @@ def check_pages(connection: sqlite3.Connection, name: str) -> None:
     """Raises FormatError where a page is not as it should be, or stands for two things at once."""
     ((words, *_), *_) = connection.execute("PRAGMA quick_check(1)").fetchall()
     if words != "ok":
-        raise FormatError(f"{name}: the project is damaged: a page of the database is not as it should be.")
+        raise FormatError(f"{name}: the project is damaged: a page of the database is not valid.")
 
 
 def _restrict(connection: sqlite3.Connection, size: int) -> None:
@@ -189,7 +189,7 @@ def _check_schema(connection: sqlite3.Connection, name: str) -> None:
         model.close()
     # One row too many is enough to see that it is another.
     if connection.execute(_SCHEMA).fetchmany(len(ours) + 1) != ours:
-        raise FormatError(f"{name}: this is not the database of a TokStudio project: its tables are others.")
+        raise FormatError(f"{name}: this is not the database of a TokStudio project: its tables differ.")
 
 
 def _code(error: Exception) -> int:
@@ -200,7 +200,7 @@ def _code(error: Exception) -> int:
 def _reason(error: Exception) -> str:
     code = _code(error)
     if code == sqlite3.SQLITE_INTERRUPT:
-        return "reading it would take for ever"
+        return "reading it would never end"
     if code in (sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM):
         return "a value in it is too large"
     return "SQLite cannot read it"

@@ -63,7 +63,7 @@ def open_work(path: Path) -> Work[Project]:
         _check_rows_belong(connection, name, len(runs))
         active = state.pop(ACTIVE, None)
         if active is not None and not (type(active) is int and 1 <= active <= len(runs)):
-            raise FormatError(f"{name}: the project is damaged: the active run is not there.")
+            raise FormatError(f"{name}: the project is damaged: the active run is missing.")
         return Project(sources, runs, None if active is None else active - 1, state)
 
 
@@ -87,7 +87,7 @@ def _read_sources_work(connection: sqlite3.Connection, name: str) -> Work[tuple[
             raise row.fault("documents", "it is neither file nor line")
         size, path = row.whole("bytes"), _path(row)
         if documents is not None and (path is None or not row.is_null("text_bytes")):
-            raise row.fault("documents", "text that is kept here needs none, and a file its path")
+            raise row.fault("documents", "text in the project must have none, and a file must have its path")
         kept = ProjectSource(
             row.text("name"),
             path,
@@ -127,7 +127,7 @@ def _read_text_work(connection: sqlite3.Connection, row: Row, path: Path | None)
     ends = yield from _read_numbers_work(connection, row, "ends")
     rising = np.diff(ends, prepend=0)
     if (len(ends) and int(ends[-1]) != len(data)) or (not len(ends) and len(data)) or np.any(rising < 0):
-        raise row.fault("ends", "the documents do not make up the text")
+        raise row.fault("ends", "the documents do not add up to the text")
     counts: NDArray[np.int64] | None = None
     if not row.is_null("counts_bytes"):
         counts = yield from _read_numbers_work(connection, row, "counts")
@@ -135,7 +135,7 @@ def _read_text_work(connection: sqlite3.Connection, row: Row, path: Path | None)
             raise row.fault("counts", "there must be one of at least 1 for each word")
         # In floating point it cannot overflow.
         if float((rising.astype(np.float64) * counts).sum()) > LARGEST:
-            raise row.fault("counts", "together they stand for more text than can be counted")
+            raise row.fault("counts", "they add up to more text than can be counted")
     return Source(
         row.text("name"),
         path,
@@ -152,7 +152,7 @@ def _read_text_work(connection: sqlite3.Connection, row: Row, path: Path | None)
 def _read_numbers_work(connection: sqlite3.Connection, row: Row, column: str) -> Work[NDArray[np.int64]]:
     size = row.whole(f"{column}_bytes")
     if size % 8:
-        raise row.fault(column, "its length is no multiple of 8 bytes")
+        raise row.fault(column, "its length is not a multiple of 8 bytes")
     raw = yield from _read_blob_work(connection, "source", column, row.whole("number"), size)
     return raw.view("<i8").astype(np.int64)
 
@@ -180,7 +180,7 @@ def _read_runs_work(
         if row.is_null("config"):
             kept = files.pop(row.whole("number"), ())
             if not kept or len({file.name for file in kept}) < len(kept):
-                raise row.fault("name", "an opened tokenizer needs files with names of their own")
+                raise row.fault("name", "an opened tokenizer needs files with different names")
             pattern = None if row.is_null("pattern") else row.text("pattern")
             runs.append(ProjectTokenizer(title, kept, pattern, state))
         else:
@@ -188,7 +188,7 @@ def _read_runs_work(
             runs.append(ProjectRun(title, run, row.indexes("sources", sources), state))
         yield Progress("reading")
     if files:
-        raise FormatError(f"{name}: the project is damaged: a file belongs to no opened tokenizer.")
+        raise FormatError(f"{name}: the project is damaged: a file does not belong to any opened tokenizer.")
     return tuple(runs)
 
 
@@ -213,4 +213,4 @@ def _check_rows_belong(connection: sqlite3.Connection, name: str, runs: int) -> 
             f"SELECT 1 FROM {table} WHERE typeof(run) <> 'integer' OR run < 1 OR run > ? LIMIT 1", (runs,)
         )
         if strays.fetchone() is not None:
-            raise FormatError(f"{name}: the project is damaged: a row of the table {table} belongs to no run.")
+            raise FormatError(f"{name}: the project is damaged: a row of the table {table} does not belong to any run.")

@@ -42,7 +42,7 @@ def read_run_work(connection: sqlite3.Connection, row: Row) -> Work[Run]:
     alphabet, base_counts, trailing = yield from _read_tokens_work(connection, row, config)
     merges, counts, tokens_after = yield from _read_merges_work(connection, row, alphabet, len(base_counts))
     if trailing and trailing != _trailing(config, len(base_counts) + len(merges)):
-        raise row.fault("tokens", "the special tokens behind the merges are not those of the configuration")
+        raise row.fault("tokens", "the special tokens after the merges are not those of the configuration")
     run = Run(
         config=config,
         merges=merges,
@@ -67,14 +67,14 @@ def _config(row: Row) -> TrainingConfig:
     known = {field.name for field in fields(TrainingConfig)}
     # What an earlier TokStudio did not know yet is as it was then, which is what it is where nothing is said.
     if not given.keys() <= known:
-        raise row.fault("config", "its settings are not those of a training")
+        raise row.fault("config", "its settings are not training settings")
     try:
         return TrainingConfig(**given)
     except ConfigError as error:
         words = "".join(c if c.isprintable() else "�" for c in str(error)[:_LONGEST_WORDS])
         raise row.fault("config", words.rstrip(".")) from error
     except TypeError as error:
-        raise row.fault("config", "a setting is of a wrong type") from error
+        raise row.fault("config", "a setting has the wrong type") from error
 
 
 def _ended(row: Row, config: TrainingConfig) -> str:
@@ -84,7 +84,7 @@ def _ended(row: Row, config: TrainingConfig) -> str:
     if config.min_frequency is not None:
         known.append(f"no pair occurs {config.min_frequency:,} times")
     if (ended := row.text("ended")) not in known:
-        raise row.fault("ended", "no training with these settings ends so")
+        raise row.fault("ended", "no training with these settings ends this way")
     return ended
 
 
@@ -92,7 +92,7 @@ def _versions(row: Row) -> Mapping[str, str]:
     given = row.json_object("versions")
     versions = {name: version for name, version in given.items() if isinstance(version, str)}
     if len(versions) != len(given) or len(given) > _MOST_VERSIONS:
-        raise row.fault("versions", "they are no texts")
+        raise row.fault("versions", "they are not strings")
     return versions
 
 
@@ -114,7 +114,7 @@ def _read_tokens_work(
         for token, raw, kind, count in rows:
             if not isinstance(raw, bytes) or type(token) is not int or type(count) is not int:
                 raise row.fault("tokens", "an id, a count or the bytes are missing")
-            wrong = f"token {token} is not one that the configuration has there"
+            wrong = f"token {token} is not the one in the configuration"
             if not (0 <= token <= LARGEST_ID and 0 <= count <= LARGEST):
                 raise row.fault("tokens", "an id or a count is out of range")
             if token == len(counts) and not trailing and (kind == "base" or before.get(token) == raw):
@@ -206,15 +206,15 @@ def _problem(run: Run) -> str | None:
     config, size = run.config, len(run)
     limit = config.max_merges(run.base_size)
     if limit is not None and (size > limit or (run.ended == REACHED_SIZE and size < limit)):
-        return f"there are {size:,}, and the vocabulary size means {limit:,}"
+        return f"there are {size:,}, but the vocabulary size means {limit:,}"
     base_tokens = sum(map(int, run.base_counts))
     trailing_unknown = config.unknown_token in config.trailing_specials
     if base_tokens > run.tokens_before or (base_tokens < run.tokens_before and not trailing_unknown):
-        return "the base tokens are not as many as the tokens before the first merge"
+        return "the counts of the base tokens do not add up to the tokens before the first merge"
     if np.any(run.tokens_after < 0) or np.any(run.counts < 1):
         return "a count is out of range"
     if not _falls_by_counts(run):
-        return "the tokens do not fall as the counts say"
+        return "the falls in tokens do not match the counts"
     if np.any(np.diff(run.counts) > 0):
         return "a pair occurs more often than the one that was merged before it"
     if np.any(run.counts < (config.min_frequency or 1)):

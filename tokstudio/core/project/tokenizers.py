@@ -43,7 +43,7 @@ def keep_tokenizer_work(name: str, files: Sequence[Path], pattern: str | None = 
                     pieces.append(piece)
                     yield Progress("reading")
         except OSError as error:
-            raise FormatError(f"{file_name(file)}: it cannot be read: {error.strerror or error}.") from error
+            raise FormatError(f"{file_name(file)}: the file cannot be read: {error.strerror or error}.") from error
         kept.append(TokenizerFile(file.name, b"".join(pieces)))
     return ProjectTokenizer(name, tuple(kept), pattern)
 
@@ -60,7 +60,7 @@ def reopen_tokenizer_work(kept: ProjectTokenizer) -> Work[Tokenizer]:
                 yield from _write_work(Path(folder, file.name), file.content)
             return (yield from load_work(Path(folder, kept.files[0].name), kept.pattern)).tokenizer
     except OSError as error:
-        raise FormatError(f"{kept.name}: its files cannot be laid out: {error.strerror or error}.") from error
+        raise FormatError(f"{kept.name}: its files cannot be written: {error.strerror or error}.") from error
 
 
 def _write_work(path: Path, content: bytes) -> Work[None]:

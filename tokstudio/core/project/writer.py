@@ -53,7 +53,7 @@ def save_work(project: Project, path: Path, private: bool = False) -> Work[Path]
                 yield from insert_work(connection, project)
                 connection.execute("COMMIT")
         except ValueError as error:
-            raise FormatError(f"{file_name(path)}: a setting cannot be kept in a project: {error}.") from error
+            raise FormatError(f"{file_name(path)}: a setting cannot be saved in a project: {error}.") from error
         yield Progress("writing")
         staged.flush(path)
         staged.commit()
@@ -207,9 +207,9 @@ def _refuse_too_large(project: Project, path: Path) -> None:
             sizes += [(file.name, len(file.content)) for file in entry.files]
     for of, size in sizes:
         if size > _LARGEST_BLOB:
-            raise FormatError(f"{name}: {of} is too large to be kept in a project: {size:,} bytes.")
+            raise FormatError(f"{name}: {of} is too large to save in a project: {size:,} bytes.")
     if sum(size for _, size in sizes) > LARGEST_FILE // 2:
-        raise FormatError(f"{name}: the pasted texts and opened tokenizers are too large to be kept in one project.")
+        raise FormatError(f"{name}: the pasted texts and opened tokenizers are too large to save in one project.")
 
 
 def _text(text: str) -> str:
