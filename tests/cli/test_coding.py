@@ -193,7 +193,7 @@ def test_what_characters_cannot_give_back_is_said(tmp_path, typed, capsys):
     printed = capsys.readouterr()
     assert json.loads(printed.out) == [3, 2, 2, 4]
     assert printed.err.splitlines() == [
-        "standard input: 2 places were not UTF-8 and became U+FFFD.",
+        "standard input: 2 byte sequences were not UTF-8 and became U+FFFD.",
         "standard input: 1 id is the unknown token, 4.",
     ]
     typed(b"ab")

@@ -51,12 +51,12 @@ def whole_run():
     [
         ("huggingface", "afile/mine", "afile is a file: choose another name."),
         ("huggingface", "afile/deep/mine", "afile is a file: choose another name."),
-        ("huggingface", "afile/mine.json", "afile does not exist: make it, or choose another."),
-        ("classic", "afile", "because it has several files: name a folder."),
-        ("merges-csv", "nowhere/merges.csv", "nowhere does not exist: make it, or choose another."),
+        ("huggingface", "afile/mine.json", "afile does not exist: create it, or choose another."),
+        ("classic", "afile", "has several files: name a folder to save them in."),
+        ("merges-csv", "nowhere/merges.csv", "nowhere does not exist: create it, or choose another."),
         ("huggingface", "taken.json", "a folder with that name already exists: choose another name."),
         ("huggingface", "x" * 300, ": the file cannot be written: File name too long."),
-        ("merges-csv", "x" * 300, "it cannot be written: File name too long."),
+        ("merges-csv", "x" * 300, "the file cannot be written: File name too long."),
     ],
 )
 def test_a_place_that_cannot_be_written_is_said_before_training(

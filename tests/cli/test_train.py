@@ -351,7 +351,7 @@ def test_a_binary_file_is_refused_and_trained_on_as_bytes(tmp_path, typed, capsy
     assert f"standard input: {sentence}" in capsys.readouterr().err
     # Bytes as characters: each that is not UTF-8 becomes U+FFFD, which is said.
     assert cli.main([*arguments[:-1], "--base", "characters"]) == 0
-    assert "places were not UTF-8 and became U+FFFD" in capsys.readouterr().err
+    assert "byte sequences were not UTF-8 and became U+FFFD" in capsys.readouterr().err
 
 
 def test_what_a_folder_holds_beside_texts_and_what_is_structured_is_said(tmp_path, typed, capsys):

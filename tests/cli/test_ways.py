@@ -164,7 +164,7 @@ def test_what_is_not_trained_on_as_it_was_is_said(write, capsys):
     arguments += ["--special", "<|end|>", "--special", "<?>", "--unknown-token", "<?>", "--encoding", "bytes"]
     assert cli.main(["train", str(path), *arguments]) == 0
     assert capsys.readouterr().err.splitlines()[:-1] == [
-        "3 places were not UTF-8 and became U+FFFD: merging begins with characters.",
+        "3 byte sequences were not UTF-8 and became U+FFFD: merging begins with characters.",
         "2 characters are not in the base vocabulary and became <?>.",
         "3 special tokens were cut out of the text.",
     ]
@@ -212,14 +212,14 @@ def test_choices_that_are_not_there_are_wrong_usage(text, capsys, arguments, wor
     ("arguments", "words"),
     [
         (["--pattern", "(a"], "The pattern"),
-        (["--unknown-token", "<?>"], "An unknown token is for characters: "),
+        (["--unknown-token", "<?>"], "An unknown token needs base characters: "),
         (
             ["--base", "characters", "--unknown-token", "<?>"],
             'The unknown token "<?>" must be one of the special tokens: add --special "<?>"',
         ),
         (["--special", ""], "Special tokens must not contain an empty string."),
         (["--special", "<a>", "--special", "<a>"], 'Special tokens must not contain "<a>" twice.'),
-        (["--special", "a"], 'Special token "a" is a base token already'),
+        (["--special", "a"], 'Special token "a" is already a base token'),
         (["--special", "<a>", "--vocab-size", "257"], "Vocabulary size must be greater than 257 (256 bytes and 1 "),
         (["--base", "characters", "--vocab-size", "28"], "Vocabulary size must be greater than 28 (28 characters)."),
         (["--held-out", "1"], "The held-out share must be at least 0 and less than 1, not 1.0."),
@@ -273,4 +273,4 @@ def test_a_base_vocabulary_is_no_larger_than_characters_ask_for(text, write, mon
     monkeypatch.setattr(base_vocabulary, "_LARGEST", 10)
     arguments = ["--base", "characters", "--base-vocabulary", str(write("base.txt", "a\nb\n" * 3))]
     assert cli.main(["train", text, *arguments, "--min-frequency", "2"]) == 1
-    assert capsys.readouterr().err == "tokstudio: base.txt: the file is too large: at most 10 bytes are read.\n"
+    assert capsys.readouterr().err == "tokstudio: base.txt: it is too large: at most 10 bytes are read.\n"

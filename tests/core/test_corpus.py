@@ -133,7 +133,7 @@ def test_files_and_folders_come_in_the_order_given(tmp_path):
 
 
 def test_a_corpus_of_no_files_is_refused():
-    with pytest.raises(CorpusError, match="No files were given"):
+    with pytest.raises(CorpusError, match="No files given"):
         Corpus.from_files([])
 
 

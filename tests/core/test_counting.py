@@ -247,7 +247,7 @@ def test_many_counts_keep_their_order():
 @pytest.mark.parametrize("pattern", ["none", "gpt2"])
 def test_counts_that_overflow_together_are_refused(pattern):
     corpus = Corpus(Corpus.from_counts({"ab": 2**60}).sources * 9)
-    with pytest.raises(CorpusError, match="The corpus is too large: its word counts together stand for more text"):
+    with pytest.raises(CorpusError, match="The corpus is too large: its word counts add up to more text"):
         train(corpus, TrainingConfig(min_frequency=2, pattern=pattern))
     fitting = Corpus(Corpus.from_counts({"ab": 2**60}).sources * 2)
     assert train(fitting, TrainingConfig(min_frequency=2, pattern=pattern)).run.counts.tolist() == [2**61]

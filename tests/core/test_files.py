@@ -147,7 +147,7 @@ def test_a_missing_folder_and_a_folder_in_the_way_are_named(tmp_path):
     (tmp_path / "here").mkdir()
     with pytest.raises(FormatError, match=r"^x: the folder .*nowhere does not exist"):
         finish(write_files({tmp_path / "nowhere" / "x": [b"x"]}))
-    with pytest.raises(FormatError, match=r"^here: a folder of that name is in the way"):
+    with pytest.raises(FormatError, match=r"^here: a folder with that name already exists"):
         finish(write_files({tmp_path / "here": [b"x"]}))
     with pytest.raises(FormatError, match=r"^a\\x00b: the file cannot be written: .*\.$"):
         finish(write_files({tmp_path / "a\0b": [b"x"]}))
@@ -160,7 +160,7 @@ def test_a_missing_folder_and_a_folder_in_the_way_are_named(tmp_path):
 def test_a_device_is_never_replaced(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(FormatError, match=r"^pipe: this is no ordinary file"):
+    with pytest.raises(FormatError, match=r"^pipe: this is not a regular file"):
         finish(write_files({pipe: [b"x"]}))
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 

@@ -163,7 +163,7 @@ def test_a_process_that_dies_is_told_and_started_again(opened, monkeypatch):
 def test_a_library_that_wants_too_much_memory_is_stopped_and_that_is_said(opened, monkeypatch):
     monkeypatch.setattr(owners, "share_for_libraries", lambda: 400 << 20)
     opened._process.close()
-    with pytest.raises(FormatError, match=r"^tokenizer\.json: .* half of this computer's, which is all"):
+    with pytest.raises(FormatError, match=r"^tokenizer\.json: .* half of this computer's memory, which is the limit"):
         opened.encode("the cat " * 1_000_000)
     assert opened.encode(TEXT), "the next question is answered"
 

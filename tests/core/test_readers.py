@@ -159,7 +159,7 @@ def test_broken_utf8_is_kept_as_bytes_and_said(read):
 def test_broken_utf8_chosen_as_utf8_is_replaced_and_counted(read):
     source = read("Größe\ufffd".encode() + b"\xff\xff", encoding="utf-8")
     assert text_of(source).decode() == "Größe\ufffd\ufffd\ufffd"
-    assert (source.encoding, source.note) == ("utf-8", "2 places are not valid utf-8; shown as U+FFFD")
+    assert (source.encoding, source.note) == ("utf-8", "2 byte sequences are not valid utf-8; shown as U+FFFD")
 
 
 @same_folder
@@ -179,7 +179,7 @@ def test_characters_and_faults_at_the_borders_of_pieces_are_seen_once(read):
     text = "€" * 100_000
     assert text_of(read(text.encode("gb18030"), encoding="gb18030")) == text.encode()
     odd = b"a" + ("中" * 10_000).encode("gb18030") + b"\xff."
-    assert read(odd, encoding="gb18030").note.startswith("1 place is")
+    assert read(odd, encoding="gb18030").note.startswith("1 byte sequence is")
     broken = ("é" * 70_000).encode() + b"\xff" + ("é" * 70_000).encode() + b"\xc3"
     source = read(broken)
     assert (text_of(source), source.note) == (broken, "2 bytes are not UTF-8; kept as is")
@@ -380,7 +380,7 @@ def test_pipes_and_devices_are_refused(tmp_path):
     ("fault", "words"),
     [
         (PermissionError(13, "Permission denied"), "you have no permission to read it."),
-        (OSError(5, "Input/output error"), "it cannot be read (Input/output error)."),
+        (OSError(5, "Input/output error"), "the file cannot be read (Input/output error)."),
         (MemoryError(), "the file is too large for the free memory of this computer."),
     ],
 )
@@ -505,8 +505,8 @@ def test_a_file_that_changes_while_it_stays_on_disk_is_named(tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("harm", "words"),
     [
-        (lambda file: os.truncate(file, 10), "became shorter while it was read"),
-        (Path.unlink, "vanished while it was read"),
+        (lambda file: os.truncate(file, 10), "became shorter while it was being read"),
+        (Path.unlink, "disappeared while it was being read"),
     ],
 )
 def test_a_file_harmed_while_it_is_read_is_named(tmp_path, harm, words):

@@ -108,5 +108,5 @@ def test_there_is_no_such_state():
     for call in (rounds.state, rounds.round):
         with pytest.raises(ConfigError, match="There is no state 90"):
             call(90)
-    with pytest.raises(ConfigError, match="no steps are known"):
+    with pytest.raises(ConfigError, match="No steps are known"):
         rounds.steps.at(10_000)

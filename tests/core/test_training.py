@@ -308,7 +308,7 @@ class TestResuming:
     @pytest.mark.parametrize("other", [{"tie_break": "bytes"}, {"max_token_bytes": 3}])
     def test_other_settings_are_refused(self, other):
         run = run_of(["abab"], vocabulary_size=257)
-        with pytest.raises(ConfigError, match="Only the limits may differ when a run goes on"):
+        with pytest.raises(ConfigError, match="Only the limits can change when a run is resumed"):
             Trainer.resume(Corpus.from_text("abab"), run, TrainingConfig(vocabulary_size=258, **other))
 
     def test_limits_that_the_run_has_passed_are_refused(self):
@@ -330,7 +330,7 @@ class TestResuming:
         else:
             arrays[change][-1] += 1
         forged = type(run)(**{**vars(run), **arrays})
-        with pytest.raises(CorpusError, match="do not follow from this corpus"):
+        with pytest.raises(CorpusError, match="do not match this corpus"):
             list(Trainer.resume(corpus, forged, TrainingConfig(vocabulary_size=500)))
 
 

@@ -192,7 +192,7 @@ def test_merges_that_do_not_follow_are_refused():
     corpus = Corpus.from_text("abcabc")
     run = train(corpus, TrainingConfig(vocabulary_size=259)).run
     for merges in ([[98, 99], [97, 256], [97, 97]], [[97, 98], [257, 97], [97, 97]]):
-        with pytest.raises(CorpusError, match="do not follow from this corpus"):
+        with pytest.raises(CorpusError, match="do not match this corpus"):
             finish(why_work(corpus, changed(run, merges=np.array(merges, np.int32)), 2))
 
 

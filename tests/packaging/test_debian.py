@@ -80,7 +80,7 @@ def test_the_licence_of_every_package_is_there_in_full(debian: ModuleType, tmp_p
 def test_a_package_whose_licence_is_not_known_is_not_packed(
     debian: ModuleType, system: ModuleType, tmp_path: Path
 ) -> None:
-    with pytest.raises(system.SetupError, match=r"unknown-1\.0 brings no licence"):
+    with pytest.raises(system.SetupError, match=r"unknown-1\.0 comes without a licence"):
         list(debian.licences(bundle_with(tmp_path, "unknown-1.0")))
 
 

@@ -267,7 +267,7 @@ def test_an_argument_that_a_command_does_not_know_is_refused_before_any_work(
 ) -> None:
     monkeypatch.setattr(dev, "set_up", lambda: pytest.fail("it works already"))
     assert dev.main(arguments) == 1
-    assert f"but there is {arguments[1]}." in capsys.readouterr().err
+    assert f", not {arguments[1]}." in capsys.readouterr().err
 
 
 def test_a_bundle_that_fails_ends_test(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -376,7 +376,7 @@ def test_a_benchmark_that_is_not_there_is_named(dev: ModuleType, studio: Path) -
         (folder / name).touch()
     assert [file.stem for file in dev.benchmark_files([])] == ["encode", "train"]
     assert dev.benchmark_files(["train"]) == [folder / "train.py"]
-    with pytest.raises(dev.SetupError, match=r"no benchmark window; there are: encode, train"):
+    with pytest.raises(dev.SetupError, match=r"no benchmark window; the benchmarks are: encode, train"):
         dev.benchmark_files(["window"])
 
 

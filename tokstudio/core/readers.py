@@ -272,8 +272,8 @@ def read_stream_work(file: BinaryIO, name: str, largest: int | None = None, size
         done += len(piece)
         yield Progress("reading", min(done, size), size)
     if most == largest:
-        raise CorpusError(f"{name}: the file is too large: at most {most:,} bytes are read.")
-    raise CorpusError(f"{name}: the file is too large for the free memory of this computer.")
+        raise CorpusError(f"{name}: it is too large: at most {most:,} bytes are read.")
+    raise CorpusError(f"{name}: it is too large for the free memory of this computer.")
 
 
 def _is_given_pipe(path: Path) -> bool:

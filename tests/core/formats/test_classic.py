@@ -111,7 +111,10 @@ def change(vocabulary, token, value):
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        (lambda v: change(v, "256", {"bytes": [97, 111], "text": "ao"}), "token 256 has other bytes than merges.json"),
+        (
+            lambda v: change(v, "256", {"bytes": [97, 111], "text": "ao"}),
+            "the bytes of token 256 differ from those that merges.json makes",
+        ),
         (lambda v: change(v, "257", {"bytes": [97], "text": "a"}), "token 257 is not made by merges.json"),
         (lambda v: {token: v[token] for token in v if token != "99"}, "token 99, which merges.json has, is missing"),
         (lambda v: change(v, "256", {"bytes": [97, True]}), "token 256 contains something that is not a byte"),
@@ -146,7 +149,7 @@ def test_a_vocabulary_with_an_entry_twice_is_refused(tmp_path):
 
 def test_a_vocabulary_without_merges_says_what_is_needed(tmp_path):
     (tmp_path / "vocabulary.json").write_bytes(as_python_writes(banana())["vocabulary.json"])
-    with pytest.raises(FormatError, match=r"^vocabulary\.json: this is a vocabulary without merges: open merges\.json"):
+    with pytest.raises(FormatError, match=r"^vocabulary\.json: this is a vocabulary without merges: put merges\.json"):
         load(tmp_path / "vocabulary.json")
 
 
@@ -242,6 +245,6 @@ def test_one_special_token_is_named_alone_and_those_that_come_first_move_the_ids
 
 @pytest.mark.parametrize("accept_loss", [False, True])
 def test_characters_cannot_be_held(tmp_path, accept_loss):
-    with pytest.raises(FormatError, match=r"^vocabulary\.json: .* only, and this tokenizer is made of characters\."):
+    with pytest.raises(FormatError, match=r"^vocabulary\.json: .* bytes, but this tokenizer merges characters\."):
         save(of_characters(), tmp_path / "out", "classic", accept_loss)
     assert list(tmp_path.iterdir()) == []

@@ -46,7 +46,7 @@ def test_a_tokenizer_json_is_copied_byte_by_byte_with_a_configuration_beside_it(
     assert opened.library == "tokenizers"
     fitting = fit(opened, "huggingface")
     assert (fitting.problem, fitting.losses) == (None, ())
-    assert "copied as it was opened" in fitting.notes[0]
+    assert "copied unchanged" in fitting.notes[0]
     report = save(opened, tmp_path / "out", sample=TEXT)
     assert report.proof.startswith("identical over ")
     assert (tmp_path / "out" / "tokenizer.json").read_bytes() == lowercase.read_bytes()

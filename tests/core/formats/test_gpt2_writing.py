@@ -76,7 +76,7 @@ def test_what_the_files_do_not_say_is_named_before_anything_is_written(tmp_path)
     assert pattern == 'The pattern "cl100k" is lost: programs that read this format split text as GPT-2 does.'
     assert specials == (
         'The special tokens "<|end|>", "<|end|><|start|>", "the mat" and 2 more are not marked as special: '
-        "whoever loads the files must say it again."
+        "the program that loads the files must be told."
     )
     with pytest.raises(FormatError, match=r"^vocab\.json: GPT-2 pair cannot hold all of this tokenizer\. The pattern"):
         save(tokenizer, tmp_path / "out", "gpt2")

@@ -175,7 +175,7 @@ def _written(folder):
         (b'"a",\n        "n"', b'"n",\n        "a"', "the tokenizers library cannot read it"),
         (b'"use_regex": false', b'"use_regex": true', "differs at token "),
         (b'"an": 256', b'"an": 300', "differs at token "),
-        (b'"decoder": {\n    "type": "ByteLevel"', b'"decoder": {\n    "type": "Fuse"', "do not give the text again"),
+        (b'"decoder": {\n    "type": "ByteLevel"', b'"decoder": {\n    "type": "Fuse"', "do not decode to the text"),
         (b'"an": 256', b'"am": 256', "the tokenizers library cannot read it"),
     ],
 )

@@ -165,8 +165,8 @@ def test_what_our_engine_does_not_do_is_left_to_the_library(tmp_path, part, valu
         ("normalizer", "NFC", "the tokenizers library cannot read it: "),
         ("post_processor", {"type": "TemplateProcessing"}, "the tokenizers library cannot read it: "),
         ("post_processor", [], "the tokenizers library cannot read it: "),
-        ("truncation", 5, '"truncation" is not of the right type'),
-        ("padding", "left", '"padding" is not of the right type'),
+        ("truncation", 5, '"truncation" has the wrong type'),
+        ("padding", "left", '"padding" has the wrong type'),
         ("version", "2.0", "its version is another"),
     ],
 )
@@ -428,17 +428,17 @@ def test_a_special_token_that_is_spelled_like_bytes_is_a_whole_word_too(tmp_path
     assert tokenizer.encode("xyz") == [300]
     assert tokenizer.encode("xyzb") == [*b"xyzb"]
     file["added_tokens"].append(added("Ġq", 301, special=True))
-    is_the_library_s(tmp_path, file, 'its added token "Ġq" stands for other bytes', ("xyz", " q", "Ġq xyz"))
+    is_the_library_s(tmp_path, file, 'its added token "Ġq" means different bytes', ("xyz", " q", "Ġq xyz"))
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"type": "WordPiece"}, "its model is WordPiece; TokStudio opens only byte pair encodings (BPE)."),
-        ({"type": "Unigram", "vocab": [["a", -1.5]]}, "its model is Unigram; TokStudio opens byte pair encodings"),
-        ({"type": "WordLevel"}, "its model is WordLevel; TokStudio opens byte pair encodings"),
-        ({"type": {"a": 1}}, "its model is of another kind; TokStudio opens byte pair encodings"),
-        ({"dropout": 0.1}, "it leaves out merges at random (dropout)"),
+        ({"type": "Unigram", "vocab": [["a", -1.5]]}, "its model is Unigram; TokStudio opens only byte pair encodings"),
+        ({"type": "WordLevel"}, "its model is WordLevel; TokStudio opens only byte pair encodings"),
+        ({"type": {"a": 1}}, "its model is of another kind; TokStudio opens only byte pair encodings"),
+        ({"dropout": 0.1}, "it skips merges at random (dropout)"),
         ({"continuing_subword_prefix": 7}, "the tokenizers library cannot read it"),
         ({"vocab": ["a"]}, '"vocab" must be an object in the model'),
         ({"vocab": 5}, '"vocab" must be an object in the model'),

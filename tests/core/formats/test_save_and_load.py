@@ -109,7 +109,9 @@ def test_a_vocabulary_that_would_fill_the_disk_is_refused_before_anything_is_wri
     monkeypatch.setattr(type(FORMATS[name]), "largest", 1000)
     tokenizer = made_for(name)
     held = sum(len(token) for token in tokenizer.tokens)
-    with pytest.raises(FormatError, match=rf"it would take about .* GB.* hold {held:,} bytes\. Export fewer merges"):
+    with pytest.raises(
+        FormatError, match=rf"the file would take about .* GB.* hold {held:,} bytes\. Export fewer merges"
+    ):
         save(tokenizer, tmp_path / "out", name, accept_loss=True)
     assert names(tmp_path) == []
 

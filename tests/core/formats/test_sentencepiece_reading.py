@@ -154,9 +154,9 @@ def test_other_models_are_named(tmp_path):
     [
         (("", 0.0, 1), "piece 6 is empty"),
         (("ab", 0.0, 1), 'the piece "ab" appears twice'),
-        (("x", math.nan, 1), "the score of piece 6 is no number"),
-        (("x", -math.inf, 1), "the score of piece 6 is no number"),
-        (("x", 0.0, 6), 'piece 6, "x", is no byte'),
+        (("x", math.nan, 1), "the score of piece 6 is not a number"),
+        (("x", -math.inf, 1), "the score of piece 6 is not a number"),
+        (("x", 0.0, 6), 'piece 6, "x", is not a byte'),
         (("<0x0A>", 0.0, 6), "the sentencepiece library cannot read it: "),
         (("<unk2>", 0.0, 2), "the sentencepiece library cannot read it: "),
     ],

@@ -223,7 +223,7 @@ def test_a_model_that_is_wrong_is_found_out_before_it_is_there(tmp_path, monkeyp
 
     monkeypatch.setattr(sentencepiece_writer, "_pieces", wrong)
     words = r"^x\.model: read back by the sentencepiece library, .*"
-    with pytest.raises(FormatError, match=words + r'("the" \[\d+.* instead of "th"|ids do not give)'):
+    with pytest.raises(FormatError, match=words + r'("the" \[\d+.* instead of "th"|ids do not decode)'):
         save(of_characters(PLAIN), tmp_path / "x.model", "sentencepiece", sample=PLAIN)
     assert list(tmp_path.iterdir()) == []
 

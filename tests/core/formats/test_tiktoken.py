@@ -86,7 +86,7 @@ def test_a_file_beside_it_that_says_something_else_is_no_sidecar(tmp_path):
     [
         ({"pattern": 7}, "its pattern is not a string"),
         ({"pattern": "("}, "its pattern cannot be used: The pattern does not compile"),
-        ({"version": 2}, "its version is another, which TokStudio cannot read yet"),
+        ({"version": 2}, "TokStudio cannot read this version of the format yet"),
         ({"special_tokens": []}, "an object is missing, line 1, column "),
         ({"special_tokens": {"<s>": "7"}}, 'token "<s>": an id must be a whole number, line 1'),
         ({"special_tokens": {"<s>": 700, "<t>": 700}}, 'token "<t>": id 700 appears twice'),
@@ -103,7 +103,9 @@ def test_a_sidecar_that_cannot_be_is_refused(tmp_path, change, words):
 
 def test_a_special_token_with_the_id_of_a_rank_is_refused(tmp_path):
     path = put(tmp_path / "mine.tiktoken", everything(), {"pattern": r"[\s\S]+", "special_tokens": {"<s>": 256}})
-    with pytest.raises(FormatError, match=r'^mine\.tiktoken: the special token "<s>" has the id 256, which is a rank'):
+    with pytest.raises(
+        FormatError, match=r'^mine\.tiktoken: the special token "<s>" has the id 256, which is also a rank'
+    ):
         load(path)
 
 

@@ -108,7 +108,7 @@ def test_files_that_are_not_ours_are_never_replaced(tmp_path):
     ):
         (tmp_path / name).write_text(content)
         target = tmp_path / "train.tiktoken" if name.startswith("train") else tmp_path
-        with pytest.raises(FormatError, match=rf"^{name}: a file of this name is there already, and not one that"):
+        with pytest.raises(FormatError, match=rf"^{name}: a file with this name already exists, and TokStudio"):
             save(banana(), target, "tiktoken")
         assert (tmp_path / name).read_text() == content
         (tmp_path / name).unlink()
@@ -251,7 +251,7 @@ def test_without_the_library_it_is_read_back_by_us_and_that_is_said(tmp_path, mo
     assert report.proof == "identical by TokStudio alone: the tiktoken library is not installed"
     pieces = tiktoken_writer.ranks
     monkeypatch.setattr(tiktoken_writer, "ranks", lambda _: pieces(everything().at(5)))
-    with pytest.raises(FormatError, match=r"^ranks\.tiktoken: read back, its merges or its special tokens differ"):
+    with pytest.raises(FormatError, match=r"^ranks\.tiktoken: when read back, its merges or its special tokens differ"):
         save(everything(), tmp_path, "tiktoken")
 
 

@@ -314,7 +314,9 @@ def test_a_limit_that_the_system_sets_leaves_the_old_project(tmp_path):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     try:
-        with pytest.raises(FormatError, match=r"^p\.tokstudio: (it cannot be written|there is no space left).*\.$"):
+        with pytest.raises(
+            FormatError, match=r"^p\.tokstudio: (the file cannot be written|there is no space left).*\.$"
+        ):
             saved(Project(state={"text": "long " * 50_000}), path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
