@@ -100,7 +100,7 @@ def test_any_padding_alone_is_the_empty_token_as_tiktoken_takes_it(tmp_path, emp
 def test_the_empty_token_twice_is_a_fault(tmp_path):
     lines = tiktoken_lines(ranks_of(trained("", 1)))
     (tmp_path / "a.tiktoken").write_bytes(lines + b"= 256\n= 257\n")
-    with pytest.raises(FormatError, match=r"^a\.tiktoken: the empty token stands there twice, line 258\.$"):
+    with pytest.raises(FormatError, match=r"^a\.tiktoken: the empty token appears twice, line 258\.$"):
         load(tmp_path, "none")
 
 
@@ -128,7 +128,7 @@ def test_where_it_cannot_stand_it_is_lost_by_name_and_no_id_moves(tmp_path, rank
     with pytest.raises(FormatError, match="is the empty token"):
         save(tokenizer, tmp_path / "to", name)
     report = save(tokenizer, tmp_path / "to", name, accept_loss=True, sample=TEXT)
-    assert f"{REMARK.format(rank)} What is written leaves it out, too." in report.losses
+    assert f"{REMARK.format(rank)} The exported files leave it out, too." in report.losses
     assert report.renumbered == ""
     assert report.proof.startswith("identical over ")
     back = load(tmp_path / "to", None if name == "huggingface" else "gpt2")
@@ -147,7 +147,7 @@ def test_where_ids_follow_from_merges_it_is_said_whether_they_move(tmp_path, ran
     tokenizer = loaded_of(tmp_path / "from", ranks, {}).tokenizer
     target = tmp_path / "to.model" if name == "minbpe" else tmp_path / "to"
     report = save(tokenizer, target, name, accept_loss=True, sample=TEXT)
-    assert f"{REMARK.format(rank)} What is written leaves it out, too." in report.losses
+    assert f"{REMARK.format(rank)} The exported files leave it out, too." in report.losses
     moves = rank < (LAST - 1 if name == "minbpe" else 256)  # the classic pair holds gaps between merges
     assert any(loss.startswith("The ids change") for loss in report.losses) == moves
     assert bool(report.renumbered) == moves
