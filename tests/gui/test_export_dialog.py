@@ -108,7 +108,7 @@ def test_one_tokenizer_goes_into_the_folder_itself_and_is_proved(qtbot, session,
     assert with_special.exported
     assert dialog.isVisible()
     assert not dialog.export_button.isEnabled()
-    assert dialog.note.text() == "All of it is written."
+    assert dialog.note.text() == "All files are written."
 
 
 def test_several_tokenizers_get_a_folder_each_and_tables_none(qtbot, session, make_run, opened, out):
@@ -465,7 +465,7 @@ def test_closing_while_it_writes_asks_once(qtbot, session, make_run, opened, out
     qtbot.waitUntil(held[0].is_set, timeout=PATIENCE)
     answers.yes = False
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)
-    assert answers.asked == ["One format is not written yet. What is written stays."]
+    assert answers.asked == ["One format is not written yet. Files already written are kept."]
     assert dialog.isVisible()
     answers.yes = True
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)
@@ -491,7 +491,7 @@ def test_the_question_goes_by_itself_when_all_is_written(qtbot, session, make_ru
 
     QTimer.singleShot(0, look)
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)
-    assert asked == ["One format is not written yet. What is written stays."]
+    assert asked == ["One format is not written yet. Files already written are kept."]
     settle(qtbot, session)
     assert dialog.isVisible(), "what came of it can be read"
     assert (out / "classic" / "merges.json").is_file()

@@ -190,6 +190,6 @@ def test_a_filter_by_length_is_of_whole_tokens(qtbot, model):
 
 
 def test_lengths_of_which_the_greater_comes_first_are_an_error():
-    assert FilterQuery("length:9-5").error == "No length is at least 9 and at most 5: the smaller one comes first."
+    assert FilterQuery("length:9-5").error == "No length is at least 9 and at most 5: write the smaller number first."
     assert FilterQuery("/a/ length:9-5").error
     assert not FilterQuery("length:5-5").error

@@ -352,5 +352,5 @@ def test_held_out_text_has_a_column_where_there_is_any(qtbot, pane, session, mak
         "First",
         "<s>",
     ]
-    for told in ("Pattern: gpt2", "Special tokens: &lt;s&gt;", "Share held out: 20%"):
+    for told in ("Pattern: gpt2", "Special tokens: &lt;s&gt;", "Held-out share: 20%"):
         assert told in tip

@@ -255,7 +255,7 @@ def test_an_expression_that_cannot_be_read_is_told_and_what_was_shown_stays(qtbo
     qtbot.keyClick(pane.filter, Qt.Key.Key_End)
     pane.filter.setText("/in(/")
     assert shown(qtbot, pane) == before
-    assert "cannot be read" in pane.wrong.text()
+    assert "is not valid" in pane.wrong.text()
     assert pane.filter.property("invalid")
     pane.filter.setText("/in()/")
     assert shown(qtbot, pane) == before
@@ -272,7 +272,7 @@ def test_what_is_wrong_with_an_expression_is_told_whole_in_a_narrow_pane(qtbot, 
     pane.resize(300, 320)
     pane.filter.setText("/[[:nothing:]]/")
     qtbot.waitUntil(lambda: whole(pane.wrong))
-    assert pane.wrong.text().startswith("The expression cannot be read: ")
+    assert pane.wrong.text().startswith("The expression is not valid: ")
     # Nobody has looked for it.
     assert pane.stack.currentWidget().label.text() == "Nothing is listed until the filter can be used."
 

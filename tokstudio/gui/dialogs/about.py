@@ -30,8 +30,8 @@ from tokstudio.gui.theme import Theme
 _MORE_KEYS = (
     ("Merges, Vocabulary: move the playhead to the row", "Enter"),
     ("Slider: start and end", "Home, End"),
-    ("Tokens: the one before or after, with Shift to select", "Left, Right"),
-    ("Steps of the text: the one before or after", "Alt+Left, Alt+Right"),
+    ("Tokens: previous and next, with Shift to select", "Left, Right"),
+    ("Steps of the text: previous and next", "Alt+Left, Alt+Right"),
     ("Runs: rename, delete", "F2, Del"),
 )
 
@@ -75,8 +75,8 @@ class AboutDialog(_Dialog):
         head.addStretch(1)
         self.rows.addLayout(head)
         words = QLabel(
-            "Watch a tokenizer being trained on your own text, and take it home in files that other libraries read. "
-            "Free software under the MIT licence. It is made of:"
+            "Watch a tokenizer being trained on your own text, and export it to files that other libraries read. "
+            "Free software under the MIT licence. It contains:"
         )
         words.setWordWrap(True)
         self.rows.addWidget(words)

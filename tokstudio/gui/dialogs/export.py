@@ -122,7 +122,7 @@ class ExportDialog(QDialog):
         self.list = FormatList((*TOKENIZERS, *TABLES), formats, theme, self._options())
         self.folder = FolderField(self._ask_folder)
         self.folder.set_folder(Path(self._preferences.get("export_folder", str(self._preferences.folder))))
-        self.accept_loss = QCheckBox("Export &what they can hold")
+        self.accept_loss = QCheckBox("Export any&way, with losses")
         self.accept_loss.hide()
         self.note = line("muted")
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -249,15 +249,15 @@ class ExportDialog(QDialog):
         if not self.list.chosen:
             return "Choose a format."
         if not self._waiting:
-            return "All of it is written."
+            return "All files are written."
         if self._part is None or not self.list.known:
-            return "It is being found out what the formats can hold."
+            return "Checking what the formats can hold…"
         if self._look is None:
-            return "The folder is being looked at."
+            return "Checking the folder…"
         if self._look.problem is not None:
             return "Choose another folder."
         if self.list.loses and not self.accept_loss.isChecked():
-            return "Something would be lost: tick the box above to go on."
+            return "Some data would be lost: tick the box above to go on."
         return None
 
     def _refresh(self) -> None:
@@ -357,7 +357,7 @@ class ExportDialog(QDialog):
         report = self._reports.get(name)
         if report is not None:
             QGuiApplication.clipboard().setText(report.snippet)
-            self._say(f"The Python that loads {FORMATS[name].title} is on the clipboard.")
+            self._say(f"Copied the Python code that loads {FORMATS[name].title}.")
 
     def _show_files(self) -> None:
         reports = [*self._reports.values()]
@@ -387,7 +387,7 @@ class ExportDialog(QDialog):
         """Closes, and asks once where something is still being written."""
         left = self._exporting.left
         formats = "One format is" if left == 1 else f"{left} formats are"
-        question = f"{formats} not written yet. What is written stays."
+        question = f"{formats} not written yet. Files already written are kept."
         if left and not self._choosers.confirm(self.windowTitle(), question, "Stop", self._exporting.ended):
             return
         self._exporting.cancel()

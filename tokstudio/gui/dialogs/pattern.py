@@ -15,7 +15,7 @@ from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.fields import line
 
-_WHY = "The file does not say how text is split before it is merged, and with another pattern the tokens are others."
+_WHY = "The file does not say how text is split before merging. Another pattern gives other tokens."
 _SIZE = QSize(480, 400)  # room for the preview, whose lines are not there yet
 _SHOWN = 2000  # characters of the text that is split
 

@@ -11,7 +11,7 @@ from tokstudio.gui.line_search import Line
 from tokstudio.gui.models.sources import plain
 
 LEFT, TOKEN, RIGHT, PLACE = range(4)
-_TITLES = ("Before", "Token", "Behind", "Line")
+_TITLES = ("Before", "Token", "After", "Line")
 _NO_INDEX = QModelIndex()
 
 _Index = QModelIndex | QPersistentModelIndex

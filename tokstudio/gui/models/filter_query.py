@@ -12,10 +12,10 @@ from tokstudio.gui.models.query import HINT, Query
 _LENGTH = r"length:(\d{1,9})(?:(-|\+)(\d{0,9}))?"
 _LENGTH_LAST = re.compile(rf"(?:^|\s){_LENGTH}\s*$", re.IGNORECASE)
 _LENGTH_FIRST = re.compile(rf"^\s*{_LENGTH}\s+(?=\S)", re.IGNORECASE)
-_TOO_LONG = "The expression takes too long: repeat less inside of what is repeated."
+_TOO_LONG = "The expression takes too long: use fewer repeats inside repeats."
 _SECONDS = 0.02  # that an expression may take over one token
 
-FILTER_HINT = f"{HINT} A regular expression stands between slashes: /ing$/. length:4-8 lists tokens of so many bytes."
+FILTER_HINT = f"{HINT} Write a regular expression between slashes: /ing$/. length:4-8 lists tokens of 4 to 8 bytes."
 
 
 class FilterQuery(Query):
@@ -43,7 +43,7 @@ class FilterQuery(Query):
         self._compiled: regex.Pattern[str] | None = None
         if lengths is not None and lengths[0] > lengths[1]:
             self.error = (
-                f"No length is at least {lengths[0]:,} and at most {lengths[1]:,}: the smaller one comes first."
+                f"No length is at least {lengths[0]:,} and at most {lengths[1]:,}: write the smaller number first."
             )
         elif is_expression:
             self._compile(rest[1:-1] if slashes else rest)
@@ -74,7 +74,7 @@ class FilterQuery(Query):
         try:
             self._compiled = regex.compile(pattern, regex.V1)
         except regex.error as error:
-            self.error = f"The expression cannot be read: {error}."
+            self.error = f"The expression is not valid: {error}."
         except (RecursionError, OverflowError, MemoryError):
             self.error = "The expression is too large."
 

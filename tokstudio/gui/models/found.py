@@ -22,8 +22,8 @@ class FoundModel(TokenTable):
     """A token in each row, with what made it; one that does not exist at the playhead is dimmed, and says so."""
 
     columns = (
-        Column("Token", "token", "The token as text, or as bytes where it is none", 5, 8),
-        Column("Made by", "words", "The merge that made it, or what else it is", muted=True),
+        Column("Token", "token", "The token as text, or as bytes if it is not text", 5, 8),
+        Column("Made by", "words", "The merge that made it, or its kind", muted=True),
         Column("Id", "number", "Number of the token in the tokenizer's output"),
     )
 

@@ -30,7 +30,7 @@ class MergesModel(TokenTable):
         Column("Token", "token", "The token that was made", 5, 8),
         Column("Left", "token", "Its left part", 3, 5, muted=True),
         Column("Right", "token", "Its right part", 3, 5, muted=True),
-        Column("Count", "number", "How often the two stood side by side when they were chosen"),
+        Column("Count", "number", "How often the pair occurred when it was chosen"),
         Column("Tokens after", "number", "Tokens in the corpus after this merge", yields=1, muted=True),
         Column("Bytes/token", "number", "Bytes per token of the corpus after this merge", yields=2, muted=True),
     )

@@ -32,7 +32,7 @@ _WRITTEN = {
     "␣": " ",
 }
 
-HINT = "Text, bytes such as E2 80 or 0xE2, a single byte such as C3, or a number. \\n and \\t are a line end and a tab."
+HINT = "Text, bytes such as E2 80 or 0xE2, a single byte such as C3, or a number. \\n and \\t are a newline and a tab."
 
 
 class Query:

@@ -21,11 +21,11 @@ class RoundsModel(TokenTable):
     """Row k is state k, which is marked while it is shown. What others call a slot is a row's number here."""
 
     columns = (
-        Column("Step", "number", "Steps are counted from 1"),
+        Column("Step", "number", "Number of the step, from 1"),
         Column("Merge", "number", "The number of the merge"),
         Column("Left + right", "token", "The two tokens that it joins", 3, 7),
         Column("Token", "token", "What they become", 2, 5),
-        Column("Places", "number", "At how many places of this text it joins them; of the first two, pieces", yields=1),
+        Column("Places", "number", "How many times it joins them here; for the first two steps, pieces", yields=1),
     )
 
     def __init__(self, parent: QObject | None = None) -> None:

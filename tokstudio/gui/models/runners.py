@@ -22,9 +22,9 @@ class RunnersModel(TokenTable):
     """Row 0 is the chosen pair, which is marked. A row is no token: what others call a slot is a row's number here."""
 
     columns = (
-        Column("#", "number", "The order in which this run's rule takes them"),
+        Column("#", "number", "Their order by this run's rule"),
         Column("Pair", "token", "The two tokens", 1, 9),
-        Column("Count", "number", "How often the two stood side by side at that moment"),
+        Column("Count", "number", "How often the pair occurred at that moment"),
         Column("Behind", "number", "How much rarer it was than the pair that was merged", yields=2, muted=True),
         Column("Merge", "number", "The merge that joined this pair, if any did", yields=1),
     )

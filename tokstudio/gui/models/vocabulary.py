@@ -52,14 +52,14 @@ class VocabularyModel(TokenTable):
 
     columns = (
         Column("Id", "number", "Number of the token in the tokenizer's output"),
-        Column("Token", "token", "The token as text, or as bytes where it is none", 5, 13),
+        Column("Token", "token", "The token as text, or as bytes if it is not text", 5, 13),
         Column("Bytes", "bytes", "Its bytes in hexadecimal", 4, 11, yields=4, muted=True),
         Column("Length", "number", "How many bytes it has", yields=2),
         Column("Made by", "token", "The two tokens that were merged into it", 4, 11, yields=3, muted=True),
         Column("Merge", "number", "Number of the merge that made it", yields=6, muted=True),
-        Column("Uses", "number", "How often it stands in the corpus at the playhead"),
+        Column("Uses", "number", "How often it occurs in the corpus at the playhead"),
         Column("Kind", "words", "Byte, character, merge, special, whole word or unreachable", yields=1, muted=True),
-        Column("Notes", "words", "No text alone, white space, or why it is not used", 2, 14, yields=5, muted=True),
+        Column("Notes", "words", "Not UTF-8, white space, or why it is not used", 2, 14, yields=5, muted=True),
     )
 
     def __init__(self, parent: QObject | None = None) -> None:
