@@ -100,7 +100,10 @@ def told(dialog, name):
 
 def test_one_tokenizer_goes_into_the_folder_itself_and_is_proved(qtbot, session, with_special, opened, out):
     dialog = opened("huggingface")
-    assert dialog.folder.note.text() == "The folder will be made. It will hold tokenizer.json, tokenizer_config.json."
+    assert (
+        dialog.folder.note.text()
+        == "The folder will be created. It will contain tokenizer.json, tokenizer_config.json."
+    )
     press_export(qtbot, session, dialog)
     assert told(dialog, "huggingface")[-1].startswith("identical over ")
     theirs = HuggingFaceTokenizer.from_file(str(out / "tokenizer.json"))
@@ -212,7 +215,7 @@ def test_a_table_keeps_its_counts_when_gaps_are_closed(qtbot, session, with_spec
     for option in (dialog.part, dialog.gaps):
         qtbot.keyClick(option, Qt.Key.Key_Space)
         settle(qtbot, session)
-    assert told(dialog, "merges-csv") == ["It has the ids as they are, gaps included."]
+    assert told(dialog, "merges-csv") == ["It keeps the ids as they are, gaps included."]
     press_export(qtbot, session, dialog)
     assert (out / "merges.csv").read_text(encoding="utf-8").count("\n") == 11
 

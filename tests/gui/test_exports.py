@@ -90,6 +90,6 @@ def test_a_picture_that_cannot_be_made_is_told_and_leaves_the_old_file(
     session.failed.connect(told.append)
     commands.export_plot_png()
     qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
-    assert told[0].text.startswith("plot.png: the picture cannot be made: ")
+    assert told[0].text.startswith("plot.png: the picture cannot be drawn: ")
     assert answers.target.read_text() == "old"
     assert [entry.name for entry in answers.target.parent.glob("*.png")] == ["plot.png"]

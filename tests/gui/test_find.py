@@ -260,7 +260,7 @@ def test_nothing_found_no_run_and_many_are_said(qtbot, monkeypatch, book):
         assert box.note.text() == "Train a tokenizer first, or open one."
         train(qtbot, window, 700)
         find(qtbot, window, "quetzal")
-        assert box.note.text() == "No token is this, begins with it or has it inside."
+        assert box.note.text() == "No token contains this."
         assert box.list.isHidden()
         find(qtbot, window, "#99999")
         assert box.note.text() == (

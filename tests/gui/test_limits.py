@@ -22,10 +22,10 @@ def test_each_thing_is_named_with_its_folder_and_the_reason(tmp_path):
 
 def test_what_is_found_out_later_is_told_with_what_was_told_before_and_each_thing_once():
     limits = Limits()
-    assert limits.add({SETTINGS: "full"}) == "TokStudio cannot keep everything on this computer: the settings (full)."
+    assert limits.add({SETTINGS: "full"}) == "TokStudio cannot save everything on this computer: the settings (full)."
     both = limits.add({ENGINE: "no room"})
     assert both == (
-        "TokStudio cannot keep everything on this computer: the settings (full), the compiled engine (no room). "
+        "TokStudio cannot save everything on this computer: the settings (full), the compiled engine (no room). "
         "Every start compiles the engine anew."
     )
     assert limits.add({SETTINGS: "still full"}) == ""
@@ -55,6 +55,6 @@ def test_a_home_that_cannot_be_written_is_told_in_the_window(qtbot, monkeypatch,
     def act(window, answers):
         qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
         assert "the settings" in window.messages.text.text()
-        assert "copies of what a crash would lose" in window.messages.text.text()
+        assert "copies for recovery after a crash" in window.messages.text.text()
 
     assert at_the_window(monkeypatch, act) == 0

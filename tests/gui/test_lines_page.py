@@ -130,7 +130,7 @@ def test_each_run_says_by_itself_why_there_are_no_lines(qtbot, session: Session,
     session.active.corpus = None
     session.look_at(ord("t"))
     session.runs_changed.emit()
-    assert words.text() == "The corpus that this run was trained on is not there any more."
+    assert words.text() == "The corpus of this run is no longer available."
     session.set_sources(())
     session.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "small")
     session.look_at(256)

@@ -108,7 +108,7 @@ def test_a_sample_trains_with_settings_of_its_own(qtbot, monkeypatch, settings):
         quiet(qtbot, window)
         assert session.active.config == Settings().config()
         assert len(session.active) == 1_000 - 256
-        assert card.text.text() == "A sample trains with settings of its own."
+        assert card.text.text() == "The sample trains with the default settings."
         assert card.act_button.text() == "Restore Settings"
         qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
         assert session.settings == settings

@@ -159,16 +159,16 @@ def test_curves_of_other_runs_are_left_out_and_shown_again_and_the_rest_has_thei
     assert set(pane.plot._curves) == {odd.key, second.key, active.key}
     assert "R&D" in [entry.name for entry in pane.legend._entries]
     entries = curve_entries(pane)
-    assert [*entries] == ["R&&D", second.name, active.name, "Show All", "Hide All but the Active"]
+    assert [*entries] == ["R&&D", second.name, active.name, "Show All", "Show Only the Active Run"]
     assert [entry.isEnabled() for entry in entries.values()] == [True, True, False, False, True]
     wide = pane.plot._view.viewRange()[0][1]
     entries["R&&D"].trigger()
     assert set(pane.plot._curves) == {second.key, active.key}
     assert pane.plot._view.viewRange()[0][1] < wide
     assert "R&D" not in [entry.name for entry in pane.legend._entries]
-    curve_entries(pane)["Hide All but the Active"].trigger()
+    curve_entries(pane)["Show Only the Active Run"].trigger()
     assert set(pane.plot._curves) == {active.key}
-    assert not curve_entries(pane)["Hide All but the Active"].isEnabled()
+    assert not curve_entries(pane)["Show Only the Active Run"].isEnabled()
 
     trained.activate(odd)
     assert set(pane.plot._curves) == {odd.key, active.key}, "what is looked at is always drawn"

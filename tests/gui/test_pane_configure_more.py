@@ -82,8 +82,8 @@ def test_each_named_pattern_explains_itself_and_shows_how_it_splits(qtbot, pane,
     qtbot.waitUntil(lambda: pieces(pane.pattern.preview) == expected, timeout=PATIENCE)
     # A single piece would be one block of colour.
     assert pane.pattern.preview.isVisible() == (name != "none")
-    pieces_said = f"{len(expected)} pieces of the corpus's first lines."
-    whole = "The text is not split: one piece a document."
+    pieces_said = f"{len(expected)} pieces in the corpus's first lines."
+    whole = "The text is not split: one pre-token per document."
     assert pane.pattern.caption.text() == (whole if name == "none" else pieces_said)
 
 
@@ -296,7 +296,7 @@ def test_of_word_counts_nothing_can_be_held_out_and_the_field_says_so(qtbot, mor
     qtbot.mouseClick(pane.more_button, Qt.MouseButton.LeftButton)
     session.set_sources(())
     assert more.held_out.number.isEnabled()
-    assert more.held_out.note.text() == "Share measured on, not trained on."
+    assert more.held_out.note.text() == "Share that is measured, not trained on."
 
 
 def test_reset_puts_everything_back(qtbot, more, pane, session):

@@ -68,7 +68,7 @@ def three(make_run, pane) -> RunsPane:
 
 def test_an_empty_pane_says_what_it_is_for(pane):
     words = [label.text() for label in pane.findChildren(QLabel) if label.isVisible()]
-    assert "Every training is kept here as a run, to be compared, renamed or deleted." in words
+    assert "Every run is kept here. You can compare, rename or delete it." in words
     assert not table(pane).isVisible()
 
 

@@ -437,13 +437,13 @@ def test_in_a_low_pane_the_tokens_have_most_of_the_room(qtbot, session, trained:
     page = trained.encode
     qtbot.waitUntil(lambda: not page.others.isVisible())
     assert not page.specials.isVisible()
-    assert page.figures.tip("tokens").endswith("By others: Words 7, White space 4")
+    assert page.figures.tip("tokens").endswith("Others: Words 7, White space 4")
     row = page.view.token_rectangle(0).height() + 5
     qtbot.waitUntil(lambda: page.view.viewport().height() >= 3 * row)
     assert page.view.height() > page.input.height()
     trained.resize(294, 340)
     qtbot.waitUntil(page.brief.isVisible)
-    assert page.brief.text() == "By others: Words 7, White space 4"
+    assert page.brief.text() == "Others: Words 7, White space 4"
     assert page.figures.geometry().bottom() <= page.figures.parentWidget().height()
 
 

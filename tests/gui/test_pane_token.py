@@ -236,7 +236,7 @@ def test_a_chain_of_thousands_of_merges_is_no_trouble(session: Session, pane: To
         (b"\n", "↵", "byte 0A: line feed"),
         (b"\x7f", "DEL", "byte 7F: delete"),
         (b"\xe2", "E2", "byte E2: the first of a 3-byte character"),
-        (b"\x80", "80", "byte 80: inside a character, never its first"),
+        (b"\x80", "80", "byte 80: inside a character, never its first byte"),
         (b"\xff", "FF", "byte FF: never in UTF-8"),
         (b"\xe2\x80", "E2 80", "not UTF-8 alone: it cuts a character"),
         ("é".encode(), "é", "U+00E9 latin small letter e with acute"),

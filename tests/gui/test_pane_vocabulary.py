@@ -267,14 +267,14 @@ def test_an_expression_that_cannot_be_read_is_told_and_what_was_shown_stays(qtbo
 def test_what_is_wrong_with_an_expression_is_told_whole_in_a_narrow_pane(qtbot, pane, trained):
     pane.filter.setText("no token has this")
     assert not shown(qtbot, pane)
-    assert pane.stack.currentWidget().label.text() == "Nothing passes this filter."
+    assert pane.stack.currentWidget().label.text() == "Nothing matches this filter."
     pane.window().resize(300, 320)
     pane.resize(300, 320)
     pane.filter.setText("/[[:nothing:]]/")
     qtbot.waitUntil(lambda: whole(pane.wrong))
     assert pane.wrong.text().startswith("The expression is not valid: ")
     # Nobody has looked for it.
-    assert pane.stack.currentWidget().label.text() == "Nothing is listed until the filter can be used."
+    assert pane.stack.currentWidget().label.text() == "Nothing is listed until the filter is valid."
 
 
 def whole(label):

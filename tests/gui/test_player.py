@@ -49,7 +49,7 @@ def test_at_the_end_it_begins_anew_and_shows_every_state(qtbot, session, pane, m
     session.player.set_speed("test")
     qtbot.mouseClick(pane.bar.play_button, Qt.MouseButton.LeftButton)
     assert session.player.playing
-    assert pane.bar.play_button.accessibleName() == "Hold the playhead"
+    assert pane.bar.play_button.accessibleName() == "Pause playing"
     ended(qtbot, session)
     assert states == list(range(len(run) + 1))
     assert pane.bar.play_button.accessibleName() == "Play merges"

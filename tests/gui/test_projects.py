@@ -394,7 +394,7 @@ def test_a_name_without_its_ending_gets_it_and_is_asked_about(qtbot, monkeypatch
         answers.target, answers.yes = project.with_suffix(""), False
         window.actions_by_id["save_project_as"].trigger()
         quiet(qtbot, window)
-        assert "my cats.tokstudio is there already." in answers.asked
+        assert "my cats.tokstudio already exists." in answers.asked
         assert project.read_text() == "mine"
         answers.yes = True
         window.actions_by_id["save_project_as"].trigger()

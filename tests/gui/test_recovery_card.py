@@ -310,7 +310,7 @@ def test_a_data_folder_that_cannot_be_written_is_said_once_and_training_goes_on(
     def act(window, answers):
         run = trained(qtbot, window)
         assert len(run) == 44
-        assert "copies of what a crash would lose (" in window.messages.text.text()
+        assert "copies for recovery after a crash (" in window.messages.text.text()
         window.messages.clear()
         trained(qtbot, window, 310)
         assert not window.messages.isVisible()

@@ -41,9 +41,9 @@ _LONGEST_NAME = 360  # pixels
 _LOW = 14  # lines of text that a low pane has not
 _HELD_OUT = "held-out"  # of a curve's name, and of what the plot calls it
 
-_READY = "Each merge joins the two tokens that stand side by side most often. Press Train and watch."
+_READY = "Each merge joins the most frequent pair of tokens. Press Train and watch."
 _WAITING = "The curve begins with the first merge."
-_OPENED = "There is no curve: the tokenizer was opened from a file, which has no counts of a corpus."
+_OPENED = "There is no curve: the tokenizer was opened from a file, which has no counts."
 
 
 class CompressionPane(Pane):
@@ -138,8 +138,8 @@ class CompressionPane(Pane):
         self.menu.triggered.connect(self._choose_view)
         self.view_button = QToolButton()
         self.view_button.setText("View")
-        self.view_button.setToolTip("What the curve shows, and on which scales")
-        self.view_button.setAccessibleName("What the curve shows")
+        self.view_button.setToolTip("Values and scales of the curve")
+        self.view_button.setAccessibleName("Values of the curve")
         self.view_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.view_button.setMenu(self.menu)
         self.view_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -152,7 +152,7 @@ class CompressionPane(Pane):
             action = self.speeds.addAction(speed.text)
             action.setCheckable(True)
             action.setData(speed.key)
-            action.setStatusTip("How fast Play Merges moves the playhead.")
+            action.setStatusTip("Set the speed of Play Merges.")
             group.addAction(action)
         group.triggered.connect(self._choose_speed)
         self.bar.speed_button.setMenu(self.speeds)
@@ -167,7 +167,7 @@ class CompressionPane(Pane):
             "Watch a tokenizer being made",
             "Open a text, press Train, and see it fall into fewer and fewer pieces.",
             ActionButton(actions["open_corpus"], "Open a text…", theme, "open"),
-            "or drop one anywhere. To look at once, train on a sample:",
+            "or drop one anywhere. To start right away, train on a sample:",
             cards,
         )
         self.ready = Welcome(theme, "Ready to train", _READY, ActionButton(actions["train"], "Train", theme, "train"))
@@ -199,12 +199,12 @@ class CompressionPane(Pane):
             action.setCheckable(True)
             action.setChecked(run is session.active or not run.curve_hidden)
             action.setEnabled(run is not session.active)
-            action.setStatusTip("Draws the curves of this run, or leaves them out.")
+            action.setStatusTip("Show or hide the curves of this run.")
             # By its key: a menu keeps no run that is deleted.
             action.toggled.connect(partial(self._show_curves, {run.key}))
         others = {run.key: run.curve_hidden for run in runs if run is not session.active}
         menu.addSeparator()
-        for words, shown in (("Show All", True), ("Hide All but the Active", False)):
+        for words, shown in (("Show All", True), ("Show Only the Active Run", False)):
             action = menu.addAction(words)
             action.setEnabled(shown in others.values())
             action.triggered.connect(partial(self._show_curves, set(others), shown))
@@ -268,7 +268,7 @@ class CompressionPane(Pane):
             page = self.plot if any(len(one) and one.has_counts for one in session.runs) else self.waiting
         reason = run.no_playhead if run is not None else None
         self.bar.set_obstacle(f"No playhead: {reason}." if reason is not None else "")
-        more = f"No playhead either: {reason}." if reason is not None else "The playhead works all the same."
+        more = f"No playhead either: {reason}." if reason is not None else "The playhead still works."
         self.opened.label.setText(f"{_OPENED} {more}")
         if page is self.ready:
             self.ready.headline.setText("Ready to train" if session.obstacle is None else "Not ready to train")

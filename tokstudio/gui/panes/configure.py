@@ -34,11 +34,9 @@ _SIZE_HELP = "Base tokens, merges and special tokens."
 _FREQUENCY_HELP = "Stop when the best pair is rarer."
 _SIZE_ABOUT = (
     "Training stops when the vocabulary has this many tokens.\n"
-    "It must be more than there are base tokens and special tokens: more than 256 for bytes."
+    "It must exceed the number of base tokens and special tokens: more than 256 for bytes."
 )
-_FREQUENCY_ABOUT = (
-    "Training stops when no pair of tokens occurs so many times in the corpus any more.\nThe number is at least 2."
-)
+_FREQUENCY_ABOUT = "Training stops when no pair of tokens occurs this often in the corpus.\nThe number is at least 2."
 _ROOM_FOR_HELP = 200  # pixels of height; with less, what helps is left to the tool tips
 _FIRST_SIZE, _FIRST_FREQUENCY = 1000, 2  # what the numbers begin with
 
@@ -278,7 +276,7 @@ class ConfigurePane(Pane):
         if self.more_button.isChecked():
             fields |= self.more.named_fields
         wrong = (name for name, field in fields.items() if field.is_invalid and not field.isHidden())
-        return next((f"Mend the {name}." for name in wrong), "")
+        return next((f"Fix the {name}." for name in wrong), "")
 
     # ---- training
 

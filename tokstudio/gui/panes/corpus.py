@@ -29,7 +29,7 @@ from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.problem_list import ProblemList
 from tokstudio.gui.widgets.tall_body import TallBody
 
-_EMPTY = "The text a tokenizer learns from. Open files, drop them on the window, paste, or take a sample."
+_EMPTY = "The text a tokenizer learns from. Open files, drop them on the window, paste, or choose a sample."
 _SAMPLES = ("sample_article", "sample_scripts", "sample_python")
 _CHECK = 5000  # milliseconds between two looks at the files
 
@@ -272,7 +272,7 @@ class CorpusPane(Pane):
         rows = self.source_list.selected_rows()
         files = [source for row in rows if _has_encoding(source := self._session.sources[row])]
         if not files:
-            menu.addAction("No file is chosen").setEnabled(False)
+            menu.addAction("No file is selected").setEnabled(False)
             return
         used = {source.encoding for source in files}
         group = menu.findChild(QActionGroup)

@@ -19,8 +19,8 @@ from tokstudio.gui.widgets.token_blocks import TokenTable
 
 _FIGURES = (
     Figure("tokens", "Ids that are in the vocabulary"),
-    Figure("bytes", "Bytes of all these tokens"),
-    Figure("characters", "Unicode characters of the text that they make"),
+    Figure("bytes", "Bytes of these tokens"),
+    Figure("characters", "Unicode characters of the decoded text"),
     Figure("bytes/token", "Bytes per token"),
 )
 _PLACEHOLDER = "Type or paste ids to see their text: 72 101 108, or [72, 101, 108]."

@@ -33,11 +33,11 @@ _TAIL = 0.01  # of the tokens
 _FEWEST_BARS, _MOST_BARS = 16, 64
 _MOST_POINTS = 3_000
 _TABS = {
-    "Token lengths": "How many tokens have how many bytes; click a bar to list them in Vocabulary",
-    "Uses by rank": "How often the most used token stands in the corpus, the second, and so on",
+    "Token lengths": "Number of tokens by length in bytes; click a bar to list them in Vocabulary",
+    "Uses by rank": "Uses of each token in the corpus, the most used token first",
 }
-_EMPTY = "How long the tokens are, and how often each is used, is drawn here. Train a tokenizer, or open one."
-_NOT_USED = "No token stands in the corpus."
+_EMPTY = "The lengths and the uses of the tokens are drawn here. Train a tokenizer, or open one."
+_NOT_USED = "No token occurs in the corpus."
 
 
 class DistributionPane(Pane):
@@ -115,7 +115,7 @@ class DistributionPane(Pane):
         self._last_bar = min(last, _MOST_BARS)
         if len(counts) > self._last_bar + 1:
             counts = np.append(counts[: self._last_bar], counts[self._last_bar :].sum())
-            self._caption_lengths(f"tokens by bytes, in the last bar those of {self._last_bar:,} or more")
+            self._caption_lengths(f"tokens by bytes; the last bar has those of {self._last_bar:,} or more")
         else:
             self._last_bar = 0
             self._caption_lengths("tokens by bytes")

@@ -33,8 +33,8 @@ from tokstudio.resources import DEMO_SENTENCES
 _FIGURES = (
     Figure("characters", "Unicode characters of the text"),
     Figure("bytes", "Bytes of the text in UTF-8"),
-    Figure("tokens", "Tokens that the active run makes of the text, at the playhead"),
-    Figure("bytes/token", "Bytes per token: the higher, the shorter the text becomes"),
+    Figure("tokens", "Tokens of the text with the active run, at the playhead"),
+    Figure("bytes/token", "Bytes per token: a higher value means fewer tokens"),
 )
 _COUNTED_AT_ONCE = 1_000_000  # characters
 _LONG = 20_000  # characters from which on what others make of them takes so long that the old counts are dimmed
@@ -156,9 +156,9 @@ class EncodePage(TextPage):
         self._compare_later()
 
     def _make_comparison(self, actions: Mapping[str, QAction]) -> None:
-        self.caption = QLabel("Tokens by others")
+        self.caption = QLabel("Other tokenizers")
         self.caption.setProperty("role", "muted")
-        self.caption.setToolTip("How many tokens other tokenizers make of the same text")
+        self.caption.setToolTip("Tokens of the same text with other tokenizers")
         self.others = CountsGrid(self._theme)
         self.brief = ElidedLabel()  # stands for them where there is little room
         self.brief.setProperty("role", "muted")
@@ -214,7 +214,7 @@ class EncodePage(TextPage):
         runs = self.session.runs
         # Those that are compared follow the switch as well.
         some = any(run.special_tokens for run in runs)
-        tip = "Whether special tokens in the text become their ids, or plain text"
+        tip = "Encode special tokens in the text as their ids, not as plain text"
         self.specials.setEnabled(some)
         self.specials.setToolTip((no_specials(self.session) if runs and not some else None) or tip)
         self._switch_specials()
@@ -224,7 +224,7 @@ class EncodePage(TextPage):
         self._dim_others(False)
         self.others.set_counts(counts)
         told = ", ".join(f"{name} {figure(count)}" for name, count in counts)
-        self.brief.setText(f"By others: {told}" if told else "")
+        self.brief.setText(f"Others: {told}" if told else "")
         self.figures.add_to_tip("tokens", self.brief.text())
         self._fit()
 
@@ -251,7 +251,7 @@ class EncodePage(TextPage):
         if len(text) > LONGEST:
             self.input.set_text(self.session.text)
             size = f"{len(text):,} characters"
-            self.tell(f"That text is too long to be shown in tokens: {size}, and at most {LONGEST:,}.", "error")
+            self.tell(f"The text is too long to show as tokens: {size}; the limit is {LONGEST:,}.", "error")
             return
         self.session.set_text(text)
         self.tell_shortened()

@@ -26,15 +26,15 @@ from tokstudio.gui.widgets.pane import EmptyState
 _REST = 250  # milliseconds that a token is looked at before its lines are looked for
 _FIRST, _MORE = 200, 500
 _MOST = 20_000
-_NO_CORPUS = "The lines in which the token stands come from the corpus: open a text."
-_LET_GO = "The corpus that this run was trained on is not there any more."
-_NOWHERE = "The token stands nowhere in the corpus at this place of the playhead."
-_ONLY_SPECIAL = "The token stands nowhere in the corpus as a special token."
+_NO_CORPUS = "Lines with the token come from the corpus: open a text."
+_LET_GO = "The corpus of this run is no longer available."
+_NOWHERE = "The token does not occur in the corpus at this playhead position."
+_ONLY_SPECIAL = "The token does not occur in the corpus as a special token."
 _NOT_SO_FAR = (
-    "The token does not stand in the first {} of the corpus. Its tokenizer is encoded for by a library, "
-    "which is asked about no more than that."
+    "The token does not occur in the first {} of the corpus. No more is searched, "
+    "because a library encodes for this tokenizer."
 )
-_WAITING = "The lines are looked for when the token has rested for a moment."
+_WAITING = "The search for lines starts in a moment."
 _SEARCHING = "Looking for the token…"
 
 
@@ -148,7 +148,7 @@ class LinesPage(QWidget):
             self._say(f"{run.corpus_problem}.")
             return
         if not tokenizer.tokens.in_use(token):
-            self._say("At this place of the playhead the token is not made yet.")
+            self._say("The token is not made yet at this playhead position.")
             return
         held_out = run.config.held_out if run.config is not None else 0.0
         self._uses = run.uses_of(token, session.playhead)
@@ -215,7 +215,7 @@ class LinesPage(QWidget):
         if rows:
             self.note.setText(f"{self._count(rows, False)}. Stopped.")
         else:
-            self._say("Stopped before the token was found. Choose it again to look for it anew.")
+            self._say("Stopped before the token was found. Select it again to restart the search.")
         # What was under way may still be at its last piece: a search that goes on begins anew.
         self._search = None
 

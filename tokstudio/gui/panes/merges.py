@@ -15,7 +15,7 @@ from tokstudio.gui.panes.table_pane import TablePane
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
 
-_EMPTY = "Merges appear here as they are made: which two tokens were joined, and how often they stood side by side."
+_EMPTY = "Merges appear here as they are made, each with its two tokens and their count."
 _DERIVED = "Merges derived from the file's {}."
 
 

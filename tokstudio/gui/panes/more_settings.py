@@ -29,19 +29,19 @@ from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, ListFie
 
 _BASES = (
     Choice("bytes", "Bytes", "The 256 bytes: every text can be encoded."),
-    Choice("characters", "Characters", "Whole characters, those of the corpus or of a list."),
+    Choice("characters", "Characters", "Whole characters, from the corpus or a list."),
 )
 _FROM_CORPUS, _OWN_LIST = "corpus", "own"
 _VOCABULARIES = (
     Choice(_FROM_CORPUS, "Corpus", "The corpus's characters, as they first appear."),
     Choice(_OWN_LIST, "Own list", "Only these characters, in this order."),
 )
-_NO_UNKNOWN = Choice("", "None", "A character that is missing is an error.")
+_NO_UNKNOWN = Choice("", "None", "A missing character is an error.")
 _TIES = (
-    Choice("first", "First", "Of equal counts, the pair that stands first."),
-    Choice("lowest-id", "Lowest id", "Of equal counts, the lower ids, as rustbpe does."),
-    Choice("huggingface", "Hugging Face", "Of equal counts, as the tokenizers library does."),
-    Choice("bytes", "Bytes", "Of equal counts, the pair that sorts last."),
+    Choice("first", "First", "With equal counts, the pair that occurs first."),
+    Choice("lowest-id", "Lowest id", "With equal counts, the lower ids, as in rustbpe."),
+    Choice("huggingface", "Hugging Face", "With equal counts, as in the tokenizers library."),
+    Choice("bytes", "Bytes", "With equal counts, the pair that sorts last."),
 )
 _PLACES = (
     Choice("last", "Last", "Their ids come after those of the merges."),
@@ -51,23 +51,23 @@ _DOCUMENTS = (
     Choice("file", "By file", "A file is a document: merges may cross lines."),
     Choice("line", "By line", "A line is a document: no merge crosses its end."),
 )
-_LIST_HELP = r"One a line: a character, or a special token of several; \n, \t and \\ are understood."
-_SPECIALS_HELP = r"One a line, such as <|endoftext|>; \n, \t and \\ are understood. Never merged."
-_LONGEST_HELP = "No token is made that is longer."
-_HELD_OUT_HELP = "Share measured on, not trained on."
+_LIST_HELP = r"One per line: a character or a longer special token. Escapes: \n, \t and \\."
+_SPECIALS_HELP = r"One per line, such as <|endoftext|>. Never merged. Escapes: \n, \t and \\."
+_LONGEST_HELP = "No token is longer than this."
+_HELD_OUT_HELP = "Share that is measured, not trained on."
 # What the fields do, in their order.
 _ABOUT = (
-    "What merging begins with: bytes or whole characters.",
-    "Which characters merging begins with: all of the corpus, or those of a list.",
+    "Merging begins with bytes or with whole characters.",
+    "Merging begins with all characters of the corpus, or with those of a list.",
     "The characters that merging begins with, in the order of their ids.",
-    "The special token that stands for every character that is not among the base tokens.",
-    "Texts that have an id of their own, such as one for the end of a document.",
-    "Whether the ids of the special tokens come after all other ids or before them.",
-    "Which pair is merged first where several pairs occur equally often.",
+    "The special token that replaces every character that is not a base token.",
+    "Texts with their own id, such as one for the end of a document.",
+    "The ids of the special tokens come after all other ids, or before them.",
+    "The rule that chooses between pairs with the same count.",
     "Pairs that would make a longer token are not merged. The length is in bytes and at least 2.",
-    "What one document is: a whole file or a single line. No merge crosses its end.",
+    "A document is a whole file or a single line. No merge crosses its end.",
     (
-        "The share of the corpus that is not trained on but measured, to see how well other text is compressed.\n"
+        "The share of the corpus that is only measured, to see how well other text is compressed.\n"
         "It is in percent, from 0 (nothing is held out) to less than 100."
     ),
 )
@@ -113,10 +113,10 @@ class MoreSettings(QWidget):
         self.held_out = ShareField("He&ld out", _HELD_OUT_HELP, theme)
         for field, about in zip(self.fields, _ABOUT, strict=True):
             field.set_about(about)
-        self.load.setToolTip("Reads the base tokens from a file: a JSON list, or one a line")
-        self.start.setToolTip("Fills the list with the characters of the corpus")
+        self.load.setToolTip("Load the base tokens from a file: a JSON list, or one per line")
+        self.start.setToolTip("Fill the list with the characters of the corpus")
         self.reset = QPushButton("Reset to Defaults")
-        self.reset.setToolTip("Puts every setting back to what it was at first")
+        self.reset.setToolTip("Reset every setting to its default")
         self.reset.setProperty("link", "true")
         self.reset.clicked.connect(self.reset_asked)
         column = QVBoxLayout(self)
@@ -222,7 +222,7 @@ class MoreSettings(QWidget):
         names = list(dict.fromkeys([*listed, *settings.special_tokens]))
         if settings.unknown_token is not None and settings.unknown_token not in names:
             names.append(settings.unknown_token)
-        choices = [_NO_UNKNOWN, *(Choice(name, name, "Stands for a character that is missing.") for name in names)]
+        choices = [_NO_UNKNOWN, *(Choice(name, name, "Replaces a missing character.") for name in names)]
         if tuple(choices) != self.unknown.combo.choices:
             self.unknown.set_choices(choices, settings.unknown_token or "")
         self.unknown.set_value(settings.unknown_token or "")

@@ -25,24 +25,24 @@ from tokstudio.gui.widgets.token_view import TokenView
 
 _OWN = "own"
 _MEANINGS = {
-    "none": "Merges may cross spaces and line ends.",
+    "none": "Merges may cross spaces and newlines.",
     "whitespace": "Words with the space before them.",
     "gpt2": "As GPT-2: words with the space before.",
-    "cl100k": "As GPT-4: numbers cut in threes.",
-    "llama3": "As Llama 3: cl100k but for line ends.",
+    "cl100k": "As GPT-4: digits in groups of three.",
+    "llama3": "As Llama 3: cl100k except for newlines.",
     "qwen2": "As Qwen: llama3, each digit alone.",
-    "o200k": "As GPT-4o: also cut before a capital.",
+    "o200k": "As GPT-4o: also split before a capital.",
 }
 _CHOICES = (
     *(Choice(name, name, _MEANINGS[name]) for name in NAMES),
-    Choice(_OWN, "Expression", "The matches of one of your own."),
+    Choice(_OWN, "Expression", "Your own regular expression."),
 )
-_WHOLE = "The text is not split: one piece a document."
-_OWN_HELP = "Every character must be in some match."
-_ABOUT = "How text is split into pieces before training. No merge crosses the end of a piece."
-_OWN_ABOUT = "A regular expression: each of its matches is a piece of the text."
+_WHOLE = "The text is not split: one pre-token per document."
+_OWN_HELP = "Every character must be in a match."
+_ABOUT = "How text is split into pre-tokens before training. No merge crosses the end of a pre-token."
+_OWN_ABOUT = "A regular expression: each match is a pre-token."
 _BEFORE = "Split by the last expression that worked."
-_COUNTED = "Word counts are split already: the pattern is not applied to them."
+_COUNTED = "Word counts are already split: the pattern is not applied."
 _PAUSE = 150  # milliseconds without a change
 _ROWS = 3
 _FADED = 0.35
@@ -198,9 +198,9 @@ class PatternField(QWidget):
             return _COUNTED
         if self.value == "none":
             return _WHOLE
-        place = "of the corpus's first lines" if self._text is None else "of the text in the Text pane"
-        where = place if texts else "of an example"
-        return f"{pieces:,} piece{'' if pieces == 1 else 's'} {where}."
+        place = "in the corpus's first lines" if self._text is None else "in the text of the Text pane"
+        where = place if texts else "in an example"
+        return f"{pieces:,} pre-token{'' if pieces == 1 else 's'} {where}."
 
     def _ask_dialect(self) -> None:
         pattern, sources = self.value, self._sources

@@ -21,7 +21,7 @@ from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.run_table import RunTable
 
 _LIVE = 200  # milliseconds between two looks at the run that trains
-_EMPTY = "Every training is kept here as a run, to be compared, renamed or deleted."
+_EMPTY = "Every run is kept here. You can compare, rename or delete it."
 
 
 class RunsPane(Pane):

@@ -42,10 +42,10 @@ from tokstudio.gui.widgets.token_view import TokenView
 from tokstudio.gui.widgets.why_not_line import WhyNotLine
 from tokstudio.gui.widgets.words import words
 
-_NO_TEXT = "Write a text under Encode, to go through its encoding merge by merge."
-_NO_TOKENIZER = "Train or open a tokenizer to go through this text merge by merge."
+_NO_TEXT = "Enter a text under Encode to step through its encoding."
+_NO_TOKENIZER = "Train or open a tokenizer to step through this text."
 _NOT_READY = "The steps appear here once the corpus is read."
-_TOO_LONG = f"At most {LONGEST:,} bytes are stepped through: select less of the text to see why they are not one token."
+_TOO_LONG = f"At most {LONGEST:,} bytes can be stepped through: select less text to see why it is not one token."
 _LEAST_ROWS = 2  # of the table
 _PAUSE = 250  # milliseconds between two looks at a run that grows
 _SMALLEST = (220, 190)  # pixels, as of the other pages

@@ -20,9 +20,9 @@ from tokstudio.gui.widgets.pane import EmptyState, Pane
 
 _BUSY_AFTER = 150  # milliseconds before a search says that it goes on
 _NOTICE_STAYS = 6000
-_BY_BEGINNING = "Of {:,} very long {} only the first {} bytes were searched."
-_NOTHING = "Nothing passes this filter."
-_NOT_UNDERSTOOD = "Nothing is listed until the filter can be used."
+_BY_BEGINNING = "For {:,} very long {}, only the first {} bytes were searched."
+_NOTHING = "Nothing matches this filter."
+_NOT_UNDERSTOOD = "Nothing is listed until the filter is valid."
 
 
 class TablePane(Pane):

@@ -38,8 +38,8 @@ _MENU = ("why_not_one_token", "copy", "copy_ids")  # of the pieces
 _ROLES = {"": "muted", "busy": "muted", "good": "good", "bad": "error"}
 _ICONS = {"good": "check", "bad": "cross"}
 _TABS = {
-    "Encode": "A text in tokens",
-    "Decode": "Ids as a text",
+    "Encode": "Text to tokens",
+    "Decode": "Ids to text",
     "Steps": "The encoding of the text, merge by merge",
 }
 
@@ -265,7 +265,7 @@ class TextPane(Pane):
         self._target.tell_shortened()
         self._target.take_text(text)
         if not lossless:
-            self._target.tell(f"{name}: what is not UTF-8 is shown as U+FFFD.", "warning")
+            self._target.tell(f"{name}: bytes that are not UTF-8 are shown as U+FFFD.", "warning")
 
     def _file_failed(self, error: Exception) -> None:
         self._target.tell(str(error), "error")
@@ -285,7 +285,7 @@ def _read_work(path: Path) -> Work[tuple[str, bool, str]]:
         size = 0  # what is wrong with it, reading says best
     if size > LONGEST:
         raise CorpusError(
-            f"{file_name(path)}: too long to be shown in tokens: {size / 1e6:,.0f} MB, and at most "
+            f"{file_name(path)}: too long to show as tokens: {size / 1e6:,.0f} MB; the limit is "
             f"{LONGEST // 1_000_000} MB."
         )
     source = yield from read_source(path)

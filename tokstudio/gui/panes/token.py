@@ -29,14 +29,14 @@ from tokstudio.gui.widgets.token_label import TokenLabel, meaning
 
 _EMPTY = "Point at a token anywhere to see where it came from."
 _EXPLAINED: dict[TokenKind, str] = {
-    "special": "Text becomes it only where special tokens are recognised.",
+    "special": "Text becomes it only if special tokens are recognised.",
     "whole word": "No merge makes this token: only a whole pre-token becomes it.",
     "unreachable": "No merge makes this token, so no text becomes it.",
-    "other": "No merge makes this token: its library does, by rules of its own.",
+    "other": "No merge makes this token: its library does, by its own rules.",
 }
 _UNKNOWN = "Every character that is not in the vocabulary becomes it."
 _UNREACHED = {
-    MADE_OTHERWISE: "No text becomes it: where its bytes stand, other merges come first.",
+    MADE_OTHERWISE: "No text becomes it: other merges join its bytes first.",
     CUT: "No text becomes it: the pattern always cuts it.",
 }
 _LONGEST_HEX = 24  # bytes
@@ -47,7 +47,7 @@ _MANY = 200_000  # merges from which on the rank waits until the playhead rests
 _SELDOM = 150  # milliseconds
 _TABS = {
     "Merges": "The tree of its merges, and what is built from it",
-    "Lines": "The lines of the corpus in which it stands",
+    "Lines": "The lines of the corpus with the token",
 }
 
 
@@ -187,7 +187,7 @@ class TokenPane(Pane):
         self._tree_menu = QMenu(self)
         self._tree_menu.addActions(self._menu.actions())
         self._tree_menu.addSeparator()
-        self._tree_menu.addAction("Zoom I&n", self.tree.zoom_in).setToolTip("Also Ctrl and the wheel, or the key +")
+        self._tree_menu.addAction("Zoom I&n", self.tree.zoom_in).setToolTip("Also Ctrl+Wheel, or the + key")
         self._tree_menu.addAction("Zoom &Out", self.tree.zoom_out)
         self._tree_menu.addAction("&Fit", self.tree.fit)
         self._tree_menu.addSeparator()

@@ -29,7 +29,7 @@ from tokstudio.gui.widgets.uses_offer import UsesOffer
 _PAINTED = 50  # milliseconds
 _MANY = 4096  # long tokens; fewer are searched in a moment
 _EMPTY = (
-    "The tokens of the vocabulary are listed here: what each is made of, and how often it stands in the corpus. "
+    "The tokens of the vocabulary are listed here, with their parts and their uses in the corpus. "
     "Train a tokenizer, or open one."
 )
 

@@ -42,10 +42,10 @@ _LABEL = 200  # characters of a token
 _ROWS = 3  # of the table that are always there
 _TABS = {
     "Runners-up": "The pairs that the merge was chosen from",
-    "Other rules": "What each other rule would have chosen",
+    "Other rules": "The pair that each other rule would have chosen",
 }
 _HINT = "Choose a pair to see whether it was merged later."
-_BUSY = "Merges are made again, to count all pairs as they were before this one."
+_BUSY = "Merges are repeated to count all pairs as they were before this one."
 _RULES: dict[TieBreak, str] = {
     "first": "First in the corpus",
     "lowest-id": "Lowest id",
@@ -60,9 +60,9 @@ _PHASES = {
     "cutting": "Looking for special tokens",
     "holding out": "Holding out text",
     "splitting": "Splitting the text",
-    "joining": "Joining the counts",
+    "joining": "Combining the counts",
     "counting": "Counting pairs",
-    "laying out": "Laying out the tokens",
+    "laying out": "Preparing the tokens",
     "repeating": "Making the merges again",
     "comparing": "Comparing tied pairs",
 }
@@ -196,7 +196,7 @@ class WhyPane(Pane):
         self.reason.setText(answer.reason)
         others: list[TieBreak] = [rule for rule in TIE_BREAKS if rule != answer.rule]
         tied = answer.tied > 1
-        self.caption.setText("" if tied else "Without a tie, every rule would have chosen the same.")
+        self.caption.setText("" if tied else "There was no tie: every rule would have chosen the same pair.")
         self.caption.setVisible(not tied)
         self.rules.set_choices([self._choice(question.run, answer, rule) for rule in others] if tied else [])
         self.rules.setVisible(tied)

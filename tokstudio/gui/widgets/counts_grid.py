@@ -38,7 +38,7 @@ class CountsGrid(QWidget):
         self._counts: tuple[Count, ...] = ()
         self._columns = 1
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Tokens of the same text by others")
+        self.setAccessibleName("Tokens of the same text with other tokenizers")
         theme.changed.connect(self._follow_theme)
         self._follow_theme()
 

@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 _ANY = "any"
 _LONGEST = 1_000_000_000
 _TIPS = {
-    "Base": "Bytes or characters, which are there before any merge",
-    "Merges": "What a merge has made",
+    "Base": "Bytes or characters that exist before any merge",
+    "Merges": "Tokens that a merge has made",
     "Special": "Special tokens",
     "Whole words": "Only a whole pre-token becomes it",
     "Unreachable": "No text becomes it: no merge makes it, other merges come first, or the pattern always cuts it",
-    "Other": "Its library makes it by rules of its own",
-    "White space": "Nothing but spaces, tabs, line ends and the like",
-    "Digits": "Nothing but digits, and white space around them",
-    "Cuts a character": "No text alone: a character is cut",
-    "Used": "It stands in the corpus at the playhead",
-    "0 uses now": "It does not stand in the corpus at the playhead",
-    "Only in longer tokens": "It stood there, and later merges took all of it up",
-    "Not in the corpus": "It never stood there",
+    "Other": "Its library makes it by its own rules",
+    "White space": "Only spaces, tabs, newlines and the like",
+    "Digits": "Only digits, and white space around them",
+    "Cuts a character": "Not UTF-8 alone: it cuts a character",
+    "Used": "It occurs in the corpus at the playhead",
+    "0 uses now": "It does not occur in the corpus at the playhead",
+    "Only in longer tokens": "It occurred, but later merges used all of it",
+    "Not in the corpus": "It never occurred in the corpus",
 }
 
 
@@ -151,13 +151,13 @@ class FilterPanel(QFrame):
         grid.setHorizontalSpacing(24)
         grid.setVerticalSpacing(10)
         left, right = QVBoxLayout(), QVBoxLayout()
-        for title, names, column in (("Kind", MADE, left), ("Uses", USES, left), ("Look", LOOKS, right)):
+        for title, names, column in (("Kind", MADE, left), ("Uses", USES, left), ("Content", LOOKS, right)):
             column.addWidget(_title(title))
             for name in names:
                 column.addWidget(self._box(name, name))
             column.addSpacing(6)
         right.addWidget(_title("Script, with share of tokens"))
-        self._no_scripts = QLabel("Known when all tokens have been made.")
+        self._no_scripts = QLabel("Available when all tokens have been made.")
         self._no_scripts.setTextFormat(Qt.TextFormat.PlainText)
         self._no_scripts.setProperty("role", "muted")
         self._no_scripts.setWordWrap(True)
@@ -184,7 +184,7 @@ class FilterPanel(QFrame):
         grid.addLayout(right, 0, 1)
         grid.addLayout(self._build_lengths(), 1, 0, 1, 2)
         self.expression = QCheckBox("&Regular expression")
-        self.expression.setToolTip("What is typed into the filter is a regular expression; or write it between slashes")
+        self.expression.setToolTip("Read the filter as a regular expression; or write one between slashes")
         self.expression.toggled.connect(self._tell)
         self.clear_button = QPushButton("&Clear")
         self.clear_button.clicked.connect(self.clear)
@@ -252,7 +252,7 @@ class FilterButton(QToolButton):
     def _show_count(self) -> None:
         count = len(self.panel.chosen()) + (self.panel.lengths() is not None)
         self.setText(f"Kinds ({count})" if count else "Kinds")
-        self.setAccessibleName(f"Filter by kind, script, use and length: {count or 'nothing'} chosen")
+        self.setAccessibleName(f"Filter by kind, script, use and length: {count or 'nothing'} selected")
 
 
 def _title(text: str) -> QLabel:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tokstudio.gui.theme import Theme
 
 _HINT = (
-    "Text, an id (567, #567) or bytes (C3, 61 62, 0x61); ␠, \\n and \\t are a space, a line end and a tab. "
-    "Enter shows the token, F3 its next place in the text."
+    "Text, an id (567, #567) or bytes (C3, 61 62, 0x61); ␠, \\n and \\t are a space, a newline and a tab. "
+    "Enter shows the token, F3 finds it in the text."
 )
 _ROWS = 12
 _WIDTH = 380

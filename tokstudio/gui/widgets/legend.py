@@ -36,7 +36,7 @@ class Entry:
     def tip(self) -> str:
         """What it is, or what a click does."""
         if self.active:
-            return f"{self.name}: {'text that was kept out of the active run' if self.held_out else 'the active run'}"
+            return f"{self.name}: {'held-out text of the active run' if self.held_out else 'the active run'}"
         return f"Show {self.name}"
 
 

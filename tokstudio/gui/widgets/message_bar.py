@@ -74,7 +74,7 @@ class MessageBar(BottomCard):
         self._problems = [problem, *earlier][:_MOST_KEPT]
         self.text.setText(problem.text)
         trace = "".join(traceback.format_exception(problem.error)) if problem.error is not None else ""
-        before = "\n".join(f"Before that: {one.text}" for one in self._problems[1:])
+        before = "\n".join(f"Earlier: {one.text}" for one in self._problems[1:])
         self.details.setPlainText("\n\n".join(filter(None, (trace.strip(), before))))
         self.details_button.setChecked(False)
         self.details.hide()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _NOTHING = "–"
 _LEAST_DIGITS = 4
-_PLAY, _HOLD = "Play merges", "Hold the playhead"
+_PLAY, _HOLD = "Play merges", "Pause playing"
 _ROOM_FOR_SPEED = 480
 _ROOM_FOR_SLIDER = 80
 _SPACING = 4
@@ -102,7 +102,7 @@ class PlayheadBar(QWidget):
         self.speed_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.speed_button.setAutoRaise(True)
         self.speed_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.speed_button.setToolTip("How fast to play")
+        self.speed_button.setToolTip("Playing speed")
         self._playing = False
 
         controls = (self._slider, self._first, self._previous, self._next, self._last, self.play_button)

@@ -20,7 +20,7 @@ class RecoveryCard(OfferCard):
         self.close_button = QToolButton()
         self.close_button.setIcon(icon("close", theme))
         self.close_button.setAccessibleName("Not now")
-        self.close_button.setToolTip("Not now: offered again at the next start")
+        self.close_button.setToolTip("Not now: ask again at the next start")
         buttons = (self.restore_button, self.discard_button, self.close_button)
         super().__init__(theme, parent, ("info", "accent"), buttons)
         self.setAccessibleName("Unsaved work")

@@ -34,7 +34,7 @@ class StepBar(QWidget):
         self._theme = theme
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.slider.setAccessibleName("Step")
-        self.slider.setToolTip("Steps: Left and Right go from one to the next, Home and End to the first and the last")
+        self.slider.setToolTip("Steps: Left and Right go back and forth, Home and End to the first and last step")
         self.slider.setRange(0, 0)
         self.slider.valueChanged.connect(self._tell)
         self.label = QLabel()

@@ -92,7 +92,7 @@ def _meaning_of_byte(byte: int) -> str:
     if byte < 0x80:
         return unicodedata.name(chr(byte), "delete").lower()
     if byte < 0xC0:
-        return "inside a character, never its first"
+        return "inside a character, never its first byte"
     for first, after, size in ((0xC2, 0xE0, 2), (0xE0, 0xF0, 3), (0xF0, 0xF5, 4)):
         if first <= byte < after:
             return f"the first of a {size}-byte character"
