@@ -229,7 +229,7 @@ def test_what_a_crash_has_left_unsaved_is_offered_first_and_then_its_report(qtbo
 
     def act(window, answers):
         qtbot.waitUntil(window.unsaved_work.isVisible, timeout=PATIENCE)
-        assert window.unsaved_work.text.text() == "TokStudio did not end as it should. Not saved: Run 1."
+        assert window.unsaved_work.text.text() == "TokStudio did not close properly. Not saved: Run 1."
         card = window.findChild(ReportCard)
         assert not card.isVisible()
         qtbot.mouseClick(window.unsaved_work.restore_button, Qt.MouseButton.LeftButton)

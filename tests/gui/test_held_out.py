@@ -150,7 +150,7 @@ def test_without_a_share_it_says_how_to_see_one(qtbot, session, pane):
     trained(qtbot, session, held_out=0.0)
     assert texts(pane.legend) == []
     choose(pane, "Saved by a merge")
-    assert "A held-out share shows it for other text." in pane.remark.text()
+    assert "Hold out a share to see this for other text." in pane.remark.text()
 
 
 @pytest.mark.parametrize("held_out", [0.0, 0.25])
@@ -236,7 +236,7 @@ def test_what_is_measured_can_be_cancelled_and_is_not_begun_again(qtbot, session
     qtbot.waitUntil(lambda: run.held_out_tokens is not None, timeout=PATIENCE)
     assert not run.held_out_problem
     assert "not measured" not in pane.remark.text()
-    assert cannot_measure_held_out(session) == "The held-out text is measured."
+    assert cannot_measure_held_out(session) == "The held-out text has been measured."
 
 
 def test_each_point_is_the_mean_of_the_tenth_before_it():

@@ -260,7 +260,7 @@ def test_a_tokenizer_that_says_its_pattern_is_not_given_another(qtbot, monkeypat
         opened(qtbot, window)
         change = window.actions_by_id["change_pattern"]
         assert not change.isEnabled()
-        assert change.toolTip() == "The tokenizer's files say how it splits text."
+        assert change.toolTip() == "The tokenizer's files already say how it splits text."
 
     assert at_the_window(monkeypatch, act) == 0
 

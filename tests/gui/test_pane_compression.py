@@ -204,7 +204,7 @@ def test_while_a_training_is_paused_its_run_stays_active_and_it_is_said_why(qtbo
     button = next(one for one in pane.legend.findChildren(QToolButton) if one.text() == first.name)
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     assert trained.active is second
-    assert said == ["Run 2 stays active until its training ends. Stop ends it."] * 2
+    assert said == ["Run 2 stays active until its training ends. Use Stop to end it."] * 2
 
 
 def test_a_new_active_run_is_shown_whole(pane, trained, make_run):

@@ -245,15 +245,15 @@ def test_a_file_that_is_gone_is_told_and_what_training_takes_then(qtbot, pane, s
         settled(qtbot, session)
 
     changed_file(paths[1], b"after that")
-    looked_at("yours.txt has changed on disk: this trains on the text as it was read.")
+    looked_at("yours.txt has changed on disk: training uses the text as it was read.")
     assert configure.outdated.isVisible()
     paths[0].unlink()
-    looked_at("2 files have changed on disk or are gone from it: this trains on the text as it was read.")
+    looked_at("2 files have changed on disk or are gone from it: training uses the text as it was read.")
     assert [model.index(row, SIZE).data() for row in range(2)] == ["gone", "changed"]
     assert "gone from disk since it was read" in pane.caption.text()
     assert model.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole).endswith("Gone from disk since it was read.")
     session.reread(1, None)
-    said = "mine.txt is gone from disk: this trains on the text as it was read."
+    said = "mine.txt is gone from disk: training uses the text as it was read."
     qtbot.waitUntil(lambda: configure.outdated.text() == said, timeout=5000)
     settled(qtbot, session)
     paths[0].write_text("there again")

@@ -142,7 +142,7 @@ def test_the_parts_of_the_merge_can_be_looked_at(qtbot, session, pane, trained):
     qtbot.mouseClick(pane.line.buttons()[1], Qt.MouseButton.LeftButton)
     assert session.token == right
     session.look_at(left if left < 256 else 65)
-    assert says(pane).endswith("is a base token: no merge has made it.")
+    assert says(pane).endswith("is a base token: no merge made it.")
 
 
 def test_rows_are_copied_with_plain_numbers(qtbot, session, pane, trained):
@@ -179,7 +179,7 @@ def test_a_special_token_was_made_by_no_merge(qtbot, session, pane):
     session.train()
     qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
     session.look_at(session.active.special_tokens["<end>"])
-    assert says(pane) == '"<end>" is a special token: no merge has made it.'
+    assert says(pane) == '"<end>" is a special token: no merge made it.'
 
 
 def test_a_corpus_that_is_gone_or_changed_is_said(qtbot, session, pane, trained):

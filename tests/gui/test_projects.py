@@ -288,9 +288,7 @@ def test_a_file_that_is_missing_stays_listed_and_is_found_by_reload(qtbot, monke
         assert window.corpus.problems.problems == (f"{book.name}: no such file or folder.",)
         assert window.corpus.source_list.sources_model.index(0, 1).data() == "missing"
         assert len(session.active) == 44
-        assert session.obstacle == (
-            f"{book.name} is missing: reload it when it is there again, or remove it from the corpus."
-        )
+        assert session.obstacle == (f"{book.name} is missing: restore and reload it, or remove it from the corpus.")
         saved(qtbot, window, answers, project)
         away.rename(book)
         window.corpus.source_list.select_rows([0])

@@ -285,7 +285,7 @@ def test_restoring_asks_where_something_else_would_be_lost(qtbot, monkeypatch, b
     def restore(window, answers):
         session = window._session
         said = offered(qtbot, window)
-        assert said == "TokStudio did not end as it should. Not saved: Run 1."
+        assert said == "TokStudio did not close properly. Not saved: Run 1."
         session.add_text(TEXT[:5000])
         mine = trained(qtbot, window, 262)
         answers.yes = False

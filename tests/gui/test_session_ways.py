@@ -115,7 +115,7 @@ def test_word_counts_are_trained_on_as_the_core_does(qtbot, session, tmp_path):
 def test_lines_as_documents_divide_what_is_there_and_what_comes(qtbot, session, tmp_path):
     session.add_text("a\nb\nc\n")
     session.set_settings(Settings(documents="line"))
-    assert session.obstacle == "The corpus is just being divided into documents."
+    assert session.obstacle == "The corpus is being divided into documents."
     qtbot.waitUntil(lambda: session.obstacle is None)
     session.add_text("d\ne\n")
     (tmp_path / "f.txt").write_text("f\ng\n")

@@ -73,7 +73,7 @@ def test_with_little_room_words_are_left_out_and_no_digit_is_cut(qtbot, session,
 def test_a_pause_says_where_it_is_and_which_keys_go_on(qtbot, session, line):
     session.add_text("the cat sat on the mat " * 50)
     session.step()
-    sentence = "Paused after 1 merge. F6 goes on, F10 makes one more."
+    sentence = "Paused after 1 merge. F6 resumes, F10 makes one more."
     qtbot.waitUntil(lambda: line.words.text() == sentence, timeout=PATIENCE)
     session.step()
     qtbot.waitUntil(lambda: line.words.text().startswith("Paused after 2 merges."), timeout=PATIENCE)

@@ -409,7 +409,7 @@ def test_of_what_will_be_taken_before_it_is_one_it_says_so():
     why, more = answer(full, full.at(0), 1, 3)
     assert why.sentence == '"b" + "c" is merge 2, but none of the merges are applied here.'
     late = '"b" + "c" is merge 2, but "b" was already taken by merge 1: "a" + "b".'
-    assert more == f"Nor is it one token with all merges: {late}"
+    assert more == f"With all merges it is not one token either: {late}"
     assert answer(full, full.at(1), 1, 3)[0].sentence == late
 
 
@@ -479,7 +479,7 @@ def test_of_selected_tokens_or_else_of_the_word_around_it_is_said_why_it_is_not_
         assert window.text.steps.why_not.words.text() == '" the" is one token.'
         session.set_text("")
         assert not action.isEnabled()
-        assert action.toolTip() == "The Text pane holds no text."
+        assert action.toolTip() == "The Text pane is empty."
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -240,7 +240,7 @@ def test_the_ids_of_the_text_are_written_as_they_are_shown(qtbot, monkeypatch, t
         qtbot.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
         qtbot.waitUntil(lambda: session.active is not None and session.training is None, timeout=PATIENCE)
         assert not action.isEnabled()
-        assert action.toolTip() == "The Text pane holds no text."
+        assert action.toolTip() == "The Text pane is empty."
         qtbot.keyClicks(window.text.encode.input, "the cat<|end|>")
         session.set_playhead(5)
         answers.target = tmp_path / "ids.json"

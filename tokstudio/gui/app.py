@@ -227,7 +227,7 @@ class Demo(QObject):
         elif self._studio.window.grab().save(str(self._screenshot), "PNG"):
             self._quit(0)
         else:
-            sys.stderr.write(f"tokstudio: {self._screenshot}: the picture could not be written there.\n")
+            sys.stderr.write(f"tokstudio: {self._screenshot}: the picture could not be written.\n")
             self._quit(1)
 
     def _give_up(self) -> None:
@@ -271,11 +271,11 @@ def run(
         _log.info(start_line())
         if not QFontMetrics(QFont()).inFont("a"):
             # In the window nobody could read it.
-            _log.warning("No font is installed, so all text is boxes. Install one, such as DejaVu Sans.")
+            _log.warning("No font is installed, so all text appears as boxes. Install one, such as DejaVu Sans.")
         # A picture is to look the same everywhere: it neither reads nor changes what the person has set.
         passing = QTemporaryDir() if screenshot is not None else None
         if passing is not None and not passing.isValid():
-            raise TokStudioError(f"There is no room for passing settings: {passing.errorString()}.")
+            raise TokStudioError(f"The temporary folder for settings could not be made: {passing.errorString()}.")
         reports = reports_folder() if passing is None else None
         hook = CrashHook(reports)
         hook.install()
@@ -325,7 +325,7 @@ def _require_display(only_a_picture: bool) -> None:
     if why is None:
         return
     if not only_a_picture:
-        raise TokStudioError(f"{why} With --demo --screenshot PNG a picture is drawn all the same.")
+        raise TokStudioError(f"{why} A picture can still be drawn: --demo --screenshot PNG.")
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 

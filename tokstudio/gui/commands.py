@@ -112,7 +112,7 @@ class Commands(OpenCommands):
             self._session.set_text(DEMO_SENTENCES[0][1])
         self._session.train()
         if before != own_settings:
-            text = "A sample trains with settings of its own."
+            text = "The sample trains with the default settings."
             back = partial(session.set_settings, before)
             session.noticed.emit(Notice(text, "Restore Settings", back, lambda: session.settings == own_settings))
 
@@ -227,8 +227,8 @@ class Commands(OpenCommands):
 
     def delete(self, run: StudioRun) -> None:
         """Forgets a run; one that was never exported is asked about."""
-        question = f"{run.name} was neither saved nor exported. {several(len(run), 'merge')} will be gone."
-        if not run.unsaved or self._choosers.confirm("Delete Run", question, "Delete Run"):
+        question = f"{run.name} has not been saved or exported. {several(len(run), 'merge')} will be lost."
+        if not run.unsaved or self._choosers.confirm(f"Delete {run.name}?", question, "Delete Run"):
             self._session.delete(run)
             if run not in self._session.runs:
                 self.done.emit(f"Deleted {run.name}.")

@@ -173,8 +173,8 @@ class CorpusKeeper(JobKeeper):
             paths = {source.path for source in self.sources if source.path is not None}
             again = [source.name for source in read.sources if source.path in paths]
             if again:
-                what = again[0] if len(again) == 1 else f"{len(again):,} of these files"
-                self.refused.emit(f"The corpus had {what} already, and counts that text twice now.")
+                what = f"{again[0]} was" if len(again) == 1 else f"{len(again):,} of these files were"
+                self.refused.emit(f"{what} already in the corpus. That text now counts twice.")
             before = self.sources
             self.set_sources((*self.sources, *read.sources))
             if before and all(map(_is_sample, before)):

@@ -24,7 +24,7 @@ def refusal() -> str | None:
         if os.environ.get("QT_QPA_PLATFORM_PLUGIN_PATH"):
             return None
         if not any(name in plugins for name in names):
-            return f'{_PLATFORM} is "{asked}", which is not known here; known are: {", ".join(sorted(plugins))}.'
+            return f'{_PLATFORM} is "{asked}", which is not known here. Known: {", ".join(sorted(plugins))}.'
     else:
         names = _usual_names()
     if not sys.platform.startswith("linux"):
@@ -61,7 +61,7 @@ def _fault(name: str, plugin: Path) -> str | None:
         ctypes.CDLL(str(plugin))
         return ask()
     except OSError as error:
-        return f"Qt cannot load what it needs ({error}); install what is missing"
+        return f"Qt cannot load a library ({error}); install it"
 
 
 def _ask_x() -> str | None:
@@ -73,7 +73,7 @@ def _ask_x() -> str | None:
     failed = library.xcb_connection_has_error(connection)
     library.xcb_disconnect(connection)
     shown = os.environ.get("DISPLAY", "")
-    return f"the X server {shown} (DISPLAY) does not answer, or does not let you in" if failed else None
+    return f"the X server {shown} (DISPLAY) does not answer, or refuses the connection" if failed else None
 
 
 def _ask_wayland() -> str | None:

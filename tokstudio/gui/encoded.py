@@ -179,7 +179,7 @@ def text_work(data: NDArray[np.uint8]) -> Work[tuple[str, bool]]:
 def _refuse_longer(size: int) -> None:
     if size > LONGEST:
         raise ConfigError(
-            f"This makes {size / 1e6:,.0f} MB of text; at most {LONGEST // 1_000_000} MB can be shown in tokens."
+            f"The ids make {size / 1e6:,.0f} MB of text; at most {LONGEST // 1_000_000} MB can be shown as tokens."
         )
 
 

@@ -24,7 +24,7 @@ TOKENIZERS: tuple[Format, ...] = tuple(known for known in FORMATS.values() if kn
 TABLES: tuple[Format, ...] = tuple(known for known in FORMATS.values() if known.writable and not known.readable)
 
 _SAMPLE_OF_CORPUS = 1 << 20  # bytes of the corpus that a written tokenizer is proved on
-_TABLE_KEEPS_IDS = "It has the ids as they are, gaps included."
+_TABLE_KEEPS_IDS = "It keeps the ids as they are, gaps included."
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +90,9 @@ class Look:
         several = [name for name, place in folders.items() if place != folder]
         files = [file for name, place in folders.items() if place == folder for file in FORMATS[name].files]
         remarks = [
-            "The folder will be made." if self.is_new else "",
-            f"Each tokenizer gets a folder of its own in it: {', '.join(several)}." if several else "",
-            f"It will hold {', '.join(files)}." if files else "",
+            "The folder will be created." if self.is_new else "",
+            f"Each tokenizer gets its own folder in it: {', '.join(several)}." if several else "",
+            f"It will contain {', '.join(files)}." if files else "",
         ]
         return " ".join(filter(None, remarks))
 
@@ -194,7 +194,7 @@ def _there(name: str, folder: Path) -> tuple[Path, ...]:
 def _folder_problem(folder: Path) -> str | None:
     """Why nothing can be written into a folder, or into one that is to be made there; None where it can."""
     if not folder.is_absolute():
-        return "Name a folder with its whole path."
+        return "Enter the full path of a folder."
     try:
         there = next(above for above in (folder, *folder.parents) if above.exists())
         if not there.is_dir():
@@ -204,4 +204,4 @@ def _folder_problem(folder: Path) -> str | None:
         return str(FolderError(folder, error))
     except (StopIteration, ValueError):
         return "This folder cannot be used: choose another."
-    return None if allowed else f"The folder {there} cannot be written to: choose another."
+    return None if allowed else f"The folder {there} is not writable: choose another."

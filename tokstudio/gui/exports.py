@@ -143,7 +143,7 @@ class ExportCommands(QObject):
             if not path.suffix:
                 path = path.with_suffix(Path(name).suffix)
                 # The dialog asked about the name without its ending.
-                question = f"{file_name(path)} is there already."
+                question = f"{file_name(path)} already exists."
                 if path.exists() and not self._choosers.confirm(f"Save {what}", question, "Replace"):
                     return None
         return path
@@ -177,7 +177,7 @@ def _write_picture(path: Path, picture: QImage) -> Work[Path]:
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     writer = QImageWriter(buffer, QByteArray(b"png"))
     if not writer.write(picture):
-        raise FormatError(f"{path.name}: the picture cannot be made: {writer.errorString()}.")
+        raise FormatError(f"{path.name}: the picture cannot be drawn: {writer.errorString()}.")
     return (yield from _write_one(path, bytes(buffer.data().data())))
 
 

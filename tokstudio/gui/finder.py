@@ -165,7 +165,7 @@ class Finder(QObject):
         self.model.set_slots(slots)
         note = "" if slots else _nothing(Query(self.box.text()).number, len(tokens.ids))
         if len(slots) == MOST:
-            note = f"The first {MOST}; type more to narrow them down."
+            note = f"The first {MOST}; type more to see fewer."
         self.box.show_found(note)
 
     def _choose(self, row: int) -> None:
@@ -211,5 +211,5 @@ class Finder(QObject):
 def _nothing(number: int | None, tokens: int) -> str:
     """Why nothing is found."""
     if number is not None:
-        return f"There is no token with the id {number:,}; there are {tokens:,} tokens."
-    return "No token is this, begins with it or has it inside."
+        return f"No token has the id {number:,}; there are {tokens:,} tokens."
+    return "No token contains this."

@@ -22,7 +22,7 @@ from tokstudio.gui.kept_sources import is_missing
 from tokstudio.gui.run_keeper import RunKeeper
 from tokstudio.gui.studio_run import StudioRun
 
-_CANCELLED = "Measuring it was cancelled; Measure Held-Out Text in the Train menu begins anew."
+_CANCELLED = "it was cancelled. Measure Held-Out Text in the Train menu starts again."
 _QUIET = 1000  # milliseconds before it is shown as something that goes on
 
 
@@ -89,7 +89,7 @@ class HeldOutKeeper(QObject):
 
     def _failed(self, error: Exception) -> None:
         if self._measuring is not None:
-            self._measuring.take_held_out(None, "Measuring it failed.")
+            self._measuring.take_held_out(None, "an error occurred.")
         self._runs.report(error)
 
     def _ended(self) -> None:

@@ -19,7 +19,7 @@ from tokstudio.core.errors import TokStudioError
 from tokstudio.core.progress import Progress, Work
 
 _log = logging.getLogger(__name__)
-_REPLACED = "TokStudio was replaced or removed while it is open. Save what is to be kept, and start it again."
+_REPLACED = "TokStudio was replaced or removed while it was open. Save your work, and start it again."
 
 
 @dataclass(frozen=True)

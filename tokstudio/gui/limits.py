@@ -9,7 +9,7 @@ from pathlib import Path
 from tokstudio.core.own_folders import try_room
 
 SETTINGS = "the settings"
-COPIES = "copies of what a crash would lose"
+COPIES = "copies for recovery after a crash"
 ENGINE = "the compiled engine"
 
 _BLOCK = 4096  # bytes: what a full disk has no room for
@@ -31,8 +31,8 @@ class Limits:
             return ""
         self._faults = {**faults, **self._faults}
         listed = ", ".join(f"{what} ({fault})" for what, fault in sorted(self._faults.items(), reverse=True))
-        later = " Every start compiles the engine anew." if ENGINE in self._faults else ""
-        return f"TokStudio cannot keep everything on this computer: {listed}.{later}"
+        later = " The engine is compiled again at every start." if ENGINE in self._faults else ""
+        return f"TokStudio cannot save everything on this computer: {listed}.{later}"
 
 
 def faults(kept: Mapping[str, Path]) -> dict[str, str]:

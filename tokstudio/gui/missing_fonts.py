@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from PySide6.QtGui import QFont, QFontMetrics
 
-TIP = "No font here has their characters, so they are drawn as boxes. Install one that has, such as Noto Sans."
+TIP = "No installed font has their characters, so they are drawn as boxes. Install one, such as Noto Sans."
 
 # A letter that every font of the script has. Of scripts that are not named here nothing is said.
 _LETTERS = {

@@ -19,19 +19,19 @@ def no_corpus(session: Session) -> str | None:
 
 
 def cannot_train_a_sample(session: Session) -> str | None:
-    return "A training is under way." if session.training is not None else None
+    return "Training is in progress." if session.training is not None else None
 
 
 def not_running(session: Session) -> str | None:
-    return None if session.state == "running" else "No training is under way."
+    return None if session.state == "running" else "No training is in progress."
 
 
 def not_paused(session: Session) -> str | None:
-    return None if session.state == "paused" else "No training is paused."
+    return None if session.state == "paused" else "Training is not paused."
 
 
 def no_training(session: Session) -> str | None:
-    return None if session.training is not None else "No training is under way."
+    return None if session.training is not None else "No training is in progress."
 
 
 def cannot_step(session: Session) -> str | None:
@@ -40,14 +40,14 @@ def cannot_step(session: Session) -> str | None:
 
 def no_sample(session: Session) -> str | None:
     if session.training is not None:
-        return "A training is under way."
-    return None if session.sample_size is not None else "As far as is known, all of the corpus can be trained on."
+        return "Training is in progress."
+    return None if session.sample_size is not None else "The whole corpus should fit into memory."
 
 
 def no_need_to_force(session: Session) -> str | None:
     if session.lacks_memory_alone:
         return None
-    return session.obstacle or "As far as is known, there is memory enough: Train is all it takes."
+    return session.obstacle or "There should be enough memory: use Train."
 
 
 def cannot_continue(session: Session) -> str | None:
@@ -71,12 +71,12 @@ def no_specials(session: Session) -> str | None:
 
 def no_other_run(session: Session) -> str | None:
     if session.training is not None:
-        return "A training is under way: its run stays active."
+        return "Training is in progress: its run stays active."
     return None if len(session.runs) > 1 else "There is no other run."
 
 
 def no_text(session: Session) -> str | None:
-    return no_run(session) or (None if session.text else "The Text pane holds no text.")
+    return no_run(session) or (None if session.text else "The Text pane is empty.")
 
 
 def no_bytes(session: Session) -> str | None:
@@ -106,23 +106,23 @@ def no_trained_run(session: Session) -> str | None:
 def pattern_is_known(session: Session) -> str | None:
     run = session.active
     if run is None or run.origin is None:
-        return "Only an opened tokenizer can be given another pattern: train anew to split text in another way."
-    return "The tokenizer's files say how it splits text." if run.origin.says_pattern else None
+        return "Only the pattern of an opened tokenizer can be changed: train again to split text differently."
+    return "The tokenizer's files already say how it splits text." if run.origin.says_pattern else None
 
 
 def cannot_measure_held_out(session: Session) -> str | None:
     """Why the held-out text of the active run is not to be measured."""
     run = session.active
     if run is None or run.config is None or not run.config.held_out:
-        return no_run(session) or "No text was kept out of this run."
+        return no_run(session) or "This run has no held-out text."
     if run.held_out_tokens is not None:
-        return "The held-out text is measured."
-    return None if run.held_out_problem else "The held-out text is measured when the training has ended."
+        return "The held-out text has been measured."
+    return None if run.held_out_problem else "The held-out text is measured when training has ended."
 
 
 def cannot_count_uses(session: Session) -> str | None:
     if session.active is not None and session.active.has_counts:
-        return "The uses of a run that was trained here are known already."
+        return "The uses of a trained run are already known."
     if session.counting_uses:
         return "The uses are being counted."
     return no_run(session) or no_corpus(session)
@@ -131,7 +131,7 @@ def cannot_count_uses(session: Session) -> str | None:
 def no_tree(session: Session) -> str | None:
     run, token = session.active, session.token
     if run is None or token is None:
-        return no_run(session) or "Look at a token first: choose it anywhere."
+        return no_run(session) or "Select a token first."
     made = run.ready and run.tokenizer.tokens.in_use(token) and run.tokenizer.parts(token) is not None
     return None if made else "No merge makes this token: it has no tree."
 
@@ -156,13 +156,13 @@ def are_specials_off(session: Session) -> bool:
 def not_in_text(session: Session) -> str:
     """Why the text has no place of the token that was found."""
     if are_specials_off(session):
-        return "Special tokens are not recognised in the text: Special Tokens is off."
+        return "Special tokens are not recognised in the text: turn on Special Tokens."
     return "The token is not in the text."
 
 
 def nothing_to_play(session: Session) -> str | None:
     empty = session.active is not None and not len(session.active)
-    return no_playhead(session) or ("There is no merge yet." if empty else None)
+    return no_playhead(session) or ("There are no merges yet." if empty else None)
 
 
 def at_start(session: Session) -> str | None:

@@ -193,7 +193,7 @@ class OpenCommands(ExportCommands):
         if (project := next((path for path in paths if path.suffix == SUFFIX), None)) is not None:
             self._projects.open(project)
             if len(paths) > 1:
-                self._session.refused.emit(f"Only {file_name(project)} is opened: a project comes alone.")
+                self._session.refused.emit(f"Only {file_name(project)} is opened: a project opens without other files.")
             return
         self._preferences.folder = paths[0].parent
         self._preferences.add_recent(paths, "text")
@@ -253,7 +253,7 @@ class OpenCommands(ExportCommands):
     def _reread(self, made: Reread) -> None:
         if made.run in self._session.runs:
             self._session.replace_tokenizer(made.run, made.tokenizer, made.origin)
-            self.done.emit(f"{made.run.name} splits text {_how(made.tokenizer.pattern)} now.")
+            self.done.emit(f"{made.run.name} now {_how(made.tokenizer.pattern)}.")
 
     def _add(self, opened: Opened, loaded: Loaded) -> None:
         self._preferences.add_recent([opened.path], "tokenizer")
@@ -263,7 +263,7 @@ class OpenCommands(ExportCommands):
         if self._session.training is not None:
             words.append("It is listed in Runs.")
         if loaded.format == _WITHOUT_PATTERN and opened.pattern is None:
-            words.append("Text is not split: these files do not say how. Change Pattern in the Train menu does.")
+            words.append("Text is not split: the files do not say how. Use Change Pattern in the Train menu.")
         self.done.emit(" ".join([*words, *loaded.tokenizer.remarks]))
 
     def _ask(self, question: Question, path: Path, run: StudioRun | None) -> None:
@@ -295,4 +295,6 @@ def _origin(opened: Opened, loaded: Loaded) -> Origin:
 
 
 def _how(pattern: str) -> str:
-    return "not at all" if pattern == "none" else f"by {pattern}" if len(pattern) < 20 else "by your expression"
+    if pattern == "none":
+        return "does not split text"
+    return f"splits text by {pattern if len(pattern) < 20 else 'your expression'}"

@@ -137,7 +137,7 @@ class ProjectKeeper(QObject):
         if path is not None and path.suffix != SUFFIX:
             path = path.with_name(path.name + SUFFIX)
             # The dialog asked about the name without its ending.
-            question = f"{file_name(path)} is there already."
+            question = f"{file_name(path)} already exists."
             if path.exists() and not self._choosers.confirm("Save Project", question, "Replace"):
                 path = None
         if path is None:
@@ -148,7 +148,7 @@ class ProjectKeeper(QObject):
 
     def _save_to(self, path: Path, known: Stamp | None) -> None:
         if self._session.splitting:
-            self._session.refused.emit("Save again in a moment: the corpus is just being divided into documents.")
+            self._session.refused.emit("The corpus is being divided into documents: save again in a moment.")
             self._then = None
         elif self._saving:
             self._again = True
@@ -269,7 +269,7 @@ class ProjectKeeper(QObject):
                 self._go_on()
             return answer == "discard"
         if any(job.writes for job in self._session.jobs):
-            question = "A file is being written. It would not be there, and the old one would stay as it is."
+            question = "A file is being written. This cancels it; an existing file stays unchanged."
             return self._choosers.confirm(title, question, title.partition(" ")[0])
         return True
 
@@ -277,13 +277,12 @@ class ProjectKeeper(QObject):
         training = self._session.training
         ended = [run for run in self._session.runs if training is None or run is not training.run]
         unsaved = [run.name for run in ended if run.unsaved]
-        listed = ", ".join(unsaved[:_NAMED]) + (f" and {len(unsaved) - _NAMED} more" if len(unsaved) > _NAMED else "")
+        listed = f"{_listed(unsaved)} not been saved or exported." if unsaved else ""
         if training is not None and not training.run.exported:
-            also = f" Nor are these: {listed}." if listed else ""
-            return f"A training is under way and ends here. Its merges are not saved.{also}"
+            return f"Training is in progress and will stop. Its merges are not saved. {listed}".rstrip()
         if self.path is not None and self.modified:
-            return f"{self.name} has changes that are not saved."
-        return f"Neither saved nor exported: {listed}." if listed else None
+            return f"{self.name} has unsaved changes."
+        return listed or None
 
     def _look(self) -> None:
         modified = self.path is not None and self.state != self._in_file
@@ -292,12 +291,20 @@ class ProjectKeeper(QObject):
             self.changed.emit()
 
 
+def _listed(names: list[str]) -> str:
+    """Some of the names, and the verb that follows them: "Run 1 has", "Run 1 and Run 2 have"."""
+    more = len(names) - _NAMED
+    if more > 0:
+        return f"{', '.join(names[:_NAMED])} and {more} more have"
+    return f"{', '.join(names[:-1])} and {names[-1]} have" if len(names) > 1 else f"{names[0]} has"
+
+
 def _save_work(taken: Snapshot, kept: KeptSources, path: Path, known: Stamp | None, state: object) -> Work[_Saved]:
     project = yield from project_work(taken, kept)
     now = _stamp(path)
     if known is not None and now not in (None, known):
         raise FormatError(
-            f"{file_name(path)}: another program has changed it since it was opened: save as another file."
+            f"{file_name(path)}: another program has changed it since it was opened. Save it as another file."
         )
     yield from save_work(project, path)
     return _Saved(path, _stamp(path), taken, state)

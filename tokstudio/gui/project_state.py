@@ -352,7 +352,7 @@ def _reopened_run(key: int, entry: ProjectRun, texts: _Texts) -> StudioRun:
     run.saved = min(_number(entry.state, "saved"), len(run))
     run.curve_hidden = entry.state.get("curve_hidden") is True
     why = next((texts.lost[number] for number in entry.sources if number in texts.lost), None)
-    run.corpus_problem = None if why is None else f"{why}; {run.name} cannot go on"
+    run.corpus_problem = None if why is None else f"{why}; {run.name} cannot continue"
     return run
 
 

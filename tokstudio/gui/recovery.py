@@ -247,10 +247,10 @@ def _sentence(left: LeftBehind) -> str:
     if left.recording is not None:
         entry = left.recording.runs[0]
         assert isinstance(entry, ProjectRun)
-        said = f"A training was interrupted: {entry.name}, {several(len(entry.run), 'merge')}."
+        said = f"Training was interrupted: {entry.name}, {several(len(entry.run), 'merge')}."
         others = _listed(left.project, without=entry.name)
         return said + (f" Also not saved: {others}." if others else "")
-    how = "The session ended before everything was saved" if left.ended else "TokStudio did not end as it should"
+    how = "The session ended before everything was saved" if left.ended else "TokStudio did not close properly"
     return f"{how}. Not saved: {_listed(left.project) or 'some changes'}."
 
 

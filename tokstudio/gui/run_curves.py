@@ -113,7 +113,7 @@ def remark(run: StudioRun, merges: int, view: View) -> str:
     share = _share_saved(run.tokens_at(merges - last), run.tokens_at(merges))
     held_out = run.held_out_tokens
     if held_out is None:
-        hint = missing or "A held-out share shows it for other text."
+        hint = missing or "Hold out a share to see this for other text."
         told = f"{several} saved {share} of the tokens"
         saved = _saved_by(run.tokens_at(first), run.tokens_at(merges), merges, run.corpus_bytes)
     else:
@@ -196,8 +196,8 @@ def _cost_of_long_ids(run: StudioRun, merges: int) -> str:
         for at, width in ((last, 2), (merges, 4))
     )
     return (
-        f"Past {_SHORT_IDS:,} tokens each id takes 4 bytes instead of 2: "
-        f"the ids of a MB take {here:,.0f} bytes, and took {before:,.0f} before."
+        f"Beyond {_SHORT_IDS:,} tokens, each id takes 4 bytes instead of 2: "
+        f"the ids of 1 MB take {here:,.0f} bytes, not {before:,.0f} as before."
     )
 
 

@@ -86,7 +86,7 @@ class RunKeeper(CorpusKeeper):
             return
         held = self._in_training
         if held is not None and run is not held:
-            self.refused.emit(f"{held.name} stays active until its training ends. Stop ends it.")
+            self.refused.emit(f"{held.name} stays active until its training ends. Use Stop to end it.")
             return
         self.active = run
         self._following = True

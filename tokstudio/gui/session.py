@@ -95,17 +95,17 @@ class Session(RunKeeper):
     def obstacle(self) -> str | None:
         """Why training cannot begin, in one sentence; None if it can."""
         if self.training is not None:
-            return "A training is under way."
+            return "Training is in progress."
         if self.opening:
             return "A project is being opened."
         if not self.sources:
             return "Open a text first."
         if (gone := next(filter(is_missing, self.sources), None)) is not None:
-            return f"{gone.name} is missing: reload it when it is there again, or remove it from the corpus."
+            return f"{gone.name} is missing: restore and reload it, or remove it from the corpus."
         if self.corpus.bytes == 0:
             return "The corpus holds no text."
         if self.splitting:
-            return "The corpus is just being divided into documents."
+            return "The corpus is being divided into documents."
         return self.settings.problem or self.field_problem or self._foreseen
 
     @property
@@ -255,7 +255,7 @@ class Session(RunKeeper):
         def holds() -> bool:
             return self.training is not None and self.training.run is run and before in self.runs
 
-        text = f"Step began {run.name}. {before.name} is in the list of runs, as it was."
+        text = f"Step started {run.name}. {before.name} is still in Runs, unchanged."
         self.noticed.emit(Notice(text, "Undo", undo, holds))
 
     @property

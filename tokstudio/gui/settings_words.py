@@ -26,7 +26,7 @@ def limit_words(settings: Settings, distinct: int | None) -> str:
     base, about = config.base_size, ""
     if base is None:
         if distinct is None:
-            return f"Limit: {size:,} tokens, the corpus's characters among them."
+            return f"Limit: {size:,} tokens, including the corpus's characters."
         base, about = distinct + len(config.leading_specials), "about "
     count = config.max_merges(base) or 0
     first = "the 256 bytes" if settings.base == "bytes" else f"{base - len(config.leading_specials):,} base tokens"
@@ -75,7 +75,7 @@ def outdated_words(outdated: Mapping[Source, str]) -> str:
         frozenset({CHANGED}): f"{'has' if one else 'have'} changed on disk",
         frozenset({GONE}): f"{'is' if one else 'are'} gone from disk",
     }.get(frozenset(words), "have changed on disk or are gone from it")
-    return f"{what} {told}: this trains on the text as it was read."
+    return f"{what} {told}: training uses the text as it was read."
 
 
 def _special_tokens(number: int) -> str:

@@ -50,21 +50,21 @@ _WORDS = {
     "compiling": "Compiling the engine (first start only, some seconds)",
     "loading": "Loading the engine",
     "reading": "Reading the text",
-    "hashing": "Taking the corpus's fingerprint",
+    "hashing": "Computing the corpus's checksum",
     "cutting": "Looking for special tokens",
     "holding out": "Holding out text",
     "splitting": "Splitting the text",
     "counting": "Counting pairs",
-    "joining": "Joining the counts",
-    "laying out": "Laying out the tokens",
-    "repeating": "Going back to where the run ended",
+    "joining": "Combining the counts",
+    "laying out": "Preparing the tokens",
+    "repeating": "Repeating the merges of the run",
     "merging": "Merging",
-    "counting lines": "Counting what the corpus holds",
-    "counting characters": "Counting what the corpus holds",
+    "counting lines": "Counting lines and characters",
+    "counting characters": "Counting lines and characters",
     "encoding": "Encoding",
     "measuring held-out text": "Measuring held-out text",
     "writing": "Writing",
-    "proving": "Reading back what was written",
+    "proving": "Checking the written files",
 }
 
 
@@ -233,8 +233,8 @@ class StatusLine(QStatusBar):
         training = self._session.training
         made = len(training.run) if training is not None else 0
         if not made:
-            return f"Paused while {phase}. F6 goes on." if phase else "Paused. F6 goes on."
-        return f"Paused after {_several(made, 'merge', 'merges')}. F6 goes on, F10 makes one more."
+            return f"Paused while {phase}. F6 resumes." if phase else "Paused. F6 resumes."
+        return f"Paused after {_several(made, 'merge', 'merges')}. F6 resumes, F10 makes one more."
 
     def _speed(self, now: float) -> str:
         training = self._session.training

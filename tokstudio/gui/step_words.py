@@ -23,10 +23,12 @@ def step_words(rounds: Rounds, number: int, pieces: int, *, in_characters: bool 
     """
     step = rounds.round(number)
     if step.kind == "pre-tokens":
-        return f"Pre-tokens: the text is cut into {pieces:,}."
+        return f"Split into {pieces:,} pre-token{'' if pieces == 1 else 's'}"
     if step.kind == "base tokens":
-        unit = "bytes" if rounds.steps.tokenizer.alphabet.base == "bytes" else "characters"
-        return f"Base tokens: {pieces:,} {unit if not _mixed(rounds) else f'tokens, {unit} for the most part'}."
+        unit = "byte" if rounds.steps.tokenizer.alphabet.base == "bytes" else "character"
+        mixed = _mixed(rounds)
+        counted = f"{pieces:,} {'token' if mixed else unit}{'' if pieces == 1 else 's'}"
+        return f"Base tokens: {counted}{f', mostly {unit}s' if mixed else ''}"
     tokens, limit = rounds.steps.tokenizer.tokens, 4 * _LABEL  # a character has four bytes at most
     label = characters_label if in_characters else token_label
     heads = (whole_characters(tokens.prefix(one, limit + 4), limit) for one in (step.left, step.right, step.token))

@@ -67,7 +67,7 @@ def stepping_work(
     part = _head(data[begin:end])
     note = f"The first {len(part):,} bytes of the selection" if len(part) < end - begin else "The selection"
     steps = yield from steps_work(tokenizer, part, None, allowed_special)
-    return Stepping(steps, begin, f"{note}, encoded by itself: its pre-tokens are too long to be stepped through.")
+    return Stepping(steps, begin, f"{note}, encoded by itself: its pre-tokens are too long to step through.")
 
 
 def answer(full: Steps, here: Steps, start: int, stop: int) -> tuple[WhyNot, str]:
@@ -86,7 +86,7 @@ def answer(full: Steps, here: Steps, start: int, stop: int) -> tuple[WhyNot, str
     pieces = full.pieces
     whole = np.flatnonzero((pieces.starts == start) & (pieces.stops == stop) & (pieces.ids >= 0) & (pieces.merges > 0))
     if not len(whole) and why.kind == "after":
-        return why, f"Nor is it one token with all merges: {why_not_one(full, start, stop).sentence}"
+        return why, f"With all merges it is not one token either: {why_not_one(full, start, stop).sentence}"
     if not len(whole) or why.kind == "one":
         return why, ""
     piece = int(whole[0])
@@ -96,7 +96,7 @@ def answer(full: Steps, here: Steps, start: int, stop: int) -> tuple[WhyNot, str
         return why, f"It is one token from merge {first:,} on."
     last = int(pieces.merges[parent]) - 1
     if first == last:
-        return why, f"It is one token after merge {first:,} alone."
+        return why, f"It is one token only at merge {first:,}."
     return why, f"It is one token from merge {first:,} to merge {last:,}."
 
 

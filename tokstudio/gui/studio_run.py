@@ -342,8 +342,8 @@ class StudioRun(MergeLog):
         if self.ended != NOTHING_LEFT:
             return f"No pair could be merged: {self.ended}."
         longest = self.config.max_token_bytes
-        also = f", or only where a token would be longer than {longest:,} bytes" if longest is not None else ""
-        return f"No pair could be merged: no two tokens stand side by side in a piece of the text{also}."
+        also = f", or the token would be longer than {longest:,} bytes" if longest is not None else ""
+        return f"No pair could be merged: no pre-token has two tokens{also}."
 
     @property
     def unsaved(self) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from tokstudio.gui.session import Session
 
-_UNKNOWN = "Uses are not in the tokenizer's file."
-_NO_CORPUS = f"{_UNKNOWN} Open a text to count them in."
+_UNKNOWN = "The tokenizer's file has no uses."
+_NO_CORPUS = f"{_UNKNOWN} Open a text to count them."
 _ELSEWHERE = "The uses were counted after merge {:,}, not here."
 _COUNTING = "The uses are being counted."
 

@@ -10,12 +10,12 @@ from tokstudio.core.run import Run
 from tokstudio.gui.session import Session
 from tokstudio.gui.studio_run import StudioRun
 
-_ASK = "to see which pairs it was chosen from, and by what rule."
+_ASK = "to see the candidate pairs and the rule that decided."
 _NO_RUN = f"Train a tokenizer, and choose a merge {_ASK}"
-_NO_TOKEN = f"Choose a merge, or a token that a merge has made, {_ASK}"
-_FROM_FILE = "This tokenizer was opened from a file: it has no counts that could say what its merges were chosen from."
+_NO_TOKEN = f"Choose a merge, or a token that a merge made, {_ASK}"
+_FROM_FILE = "This tokenizer was opened from a file: it has no counts of candidate pairs."
 _NOT_BEGUN = "The corpus is being read. Its pairs can be counted once merging has begun."
-_NO_CORPUS = "The corpus of this run is not there any more, so its pairs cannot be counted."
+_NO_CORPUS = "The corpus of this run is no longer available, so its pairs cannot be counted."
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ def asked(session: Session) -> Asked | str:
 def _no_merge(run: StudioRun, token: int) -> str:
     special = next((text for text, number in run.special_tokens.items() if number == token), None)
     if special is not None:
-        return f"{shown(special)} is a special token: no merge has made it."
+        return f"{shown(special)} is a special token: no merge made it."
     tokens = run.tokenizer.tokens
     if not tokens.in_use(token):
         return _NO_TOKEN
@@ -76,4 +76,4 @@ def _no_merge(run: StudioRun, token: int) -> str:
         text = shown(raw.decode())
     except UnicodeDecodeError:
         text = f"The byte {raw.hex().upper()}"
-    return f"{text} is a base token: no merge has made it."
+    return f"{text} is a base token: no merge made it."
