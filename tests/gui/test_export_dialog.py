@@ -239,8 +239,8 @@ def test_a_folder_that_cannot_be_used_says_so_at_once(qtbot, session, make_run, 
     dialog = opened("huggingface")
     for entered, problem in (
         (str(tmp_path / "file.txt"), "file.txt is a file, not a folder"),
-        ("somewhere", "whole path"),
-        ("", "whole path"),
+        ("somewhere", "full path"),
+        ("", "full path"),
     ):
         dialog.folder.edit.setText(entered)
         settle(qtbot, session)
@@ -262,7 +262,7 @@ def test_a_folder_without_permission_is_refused_before_anything_is_written(
     out.mkdir()
     monkeypatch.setattr("tokstudio.gui.export_plan.os.access", lambda path, mode: False)
     dialog = opened("huggingface")
-    assert dialog.folder.note.text() == f"The folder {out} cannot be written to: choose another."
+    assert dialog.folder.note.text() == f"The folder {out} is not writable: choose another."
     assert not dialog.export_button.isEnabled()
 
 

@@ -264,7 +264,7 @@ def test_nothing_found_no_run_and_many_are_said(qtbot, monkeypatch, book):
         assert box.list.isHidden()
         find(qtbot, window, "#99999")
         assert box.note.text() == (
-            f"There is no token with the id 99,999; there are {window._session.active.vocabulary_size} tokens."
+            f"No token has the id 99,999; there are {window._session.active.vocabulary_size} tokens."
         )
         find(qtbot, window, "t")
         qtbot.waitUntil(lambda: window.finder.model.rowCount() > 1)

@@ -226,7 +226,7 @@ def test_what_is_measured_can_be_cancelled_and_is_not_begun_again(qtbot, session
     session.jobs[0].cancel()
     qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
     run = session.active
-    assert run.held_out_problem.startswith("Measuring it was cancelled; ")
+    assert run.held_out_problem.startswith("it was cancelled. ")
     assert pane.remark.text() == f"The held-out text was not measured: {run.held_out_problem}"
     session.runs_changed.emit()
     assert not session.jobs

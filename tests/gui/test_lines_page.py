@@ -114,7 +114,7 @@ def test_what_there_is_to_say_instead_of_lines(qtbot, session: Session, trained:
     words = trained.lines.empty.label
     session.look_at(ord("Z"))
     settled(qtbot, trained)
-    assert "stands nowhere in the corpus" in words.text()
+    assert "does not occur in the corpus" in words.text()
     session.look_at(300)
     session.set_playhead(10)
     settled(qtbot, trained)

@@ -135,7 +135,7 @@ def test_with_little_room_help_is_left_to_the_tips_and_errors_are_not(qtbot, pan
     assert pane.size_field.number.toolTip().endswith("\nBase tokens, merges and special tokens.")
     session.set_settings(Settings(1, 2))
     assert pane.size_field.note.isVisible()
-    assert pane.summary.text() == "Mend the vocabulary size."
+    assert pane.summary.text() == "Fix the vocabulary size."
 
 
 def test_the_wheel_over_a_preview_scrolls_the_corpus_pane_while_that_can_scroll(

@@ -68,7 +68,7 @@ def test_a_step_after_a_finished_run_is_told_and_undone(qtbot, monkeypatch, book
         window.actions_by_id["step"].trigger()
         qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
         assert card.isVisible()
-        assert card.text.text() == "Step began Run 2. Run 1 is in the list of runs, as it was."
+        assert card.text.text() == "Step started Run 2. Run 1 is still in Runs, unchanged."
         qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
         quiet(qtbot, window)
         assert session.runs == [finished]

@@ -128,7 +128,7 @@ def test_a_file_that_does_not_say_its_pattern_is_asked_about(qtbot, monkeypatch,
         dialog = question(qtbot, window)
         assert dialog.field.value == "gpt2"
         # How it would split the text that is looked at.
-        told = "9 pieces in the text of the Text pane."
+        told = "9 pre-tokens in the text of the Text pane."
         qtbot.waitUntil(lambda: dialog.field.caption.text() == told, timeout=PATIENCE)
         assert dialog.field.preview.isVisible()
         assert session.runs == []

@@ -95,7 +95,7 @@ def test_a_frequency_of_one_is_told_why(qtbot, pane, session):
     type_number(qtbot, pane.frequency_field, "1")
     assert pane.frequency_field.note.text() == core_words(min_frequency=1)
     assert pane.size_field.note.property("role") == "muted"
-    assert pane.summary.text() == "Mend the minimum frequency."
+    assert pane.summary.text() == "Fix the minimum frequency."
     assert pane.summary.property("role") == "error"
 
 

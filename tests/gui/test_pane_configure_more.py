@@ -82,7 +82,7 @@ def test_each_named_pattern_explains_itself_and_shows_how_it_splits(qtbot, pane,
     qtbot.waitUntil(lambda: pieces(pane.pattern.preview) == expected, timeout=PATIENCE)
     # A single piece would be one block of colour.
     assert pane.pattern.preview.isVisible() == (name != "none")
-    pieces_said = f"{len(expected)} pieces in the corpus's first lines."
+    pieces_said = f"{len(expected)} pre-tokens in the corpus's first lines."
     whole = "The text is not split: one pre-token per document."
     assert pane.pattern.caption.text() == (whole if name == "none" else pieces_said)
 
@@ -168,7 +168,7 @@ def test_what_an_own_expression_drops_is_said_at_the_field_and_beside_train(qtbo
     qtbot.waitUntil(lambda: pane.pattern.own.note.text() == words, timeout=PATIENCE)
     qtbot.waitUntil(lambda: not pane.buttons["train"].isEnabled(), timeout=PATIENCE)
     assert pane.buttons["train"].toolTip() == words
-    assert pane.summary.text() == "Mend the pattern."
+    assert pane.summary.text() == "Fix the pattern."
     said = [label.text() for label in pane.findChildren(QLabel) if label.isVisible()]
     assert not any(text.startswith(("Limit", "Estimate")) for text in said)
 
@@ -280,7 +280,7 @@ def test_of_word_counts_nothing_can_be_held_out_and_the_field_says_so(qtbot, mor
     words = "Word counts have no lines, so nothing can be held out of them: set the held-out share to 0."
     assert more.held_out.note.text() == words
     assert more.held_out.note.property("role") == "error"
-    assert pane.summary.text() == "Mend the held-out share."
+    assert pane.summary.text() == "Fix the held-out share."
     assert not pane.buttons["train"].isEnabled()
     assert pane.buttons["train"].toolTip() == words
     more.held_out.number.setFocus()
@@ -386,7 +386,7 @@ def test_an_expression_that_takes_for_ever_cannot_be_trained_with(qtbot, pane, s
     session.set_forecast(Forecast(0.1, 1000, 10**9, 5000, ""))
     assert not pane.buttons["train"].isEnabled()
     assert pane.buttons["train"].toolTip() == pane.pattern.own.note.text()
-    assert pane.summary.text() == "Mend the pattern."
+    assert pane.summary.text() == "Fix the pattern."
     assert not pane.forecast.isVisible()
     session.set_settings(Settings(pattern="gpt2"))
     assert pane.buttons["train"].isEnabled()
@@ -411,7 +411,7 @@ def test_a_character_that_is_missing_is_told_at_the_list(qtbot, more, pane, sess
     session.set_settings(own)
     qtbot.waitUntil(lambda: more.entries.is_invalid, timeout=PATIENCE)
     assert 'The character "c" (U+0063) is not in the base vocabulary' in more.entries.note.text()
-    assert pane.summary.text() == "Mend the base tokens."
+    assert pane.summary.text() == "Fix the base tokens."
     assert not pane.buttons["train"].isEnabled()
     choose(qtbot, more.unknown.combo, "<?>")
     assert not more.entries.is_invalid

@@ -202,7 +202,7 @@ def test_a_run_without_merges_says_why(qtbot, session, pane):
     session.set_settings(Settings(300))
     session.train()
     qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
-    words = "No pair could be merged: no two tokens stand side by side in a piece of the text."
+    words = "No pair could be merged: no pre-token has two tokens."
     assert pane.empty.label.text() == words
 
 

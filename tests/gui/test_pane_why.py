@@ -59,7 +59,7 @@ def says(pane):
 def test_it_says_what_will_be_there(session, pane, make_run):
     assert says(pane).startswith("Train a tokenizer, and choose a merge")
     make_run(vocabulary_size=280)
-    assert says(pane).startswith("Choose a merge, or a token that a merge has made")
+    assert says(pane).startswith("Choose a merge, or a token that a merge made")
 
 
 def test_a_merge_is_shown_with_what_it_was_chosen_from(qtbot, session, pane, trained):

@@ -202,7 +202,7 @@ def test_a_file_that_changed_is_said_and_its_run_stays_usable(qtbot, monkeypatch
         session.set_settings(Settings(400))
         assert not window.actions_by_id["continue_run"].isEnabled()
         reason = window.actions_by_id["continue_run"].toolTip()
-        assert reason == f"{book.name} has changed on disk since the project was saved; Run 1 cannot go on."
+        assert reason == f"{book.name} has changed on disk since the project was saved; Run 1 cannot continue."
         saved(qtbot, window, answers, project)
 
     assert at_the_window(monkeypatch, act, [str(project)]) == 0
@@ -334,15 +334,15 @@ def test_a_project_is_dropped_on_the_window_after_one_question(qtbot, monkeypatc
         answers.yes = False
         drop(window, project)
         qtbot.waitUntil(lambda: bool(answers.asked), timeout=PATIENCE)
-        assert answers.asked == ["Neither saved nor exported: Run 1."]
+        assert answers.asked == ["Run 1 has not been saved or exported."]
         quiet(qtbot, window)
         assert window.projects.path is None
         step(qtbot, window, 1)
         answers.yes = True
         drop(window, project, book)
         qtbot.waitUntil(lambda: len(answers.asked) == 2, timeout=PATIENCE)
-        assert "under way" in answers.asked[1]
-        assert "Nor are these: Run 1." in answers.asked[1]
+        assert "in progress" in answers.asked[1]
+        assert "Run 1 has not been saved or exported." in answers.asked[1]
         opened(qtbot, window, project)
         assert [run.name for run in session.runs] == ["Run 1"]
         assert len(session.runs[0]) == 44
@@ -364,7 +364,7 @@ def test_what_is_unsaved_is_saved_on_the_way_out(qtbot, monkeypatch, book, proje
         assert not window.close()
         qtbot.waitUntil(lambda: not window.isVisible(), timeout=PATIENCE)
         assert [question for question in answers.asked if "Save" not in question] == [
-            "A training is under way and ends here. Its merges are not saved."
+            "Training is in progress and will stop. Its merges are not saved."
         ]
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0

@@ -36,4 +36,4 @@ def test_a_file_that_is_added_again_counts_twice_and_that_is_said(qtbot, session
     for number in (1, 2):
         session.open_paths([tmp_path / "a.txt"])
         qtbot.waitUntil(lambda number=number: len(session.sources) == number, timeout=PATIENCE)
-    assert said == ["The corpus had a.txt already, and counts that text twice now."]
+    assert said == ["a.txt was already in the corpus. That text now counts twice."]

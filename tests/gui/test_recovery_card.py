@@ -78,7 +78,7 @@ def test_an_interrupted_training_is_offered_restored_and_goes_on(qtbot, monkeypa
 
     def restore(window, answers):
         session = window._session
-        assert offered(qtbot, window) == "A training was interrupted: Run 1, 5 merges."
+        assert offered(qtbot, window) == "Training was interrupted: Run 1, 5 merges."
         assert session.runs == []
         window.unsaved_work.restore_button.click()
         qtbot.waitUntil(lambda: len(session.runs) == 1, timeout=PATIENCE)
@@ -93,7 +93,7 @@ def test_an_interrupted_training_is_offered_restored_and_goes_on(qtbot, monkeypa
         assert np.array_equal(session.active.merges, expected.merges)
         answers.yes = False
         assert not window.close()
-        assert answers.asked == ["Neither saved nor exported: Run 1, Run 2."]
+        assert answers.asked == ["Run 1 and Run 2 have not been saved or exported."]
 
     def look(window, answers):
         quiet(qtbot, window)
@@ -212,7 +212,7 @@ def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_projec
 
     def restore(window, answers):
         session = window._session
-        assert offered(qtbot, window) == ("A training was interrupted: Run 3, 4 merges. Also not saved: mine (2 runs).")
+        assert offered(qtbot, window) == ("Training was interrupted: Run 3, 4 merges. Also not saved: mine (2 runs).")
         window.unsaved_work.restore_button.click()
         qtbot.waitUntil(lambda: len(session.runs) == 3, timeout=PATIENCE)
         quiet(qtbot, window)
@@ -254,7 +254,7 @@ def test_a_restored_run_that_is_in_the_project_file_is_deleted_without_a_questio
         qtbot.waitUntil(lambda: len(session.runs) == 1, timeout=PATIENCE)
         quiet(qtbot, window)
         window.actions_by_id["delete_run"].trigger()
-        asked = ["Run 1 was neither saved nor exported. 14 merges will be gone."]
+        asked = ["Run 1 has not been saved or exported. 14 merges will be lost."]
         assert answers.asked == ([] if there else asked)
         assert session.runs == []
 
@@ -290,7 +290,7 @@ def test_restoring_asks_where_something_else_would_be_lost(qtbot, monkeypatch, b
         mine = trained(qtbot, window, 262)
         answers.yes = False
         window.unsaved_work.restore_button.click()
-        assert answers.asked == ["Neither saved nor exported: Run 1."]
+        assert answers.asked == ["Run 1 has not been saved or exported."]
         quiet(qtbot, window)
         assert session.runs == [mine]
         answers.yes = True
@@ -327,7 +327,7 @@ def test_a_text_that_was_added_during_a_training_is_restored_with_it(qtbot, monk
 
     def restore(window, answers):
         session = window._session
-        assert offered(qtbot, window).startswith("A training was interrupted: Run 1, 5 merges.")
+        assert offered(qtbot, window).startswith("Training was interrupted: Run 1, 5 merges.")
         window.unsaved_work.restore_button.click()
         qtbot.waitUntil(lambda: len(session.runs) == 1, timeout=PATIENCE)
         assert [source.name for source in session.sources] == ["book.txt", "Another text"]

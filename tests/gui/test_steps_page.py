@@ -159,9 +159,9 @@ def test_the_menu_leads_to_the_steps_and_keys_through_them(qtbot, monkeypatch):
 
 def test_each_step_is_named_and_what_it_made_is_marked(qtbot, session, steps):
     rounds = rounds_of(session)
-    assert steps.phase.text() == "Pre-tokens: the text is cut into 1."
+    assert steps.phase.text() == "Split into 1 pre-token"
     steps.bar.slider.setValue(1)
-    assert steps.phase.text() == f"Base tokens: {len(SENTENCE)} bytes."
+    assert steps.phase.text() == f"Base tokens: {len(SENTENCE)} bytes"
     assert not steps.view.marked()
     several = next(number for number in range(2, len(rounds)) if len(rounds.round(number).starts) > 1)
     for number in (several, len(rounds) - 1):
@@ -249,7 +249,7 @@ def test_special_tokens_bytes_and_characters(qtbot, session, pane, make_run):
     for number in (0, 1, len(rounds) - 1):
         steps.bar.slider.setValue(number)
         assert_shows(steps, rounds, number)
-    assert "bytes for the most part" in step_words(rounds, 1, 9)
+    assert "mostly bytes" in step_words(rounds, 1, 9)
     pane.switches["recognise_specials"].setChecked(False)
     settled(qtbot, pane)
     assert steps.model.rowCount() == len(rounds_of(session, text))
@@ -292,7 +292,7 @@ def test_base_characters(qtbot, session, pane):
     session.set_text("the cat")
     steps = stepped(qtbot, pane)
     steps.bar.slider.setValue(1)
-    assert steps.phase.text() == "Base tokens: 7 characters."
+    assert steps.phase.text() == "Base tokens: 7 characters"
     session.set_text("the é")
     qtbot.waitUntil(lambda: steps.pages.currentWidget() is steps.empty, timeout=PATIENCE)
     assert "é" in steps.empty.label.text()

@@ -210,7 +210,7 @@ def test_closing_while_training_asks_once_and_no_keeps_everything(qtbot, monkeyp
         answers.yes = False
         assert not window.close()
         assert len(answers.asked) == 1
-        assert "under way" in answers.asked[0]
+        assert "in progress" in answers.asked[0]
         assert window._session.state == "paused"
         answers.yes = True
         assert window.close()
