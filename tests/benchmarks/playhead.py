@@ -92,7 +92,7 @@ def _measure(name: str, window: MainWindow, application: QApplication, profiled:
     n, middle = len(session.active or ()), len(session.active or ()) // 2
     chosen = random.Random(1)
     ways = {
-        "on by one merge": [middle + step for step in range(1, _STEPS + 1)],
+        "forward by one merge": [middle + step for step in range(1, _STEPS + 1)],
         "back by one merge": [middle - step for step in range(1, _STEPS + 1)],
         "dragged over all": [n * step // _STEPS for step in range(_STEPS)],
         "anywhere": [chosen.randrange(n) for _ in range(_STEPS)],

@@ -174,7 +174,7 @@ def test_a_tokenizer_that_a_library_encodes_for_has_lines_as_well(qtbot, session
     monkeypatch.setattr("tokstudio.core.concordance.MOST", 1)
     session.look_at(3)
     settled(qtbot, pane)
-    assert "asked about no more" in pane.lines.empty.label.text()
+    assert "No more is searched" in pane.lines.empty.label.text()
 
 
 def test_selected_lines_are_copied(qtbot, session: Session, trained: TokenPane):

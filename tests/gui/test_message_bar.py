@@ -30,7 +30,7 @@ def test_a_newer_message_takes_the_place_of_the_older_and_tells_of_it(bar):
     bar.show_problem(TRAINING)
     assert bar.text.text() == TRAINING.text
     bar.details_button.click()
-    assert bar.details.toPlainText() == f"Before that: {FILE.text}"
+    assert bar.details.toPlainText() == f"Earlier: {FILE.text}"
     bar.close_button.click()
     assert not bar.isVisible()
     bar.show_problem(TRAINING)

@@ -181,7 +181,7 @@ def test_the_preview_follows_the_corpus_and_its_documents(qtbot, pane, session):
     session.set_settings(Settings(pattern="whitespace", documents="line"))
     qtbot.waitUntil(lambda: pieces(pane.pattern.preview) == by_line, timeout=PATIENCE)
     session.set_sources(Corpus.from_counts({"a": 2}).sources)
-    qtbot.waitUntil(lambda: pane.pattern.caption.text().startswith("Word counts are split already"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.pattern.caption.text().startswith("Word counts are already split"), timeout=PATIENCE)
 
 
 def test_base_units_bring_their_own_fields(qtbot, more, session):
@@ -242,7 +242,7 @@ def test_the_size_says_what_is_true_with_special_tokens(qtbot, more, pane, sessi
 def test_tie_rules(qtbot, more, session, name, value):
     choose(qtbot, more.ties.combo, name)
     assert session.settings.tie_break == value
-    assert more.ties.note.text().startswith("Of equal counts, ")
+    assert more.ties.note.text().startswith("With equal counts, ")
 
 
 def test_the_longest_token_is_a_limit_like_the_others(qtbot, more, session):

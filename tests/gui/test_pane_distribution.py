@@ -34,7 +34,7 @@ def values(plot):
 
 def test_empty_it_says_what_will_be_there(pane):
     assert pane.stack.currentWidget() is pane.empty
-    assert "How long the tokens are" in pane.empty.label.text()
+    assert "The lengths and the uses of the tokens" in pane.empty.label.text()
     assert not pane.count_button.isVisible()
 
 
@@ -81,7 +81,7 @@ def test_the_few_longest_share_one_bar_that_can_be_seen_and_clicked(qtbot, pane,
     expected = Counter(min(length, last) for length in lengths)
     assert values(plot) == dict(expected)
     assert sum(length > last for length in lengths) <= 0.01 * len(lengths)
-    assert plot._caption == f"tokens by bytes, in the last bar those of {last} or more"
+    assert plot._caption == f"tokens by bytes; the last bar has those of {last} or more"
     # Two pixels above the axis there is something of every bar.
     boxes = [polygon.boundingRect() for polygon in plot._curves["values"].fill.path().toSubpathPolygons()]
     scale = plot._area().height() / (plot._view.viewRange()[1][1] - plot._view.viewRange()[1][0])

@@ -97,7 +97,7 @@ def assert_shows(steps, rounds, number):
 def test_without_text_or_tokenizer_it_says_what_will_be_there(qtbot, session, pane):
     pane.tabs.setCurrentIndex(2)
     steps = pane.steps
-    assert steps.empty.label.text().startswith("Write a text under Encode")
+    assert steps.empty.label.text().startswith("Enter a text under Encode")
     session.set_text("the cat")
     assert steps.empty.label.text().startswith("Train or open a tokenizer")
 
@@ -618,7 +618,7 @@ def test_more_than_can_be_stepped_through_is_said(qtbot, session, pane, steps):
     pane.ask_why_not()
     settled(qtbot, pane)
     assert steps.why_not.isVisible()
-    assert steps.why_not.words.text().startswith("At most 10,000 bytes are stepped through")
+    assert steps.why_not.words.text().startswith("At most 10,000 bytes can be stepped through")
     session.set_text(SENTENCE)
     settled(qtbot, pane)
     assert not steps.why_not.isVisible()

@@ -100,7 +100,9 @@ class Commands(OpenCommands):
     def train_sample(self, key: str) -> None:
         """Makes a sample the corpus and trains on it; an empty Text pane gets a sentence to look at."""
         session = self._session
-        question = f"The corpus ({', '.join(source.name for source in session.sources[:3])}) will be replaced by the sample."
+        question = (
+            f"The corpus ({', '.join(source.name for source in session.sources[:3])}) will be replaced by the sample."
+        )
         own = any(source.name not in {sample.title for sample in SAMPLES} for source in session.sources)
         if own and not self._choosers.confirm("Train on a Sample", question, "Replace Corpus"):
             return
