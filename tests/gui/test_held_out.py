@@ -171,8 +171,8 @@ def test_beyond_65536_tokens_an_id_takes_four_bytes_and_what_that_costs_is_said(
         now = f"a merge now saves about {width * saved[merges - 1]:,.0f} bytes of ids, at {width} bytes per id."
         assert f". In 1 MB of text, {now}" in told
         cost = (
-            f"Past 500 tokens each id takes 4 bytes instead of 2: the ids of a MB take "
-            f"{4e6 * tokens[merges] / size:,.0f} bytes, and took {2e6 * tokens[244] / size:,.0f} before."
+            f"Beyond 500 tokens, each id takes 4 bytes instead of 2: the ids of 1 MB take "
+            f"{4e6 * tokens[merges] / size:,.0f} bytes, not {2e6 * tokens[244] / size:,.0f} as before."
         )
         assert (cost in told) == (width == 4)
         assert ("Past 500" in told) == (width == 4)

@@ -26,7 +26,7 @@ def test_what_is_found_out_later_is_told_with_what_was_told_before_and_each_thin
     both = limits.add({ENGINE: "no room"})
     assert both == (
         "TokStudio cannot save everything on this computer: the settings (full), the compiled engine (no room). "
-        "Every start compiles the engine anew."
+        "The engine is compiled again at every start."
     )
     assert limits.add({SETTINGS: "still full"}) == ""
 
