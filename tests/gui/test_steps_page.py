@@ -15,6 +15,7 @@ from tokstudio.core.rounds import Rounds
 from tokstudio.core.steps import steps_work
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.why_not import why_not_one
+from tokstudio.gui.models.rounds import PARTS, RoundsModel
 from tokstudio.gui.panes.text import TextPane
 from tokstudio.gui.step_words import step_words
 from tokstudio.gui.stepping import LONGEST, answer, stepping_work
@@ -92,6 +93,19 @@ def assert_shows(steps, rounds, number):
     assert steps.number == number
     assert steps.table.current_row == number
     assert steps.bar.label.text() == f"{number + 1} of {len(rounds)}"
+
+
+@pytest.mark.parametrize("size", [13, 15])
+def test_the_words_of_the_first_steps_are_whole_in_a_narrow_pane(qtbot, pane, steps, theme, size):
+    theme.set_text_size(size)
+    steps.window().resize(300, 500)
+    table = steps.table
+    qtbot.waitUntil(lambda: table.viewport().width() < 300)
+    for row in range(2):
+        index = table.model().index(row, PARTS)
+        words = table.model().cell(row, PARTS).text
+        assert words
+        assert table.visualRect(index).width() >= table._cells.width_of(words, RoundsModel.columns[PARTS])
 
 
 def test_without_text_or_tokenizer_it_says_what_will_be_there(qtbot, session, pane):

@@ -11,7 +11,7 @@ from tokstudio.gui.models.table import Cell, Column, Index, TokenTable
 from tokstudio.gui.models.text import copied, marked
 from tokstudio.gui.studio_run import StudioRun
 
-_STEP, _MERGE, _PARTS, _TOKEN, _PLACES = range(5)
+_STEP, _MERGE, PARTS, _TOKEN, _PLACES = range(5)
 _NO_INDEX = QModelIndex()
 _COPIED_BYTES = 4096
 _TIP_BYTES = 400
@@ -85,12 +85,12 @@ class RoundsModel(TokenTable):
         if column == _PLACES:
             return Cell(f"{self._places(row):,}", marked=shown)
         if here.kind != "merge":
-            words = {_PARTS: here.kind.capitalize()}.get(column, "")
+            words = {PARTS: here.kind.capitalize()}.get(column, "")
             return Cell(words, marked=shown)
         if column == _MERGE:
             return Cell(f"{here.merge:,}", marked=shown)
         assert self.tokens is not None
-        ids = (here.left, here.right) if column == _PARTS else (here.token,)
+        ids = (here.left, here.right) if column == PARTS else (here.token,)
         tokens = tuple(self.shown(self.tokens.slot_of(token)) for token in ids)
         return Cell(" + ".join(map(marked, tokens)), tokens, marked=shown)
 
@@ -121,10 +121,10 @@ class RoundsModel(TokenTable):
         """The text of a cell; tokens in full as the tip."""
         if role != Qt.ItemDataRole.ToolTipRole:
             return super().data(index, role)
-        if not index.isValid() or self.tokens is None or index.column() not in (_PARTS, _TOKEN) or index.row() < 2:
+        if not index.isValid() or self.tokens is None or index.column() not in (PARTS, _TOKEN) or index.row() < 2:
             return None
         here = self.round(index.row())
-        ids = (here.left, here.right) if index.column() == _PARTS else (here.token,)
+        ids = (here.left, here.right) if index.column() == PARTS else (here.token,)
         texts = [marked(self._read(self.tokens.slot_of(token), _TIP_BYTES)) for token in ids]
         return plain(f"{' + '.join(texts)}\nid {' + '.join(f'{token:,}' for token in ids)}")
 

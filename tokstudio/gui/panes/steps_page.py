@@ -27,7 +27,7 @@ from tokstudio.core.rounds import Rounds
 from tokstudio.core.steps import State
 from tokstudio.gui.byte_level_text import byte_level_work
 from tokstudio.gui.latest import Latest
-from tokstudio.gui.models.rounds import RoundsModel
+from tokstudio.gui.models.rounds import PARTS, RoundsModel
 from tokstudio.gui.run_keeper import Stretch
 from tokstudio.gui.session import Session
 from tokstudio.gui.step_words import step_words
@@ -365,6 +365,9 @@ class StepsPage(QWidget):
         self.why_not.hide()
         self.model = RoundsModel(self)
         self.table = FollowTable(self.model, theme, "Steps")
+        for row in range(2):
+            # The words of a row without tokens have the room of both columns of tokens.
+            self.table.setSpan(row, PARTS, 1, 2)
         rows = _LEAST_ROWS * self.table.verticalHeader().defaultSectionSize()
         self.table.setMinimumHeight(self.table.horizontalHeader().height() + rows)
         self.table.rowChosen.connect(self._choose_row)
