@@ -298,17 +298,19 @@ def test_pointing_reads_values_and_leaving_hides_them(qtbot, plot):
 def written(monkeypatch):
     """The labels of the last picture: text and box."""
     labels = []
-    draw = PlotLabels.write
+    write, draw = PlotLabels.write, PlotLabels._draw
 
-    def write(self, place, text, *, framed):
-        before = list(self._written)
-        if not before:
+    def begin(self, place, text, *, framed):
+        if not self._written:
             labels.clear()
-        draw(self, place, text, framed=framed)
-        if self._written != before:
-            labels.append((text, self._written[-1]))
+        write(self, place, text, framed=framed)
 
-    monkeypatch.setattr(PlotLabels, "write", write)
+    def record(self, box, words, framed):
+        labels.append((words, box))
+        draw(self, box, words, framed)
+
+    monkeypatch.setattr(PlotLabels, "write", begin)
+    monkeypatch.setattr(PlotLabels, "_draw", record)
     return labels
 
 
@@ -328,9 +330,34 @@ def test_labels_stand_inside_the_plot_and_never_over_each_other(qtbot, plot, wri
         plot._point_at((plot.to_scene(merge, height),))
         plot.grab()
         boxes = [box for _, box in written]
-        assert boxes
+        assert boxes or width == 170, "without a free place nothing is written"
         assert all(plot._area().adjusted(-1, -1, 1, 1).contains(box) for box in boxes)
-        assert len(boxes) == 1 or not boxes[0].intersects(boxes[1])
+        assert len(boxes) < 2 or not boxes[0].intersects(boxes[1])
+
+
+@pytest.mark.parametrize(("width", "height"), [(400, 190), (660, 320)])
+@pytest.mark.parametrize("merge", [10, 60, 200, 430, 600, MERGES])
+def test_the_label_at_the_playhead_covers_no_curve_and_not_the_playhead(plot, written, merge, width, height):
+    plot.resize(width, height)
+    x, y = curve(MERGES)
+    plot.set_curve("held-out", x, y * 0.93, "held-out", "active held-out")
+    plot.set_playhead(merge, "merge 1,000   2.77 bytes per token · held-out 2.62")
+    plot.grab()
+    [(text, box)] = written
+    assert "2.77" in text
+    for one in plot._curves.values():
+        places = (plot.to_scene(*point) for point in zip(one.x, one.y, strict=True))
+        assert not any(box.contains(point) for point in places)
+    line = plot.to_scene(merge, 1.0).x()
+    assert not box.left() <= line <= box.right()
+    assert plot._area().contains(box)
+
+
+def test_where_no_place_is_free_the_label_is_left_out(plot, written):
+    plot.resize(170, 120)
+    plot.set_curve("noise", np.arange(MERGES + 1.0), np.tile([1.0, 2.5], MERGES)[: MERGES + 1], "noise", "other")
+    plot.grab()
+    assert not written
 
 
 # Themes and pictures

@@ -124,8 +124,32 @@ def test_in_a_low_window_curves_have_more_of_the_height_than_the_table_below(qtb
         window.reset_layout()
         QApplication.processEvents()
         assert window.compression.height() > 1.2 * window.merges.height()
-        assert window.merges.height() >= 150
+        assert window.merges.height() >= 120
         assert window.height() == height
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.parametrize("height", [619, 640])
+def test_in_a_low_window_the_curves_of_every_view_are_140_pixels_high(qtbot, monkeypatch, tmp_path, height):
+    path = tmp_path / "book.txt"
+    path.write_text("".join(f"{line} the cat sat on the mat and the rat.\n" for line in range(400)))
+
+    def act(window, answers):
+        window.resize(1024, height)
+        window.reset_layout()
+        window.commands.open_paths([path])
+        window._session.set_settings(Settings(400, held_out=0.1))
+        trained_again(qtbot, window)
+        pane = window.compression
+        qtbot.waitUntil(lambda: pane.stack.currentWidget() is pane.plot)
+        for action in pane.menu.actions()[:4]:
+            action.trigger()
+            QApplication.processEvents()
+            pane.plot.settle()
+            assert pane.plot._area().height() >= 140, action.text()
+        assert pane.remark_line.isVisible()
+        assert window.merges.table.viewport().height() >= window.merges.table.rowHeight(0)
 
     assert at_the_window(monkeypatch, act) == 0
 

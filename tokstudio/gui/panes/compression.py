@@ -38,7 +38,8 @@ from tokstudio.resources import SAMPLES
 _MANY = 100_000  # merges from which on the growing curve is drawn less often
 _SELDOM = 250  # milliseconds
 _LONGEST_NAME = 360  # pixels
-_LOW = 14  # lines of text that a low pane has not
+_LOW = 17  # lines of text that a low pane has not
+_GAP, _LOW_GAP = 8, 2  # pixels between plot, remark and playhead bar; in a low pane
 _HELD_OUT = "held-out"  # of a curve's name, and of what the plot calls it
 
 _READY = "Each merge joins the most frequent pair of tokens. Press Train and watch."
@@ -345,6 +346,10 @@ class CompressionPane(Pane):
     def _fit_remark(self) -> None:
         """Leaves the room to the plot where there is little: the remark has one line then, and its tip has the rest."""
         low = self.height() < _LOW * self.fontMetrics().height()
+        self.body.setSpacing(_LOW_GAP if low else _GAP)
+        margins = self.body.contentsMargins()
+        margins.setBottom(_GAP if low else margins.left())
+        self.body.setContentsMargins(margins)
         self.remark.setVisible(bool(self.remark.text()) and not low)
         self.remark_line.setVisible(bool(self.remark.text()) and low)
 

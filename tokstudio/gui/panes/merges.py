@@ -36,6 +36,7 @@ class MergesPane(TablePane):
         self.derived.setTextFormat(Qt.TextFormat.PlainText)
         self.derived.setProperty("role", "muted")
         self.derived.setContentsMargins(8, 0, 8, 0)
+        self.derived.hide()
         self.body.insertWidget(0, self.derived)
         self.follow(actions["byte_level_characters"])
         self._merges.matches_changed.connect(self.show_matches)

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from tokstudio.gui.widgets.curve_marks import draw_legend, legend_width
 from tokstudio.gui.widgets.plot_canvas import Curve, PlotCanvas
 from tokstudio.gui.widgets.plot_labels import PlotLabels
-from tokstudio.gui.widgets.plot_scale import value_text
+from tokstudio.gui.widgets.plot_scale import range_between, value_text
 from tokstudio.gui.widgets.svg import drawing_of
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class CurvePlot(PlotCanvas):
             painter.save()
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setFont(self._theme.tabular_font())
-            labels = PlotLabels(painter, self._area(), self._theme.palette, self._covers_curve)
+            labels = PlotLabels(painter, self._area(), self._theme.palette, self._curves_between)
             self._draw_playhead_line(painter)
             self._draw_cross_hair(painter, labels)
             place = self._playhead_place()
@@ -165,13 +165,11 @@ class CurvePlot(PlotCanvas):
         name = metrics.elidedText(curve.name, Qt.TextElideMode.ElideRight, self._area().width() / 3)
         return f"{name}: {x_text} · {y_text}"
 
-    def _covers_curve(self, box: QRectF) -> bool:
-        curve = self._active()
-        if curve is None:
-            return False
-        xs = (self._to_data(x) for x in (box.left(), box.center().x(), box.right()))
-        heights = [self.to_scene(*curve.nearest(x)).y() for x in xs]
-        return min(heights) - 2 < box.bottom() and max(heights) + 2 > box.top()
+    def _curves_between(self, left: float, right: float) -> list[tuple[float, float]]:
+        """The highest and the lowest place of each curve between two of x."""
+        low, high = self._to_data(left), self._to_data(right)
+        ranges = (range_between(curve.x, curve.y, low, high) for curve in self._curves.values())
+        return [(self.to_scene(low, one[1]).y(), self.to_scene(low, one[0]).y()) for one in ranges if one is not None]
 
     # Places
 

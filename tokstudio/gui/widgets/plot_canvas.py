@@ -28,7 +28,7 @@ from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QWidget
 
 from tokstudio.gui.widgets.curve_marks import curve_pen
 from tokstudio.gui.widgets.plot_labels import draw_caption
-from tokstudio.gui.widgets.plot_scale import FloatArray, decimate, tick_texts, tick_values, to_axis
+from tokstudio.gui.widgets.plot_scale import FloatArray, tick_texts, tick_values, to_axis, visible
 
 if TYPE_CHECKING:
     from tokstudio.gui.theme import Palette, Theme
@@ -38,6 +38,7 @@ Role = Literal["active", "other", "active held-out", "other held-out"]
 # A column is about a pixel wide: twice as many points are the most that a curve can show. Broad lines are drawn slowly,
 # so curves to compare with have fewer.
 _COLUMNS: dict[Role, int] = {"active": 1_000, "other": 400, "active held-out": 400, "other held-out": 400}
+_CAPTIONED = 11  # lines of text from which on a plot has room for its caption
 _OVERHANG = 10.0  # how far a label may stand out at the ends of an axis
 
 
@@ -223,7 +224,8 @@ class PlotCanvas(pg.GraphicsView):
                 with QPainter(self._picture) as painter:
                     painter.setRenderHints(self.renderHints())
                     self.draw_scene(painter, QRectF(viewport.rect()))
-                    draw_caption(painter, self.width(), self._theme, self._caption)
+                    if self._has_caption():
+                        draw_caption(painter, self.width(), self._theme, self._caption)
             with QPainter(viewport) as painter:
                 painter.drawPixmap(0, 0, self._picture)
                 self.drawForeground(painter, QRectF(viewport.rect()))
@@ -256,6 +258,7 @@ class PlotCanvas(pg.GraphicsView):
         """Gives the axis the room that the numbers of another height need."""
         super().resizeEvent(ev)
         if ev is not None and ev.size() != ev.oldSize():
+            self._make_margins()
             self._refresh()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
@@ -290,10 +293,7 @@ class PlotCanvas(pg.GraphicsView):
     def _apply_theme(self) -> None:
         palette = self._theme.palette
         self.setBackground(QColor(palette.surface))
-        line = round(QFontMetricsF(self._theme.tabular_font()).height())
-        # Half of the topmost tick's number stands above the plot, and below the caption.
-        self._layout.setContentsMargins(4, round(1.5 * line) if self._caption else 8, 14, 0)
-        self._bottom.setHeight(line + 8 if self._caption else None)
+        self._make_margins()
         for axis, label in ((self._bottom, "" if self._caption else self._labels[0]), (self._left, "")):
             axis.setPen(pg.mkPen(palette.border, width=self._pixels(1.0)))
             axis.setTickPen(pg.mkPen(palette.grid, width=self._pixels(1.0)))
@@ -307,6 +307,18 @@ class PlotCanvas(pg.GraphicsView):
             self._paint_curve(curve)
         self._picture_is_old = True
         self._refresh()
+
+    def _line(self) -> int:
+        return round(QFontMetricsF(self._theme.tabular_font()).height())
+
+    def _has_caption(self) -> bool:
+        return bool(self._caption) and self.height() >= _CAPTIONED * self._line()
+
+    def _make_margins(self) -> None:
+        line = self._line()
+        # Half of the topmost tick's number stands above the plot, and below the caption.
+        self._layout.setContentsMargins(4, round(1.5 * line) if self._has_caption() else 8, 14, 0)
+        self._bottom.setHeight(line + 8 if self._caption else None)
 
     def _paint_curve(self, curve: Curve) -> None:
         palette = self._theme.palette
@@ -330,7 +342,7 @@ class PlotCanvas(pg.GraphicsView):
         high = high if high > low else low + 1.0
         pad = (high - low) * 0.01
         shown = self._zoom or (low - pad, high + pad)
-        drawn = [(curve, *_visible(x, y, shown, _COLUMNS[curve.role])) for curve, x, y in placed]
+        drawn = [(curve, *visible(x, y, shown, _COLUMNS[curve.role])) for curve, x, y in placed]
         heights = [(float(y.min()), float(y.max())) for _, _, y in drawn if len(y)]
         floor, top = min((end[0] for end in heights), default=0.0), max((end[1] for end in heights), default=1.0)
         room = (top - floor) or abs(top) * 0.1 or 1.0
@@ -388,17 +400,3 @@ def _path_below(x: FloatArray, y: FloatArray) -> QPainterPath:
     if len(x) == 0:
         return QPainterPath()
     return pg.arrayToQPath(np.concatenate((x[:1], x, x[-1:])), np.pad(y, 1), finiteCheck=False)
-
-
-def _visible(x: FloatArray, y: FloatArray, shown: tuple[float, float], columns: int) -> tuple[FloatArray, FloatArray]:
-    """The points to draw for the visible part of x, cut at its borders: not every picture format can clip."""
-    first = max(int(np.searchsorted(x, shown[0])) - 1, 0)
-    last = min(int(np.searchsorted(x, shown[1], side="right")) + 1, len(x))
-    x, y = x[first:last], y[first:last]
-    if len(x) == 0 or x[-1] < shown[0] or x[0] > shown[1]:
-        return x[:0], y[:0]
-    kept = decimate(x, y, columns)
-    places = np.clip(x[kept], *shown)
-    heights = y[kept]
-    heights[[0, -1]] = np.interp(places[[0, -1]], x, y)
-    return places, heights

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from tokstudio.gui.theme import Palette, Theme
 
 _PADDING = 6.0
-_OVER_ANOTHER = 4  # the cost of a place where another label stands
-_DISTANCES = (8.0, 36.0, 64.0, 92.0)
 
 
 def draw_caption(painter: QPainter, width: float, theme: Theme, text: str) -> None:
@@ -33,27 +31,47 @@ class PlotLabels:
         painter: What to write with, its font set.
         area: Where labels may stand.
         palette: Their colours.
-        covers_curve: Whether a label there would hide the curve.
+        curves_between: The heights, from top to bottom, that each curve has between two places of x.
     """
 
     def __init__(
-        self, painter: QPainter, area: QRectF, palette: Palette, covers_curve: Callable[[QRectF], bool]
+        self,
+        painter: QPainter,
+        area: QRectF,
+        palette: Palette,
+        curves_between: Callable[[float, float], list[tuple[float, float]]],
     ) -> None:
         self._painter = painter
         self._area = area.adjusted(0, 2, 0, -2)
         self._palette = palette
-        self._covers_curve = covers_curve
+        self._curves_between = curves_between
         self._written: list[QRectF] = []
 
     def write(self, place: QPointF, text: str, *, framed: bool) -> None:
-        """Writes beside a place, a framed text rather above it; where an earlier text leaves no room, not at all."""
-        metrics = QFontMetricsF(self._painter.font())
-        text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, self._area.width() - 2 * _PADDING)
-        if not text:
-            return
-        box = self._box(place, QSizeF(metrics.horizontalAdvance(text) + 2 * _PADDING, metrics.height() + 4), framed)
-        if self._overlaps(box):
-            return
+        """Writes beside a place, where that covers no curve and no earlier text.
+
+        A text that is not framed is broken into lines, and then shortened, until there is such a place; without one it
+        is left out. A framed text stands rather above its place, and is left out only below an earlier text.
+        """
+        for words in (text,) if framed else _versions(text):
+            size = self._size(words)
+            box = next(iter(sorted(self._free(place, size, framed), key=lambda one: _distance(one, place))), None)
+            if box is not None:
+                self._draw(box, words, framed)
+                return
+        if framed and text:
+            metrics = QFontMetricsF(self._painter.font())
+            words = metrics.elidedText(text, Qt.TextElideMode.ElideRight, self._area.width() - 2 * _PADDING)
+            size = self._size(words)
+            box = self._inside(QRectF(QPointF(place.x() + _PADDING, place.y() - 8 - size.height()), size))
+            if not self._overlaps(box):
+                self._draw(box, words, framed)
+
+    def _size(self, words: str) -> QSizeF:
+        metrics, lines = QFontMetricsF(self._painter.font()), words.split("\n")
+        return QSizeF(max(map(metrics.horizontalAdvance, lines)) + 2 * _PADDING, len(lines) * metrics.lineSpacing() + 4)
+
+    def _draw(self, box: QRectF, words: str, framed: bool) -> None:
         self._written.append(box)
         ground = QColor(self._palette.surface)
         ground.setAlphaF(0.94 if framed else 0.85)
@@ -61,23 +79,25 @@ class PlotLabels:
         self._painter.setBrush(ground)
         self._painter.drawRoundedRect(box, 4, 4)
         self._painter.setPen(QColor(self._palette.text))
-        self._painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+        inner = box.adjusted(_PADDING, 0, 0, 0)
+        self._painter.drawText(inner, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, words)
 
-    def _box(self, place: QPointF, size: QSizeF, above: bool) -> QRectF:
-        lefts = place.x() + _PADDING, place.x() - _PADDING - size.width()
-        sides = [(place.y() + far, place.y() - far - size.height()) for far in _DISTANCES]
-        tops = [top for below, over in sides for top in ((over, below) if above else (below, over))]
-        choices = [QRectF(QPointF(left, top), size) for left in lefts for top in tops]
-        costs = {number: self._cost(box) for number, box in enumerate(choices)}
-        best = sorted(costs, key=costs.__getitem__)
-        places = (self._inside(choices[number]) for number in best if costs[number] < _OVER_ANOTHER)
-        # Where the curve runs is asked last, for as few places as will do: it takes the longest.
-        free = next((box for box in places if not self._covers_curve(box)), None)
-        return self._inside(choices[best[0]]) if free is None else free
-
-    def _cost(self, box: QRectF) -> int:
-        inside = self._inside(QRectF(box))
-        return _OVER_ANOTHER * self._overlaps(inside) + 2 * (inside.left() != box.left()) + (inside != box)
+    def _free(self, place: QPointF, size: QSizeF, above: bool) -> Iterator[QRectF]:
+        """Boxes beside a place that cover nothing; on each side, the nearest above and the nearest below."""
+        area, reach = self._area, 8.0
+        for left in (place.x() + _PADDING, place.x() - _PADDING - size.width()):
+            right = left + size.width()
+            if left < area.left() or right > area.right():
+                continue
+            taken = [(top - 2, bottom + 2) for top, bottom in self._curves_between(left, right)]
+            taken += [(box.top(), box.bottom()) for box in self._written if box.left() < right and box.right() > left]
+            for up in (above, not above):
+                top = place.y() - reach - size.height() if up else place.y() + reach
+                for low, high in sorted(taken, reverse=up):
+                    if low < top + size.height() and high > top:
+                        top = low - size.height() if up else high
+                if area.top() <= top and top + size.height() <= area.bottom():
+                    yield QRectF(QPointF(left, top), size)
 
     def _inside(self, box: QRectF) -> QRectF:
         area = self._area
@@ -87,3 +107,16 @@ class PlotLabels:
 
     def _overlaps(self, box: QRectF) -> bool:
         return any(box.intersects(other) for other in self._written)
+
+
+def _versions(text: str) -> Iterator[str]:
+    """A text, in lines, and what of it is said first."""
+    parts = [part.strip() for part in text.replace("   ", " · ").split(" · ")]
+    yield text
+    yield "\n".join(parts)
+    yield "\n".join(parts[:2])
+    yield " · ".join(parts[1:2])
+
+
+def _distance(box: QRectF, place: QPointF) -> float:
+    return abs(box.center().y() - place.y())

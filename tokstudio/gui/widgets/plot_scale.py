@@ -106,3 +106,26 @@ def decimate(x: FloatArray, y: FloatArray, columns: int) -> NDArray[np.intp]:
         piece = y[first : last + 1]
         peaks += [first + int(piece.argmin()), first + int(piece.argmax())]
     return np.unique(np.concatenate((firsts, lasts, np.array(peaks, dtype=np.intp))))
+
+
+def visible(x: FloatArray, y: FloatArray, shown: tuple[float, float], columns: int) -> tuple[FloatArray, FloatArray]:
+    """The points to draw for the visible part of x, cut at its borders: not every picture format can clip."""
+    first = max(int(np.searchsorted(x, shown[0])) - 1, 0)
+    last = min(int(np.searchsorted(x, shown[1], side="right")) + 1, len(x))
+    x, y = x[first:last], y[first:last]
+    if len(x) == 0 or x[-1] < shown[0] or x[0] > shown[1]:
+        return x[:0], y[:0]
+    kept = decimate(x, y, columns)
+    places = np.clip(x[kept], *shown)
+    heights = y[kept]
+    heights[[0, -1]] = np.interp(places[[0, -1]], x, y)
+    return places, heights
+
+
+def range_between(x: FloatArray, y: FloatArray, low: float, high: float) -> tuple[float, float] | None:
+    """The least and the greatest y between two places of x, from some hundred points; None where there is no curve."""
+    if not len(x) or high < x[0] or low > x[-1]:
+        return None
+    part = y[max(int(np.searchsorted(x, low)) - 1, 0) : int(np.searchsorted(x, high)) + 1]
+    part = np.append(part[:: max(len(part) // 200, 1)], part[-1])
+    return float(part.min()), float(part.max())

@@ -106,7 +106,7 @@ class ReadingPlot(PlotCanvas):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(palette.accent))
         painter.drawEllipse(place, 3, 3)
-        PlotLabels(painter, area, palette, lambda box: False).write(place, self._words(x, y), framed=True)
+        PlotLabels(painter, area, palette, lambda left, right: []).write(place, self._words(x, y), framed=True)
 
     def mouseMoveEvent(self, ev: QMouseEvent) -> None:
         """Reads the value under the pointer."""
