@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from tokstudio.version import __version__
+
 if TYPE_CHECKING:
     from tokstudio.core.corpus import Corpus as Corpus
     from tokstudio.core.errors import ConfigError as ConfigError
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
     from tokstudio.core.tokenizer import Tokenizer as Tokenizer
     from tokstudio.core.trainer import Trainer as Trainer
     from tokstudio.core.trainer import train as train
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "Corpus": "corpus",

@@ -15,9 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokstudio.core.corpus import Corpus, Source, document_ends, to_utf8
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError, CorpusError
 from tokstudio.core.progress import finish
+from tokstudio.core.source import Source, document_ends
+from tokstudio.core.text.utf8 import to_utf8
 
 
 def documents_of(corpus):

@@ -14,11 +14,12 @@ from texts import documents, patient
 
 from tokstudio.core import counting
 from tokstudio.core.config import TIE_BREAKS, TrainingConfig
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.counting import count_work
 from tokstudio.core.errors import CorpusError
 from tokstudio.core.patterns import splitter
 from tokstudio.core.progress import finish
+from tokstudio.core.source import Source
 from tokstudio.core.specials import SpecialFinder
 from tokstudio.core.trainer import train
 from tokstudio.core.word_counts import read_counts_work

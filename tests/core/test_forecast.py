@@ -12,11 +12,12 @@ import pytest
 
 from tokstudio.core import forecast
 from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.forecast import forecast_work
 from tokstudio.core.progress import finish
 from tokstudio.core.sample import sample_in_one
+from tokstudio.core.source import Source
 from tokstudio.core.trainer import Trainer, train
 
 WORDS = [f"word{n * n % 997}" for n in range(3_000)]

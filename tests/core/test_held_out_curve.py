@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from texts import patient
 
 from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.held_out_curve import held_out_work
 from tokstudio.core.metrics import measure_work
 from tokstudio.core.progress import finish
+from tokstudio.core.source import Source
 from tokstudio.core.trainer import Trainer
 
 WORDS = [

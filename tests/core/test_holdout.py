@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from texts import patient
 
 from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError, CorpusError
 from tokstudio.core.holdout import hold_out_work
 from tokstudio.core.progress import finish
+from tokstudio.core.source import Source
 from tokstudio.core.trainer import Trainer, train
 
 

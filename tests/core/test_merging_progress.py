@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus
+from tokstudio.core.source import Source
 from tokstudio.core.trainer import Trainer
 
 

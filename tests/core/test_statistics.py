@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.progress import finish
+from tokstudio.core.source import Source
 from tokstudio.core.statistics import preview, statistics_work
 
 

@@ -14,12 +14,12 @@ from tests.gui.person import PATIENCE
 from tokstudio.core.holdout import hold_out_work
 from tokstudio.core.metrics import measure_work
 from tokstudio.core.progress import Progress, finish
-from tokstudio.gui.models.sources import plain
 from tokstudio.gui.obstacles import cannot_measure_held_out
 from tokstudio.gui.panes.compression import CompressionPane
 from tokstudio.gui.run_curves import saved_by_each
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.training import Settings
+from tokstudio.gui.widgets.caption import plain
 from tokstudio.resources import sample_text
 
 

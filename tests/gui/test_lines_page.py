@@ -17,13 +17,13 @@ from tests.gui.test_token_cells import lefts
 from tokstudio import load
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.library_places import MOST
+from tokstudio.core.messages import size_text
 from tokstudio.core.preparation import prepare_corpus_work
 from tokstudio.core.progress import Progress, finish
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.trainer import TrainingConfig, train
 from tokstudio.gui.line_search import LineSearch
 from tokstudio.gui.models.concordance import LEFT, PLACE, RIGHT, TOKEN, ConcordanceModel
-from tokstudio.gui.models.sources import size_text
 from tokstudio.gui.panes.token import TokenPane
 from tokstudio.gui.project_state import run_state
 from tokstudio.gui.session import Session

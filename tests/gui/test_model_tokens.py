@@ -10,7 +10,7 @@ from tokstudio import Corpus, Tokenizer, TrainingConfig
 from tokstudio.core.trainer import Trainer
 from tokstudio.gui.models.found import FoundModel
 from tokstudio.gui.models.merges import MergesModel
-from tokstudio.gui.models.tokens import KINDS, RunTokens, tokens_of
+from tokstudio.gui.models.tokens import KINDS, RunTokens
 from tokstudio.gui.models.uses import NEVER, TokenUses
 from tokstudio.gui.models.vocabulary import VocabularyModel
 from tokstudio.gui.studio_run import StudioRun
@@ -131,7 +131,7 @@ def test_all_tables_of_a_run_share_its_tokens(qtbot):
     merges.set_run(run)
     vocabulary.set_run(run, len(run))
     found.set_run(run)
-    assert merges.tokens is vocabulary.tokens is found.tokens is tokens_of(run)
+    assert merges.tokens is vocabulary.tokens is found.tokens is run.tokens
 
 
 def test_an_order_that_was_begun_earlier_takes_nothing_from_a_later_one():

@@ -41,7 +41,7 @@ def test_a_filter_lets_pass_what_it_lets_pass_one_by_one(texts, data):
     query = FilterQuery(typed)
     if not query.is_expression:
         one_by_one = [query.accepts(text) and fits for text, fits in zip(texts, query.within(lengths), strict=True)]
-        assert (query.passes(index) & query.within(lengths)).tolist() == one_by_one
+        assert (index.matching(query) & query.within(lengths)).tolist() == one_by_one
 
 
 @settings(max_examples=200)

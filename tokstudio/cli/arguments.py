@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from tokstudio import __version__
 from tokstudio.cli.terminal import put
 from tokstudio.core.messages import printable
+from tokstudio.version import __version__
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite

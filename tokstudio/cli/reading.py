@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from tokstudio.cli.terminal import Console, standard_input_work
-from tokstudio.core.corpus import Corpus, Source, document_ends
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.decoding import decode, detect, encoding_name, refuse_binary
 from tokstudio.core.errors import CorpusError
 from tokstudio.core.progress import Work
 from tokstudio.core.readers import Folder, expand_work
+from tokstudio.core.source import Source, document_ends
 from tokstudio.core.structured import structure_remark
 from tokstudio.core.word_counts import read_counts_work
 

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from tokstudio.cli.terminal import Console
 from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Source
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.messages import several
 from tokstudio.core.metrics import measure_work
 from tokstudio.core.preparation import Prepared
+from tokstudio.core.source import Source
 from tokstudio.core.tokenizer import Tokenizer
 
 

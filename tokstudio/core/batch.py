@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import index
 
-from tokstudio.core.corpus import Text
 from tokstudio.core.errors import ConfigError
+from tokstudio.core.text.utf8 import Text
 
 # As it is written in the files that name one: <pad>, <PAD>, [PAD], <|padding|>, <|pad|>.
 _PADDING_TOKEN = re.compile(r"(?:<\|pad(?:ding)?\|>|<pad(?:ding)?>|\[pad\])", re.IGNORECASE)

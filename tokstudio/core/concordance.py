@@ -15,14 +15,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.corpus import Corpus, Source, is_utf8
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.holdout import blocks_work
 from tokstudio.core.library_places import MOST, places_work, stretches_of
 from tokstudio.core.library_tokenizer import LibraryTokenizer
 from tokstudio.core.patterns import NONE, OWN, cut, splitter
 from tokstudio.core.progress import Progress, Work
+from tokstudio.core.source import Source
 from tokstudio.core.specials import Pieces, SpecialFinder
+from tokstudio.core.text.utf8 import is_utf8
 from tokstudio.core.tokenizer import Tokenizer
 
 _FIRST_PIECE, _PIECE = 1 << 13, 1 << 18  # bytes searched at once

@@ -10,10 +10,10 @@ from numbers import Integral
 from typing import Literal, cast, get_args
 
 from tokstudio.core.alphabet import BYTES, Alphabet, Base
-from tokstudio.core.corpus import to_utf8
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.messages import shown
 from tokstudio.core.patterns import check_pattern
+from tokstudio.core.text.utf8 import to_utf8
 
 TieBreak = Literal["first", "lowest-id", "huggingface", "bytes"]
 SpecialPlacement = Literal["last", "first"]

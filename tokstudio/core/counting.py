@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.arrays import read_only
-from tokstudio.core.corpus import Source
 from tokstudio.core.patterns import Splitter, cut
 from tokstudio.core.progress import Progress, Work
+from tokstudio.core.source import Source
 from tokstudio.core.specials import Pieces
 from tokstudio.core.words import MOST_WORDS, PADDING, WordTable
 

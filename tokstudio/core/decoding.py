@@ -17,10 +17,10 @@ from encodings import normalize_encoding
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.corpus import to_utf8
 from tokstudio.core.errors import BinaryError, ConfigError
 from tokstudio.core.messages import several
 from tokstudio.core.progress import Progress, Work
+from tokstudio.core.text.utf8 import to_utf8
 
 SAMPLE = 1 << 16  # as many bytes of a file's head are enough to judge by
 

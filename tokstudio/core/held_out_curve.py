@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.arrays import read_only
-from tokstudio.core.corpus import Source
 from tokstudio.core.preparation import valid_work
 from tokstudio.core.progress import Progress, Work, together
 from tokstudio.core.run import Run, special_ids
+from tokstudio.core.source import Source
 from tokstudio.core.specials import SpecialFinder
 from tokstudio.core.words import PADDING
 

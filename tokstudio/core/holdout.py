@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.corpus import Source, document_ends
 from tokstudio.core.errors import ConfigError, CorpusError
 from tokstudio.core.progress import Progress, Work, together
+from tokstudio.core.source import Source, document_ends
 
 LEAST_BLOCKS = 20
 LARGEST_BLOCK = 1 << 16

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.corpus import is_utf8
 from tokstudio.core.library_tokenizer import LibraryTokenizer
 from tokstudio.core.progress import Work
+from tokstudio.core.text.utf8 import is_utf8
 
 #: Bytes that are looked through at most.
 MOST = 33_000_000

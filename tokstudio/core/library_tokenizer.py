@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.alphabet import Alphabet
-from tokstudio.core.corpus import Text, to_utf8
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.formats.owner_process import TITLES, Answers
 from tokstudio.core.formats.owners import OwnerProcess
 from tokstudio.core.progress import Work, finish
 from tokstudio.core.specials import AllowedSpecial
+from tokstudio.core.text.utf8 import Text, to_utf8
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.tokens import TokenKind
 

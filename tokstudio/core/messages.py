@@ -36,3 +36,12 @@ def several(number: int, one: str, many: str = "") -> str:
 def size_of_memory(size: float) -> str:
     """Bytes of memory in a unit that fits: "340 MB", "1.2 GB"."""
     return f"{size / 1e6:,.0f} MB" if size < 1e9 else f"{size / 1e9:,.1f} GB"
+
+
+def size_text(size: int) -> str:
+    """Gives a size as people say it: `size_text(1_115_394)` is "1.1 MB"."""
+    value, units = float(size), ["TB", "GB", "MB", "kB", "B"]
+    while len(units) > 1 and value >= (1000 if units[-1] == "B" else 999.95):
+        value /= 1000
+        units.pop()
+    return f"{size} B" if units[-1] == "B" else f"{value:,.1f} {units[-1]}"

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokstudio.core.corpus import Source, Text, to_utf8
 from tokstudio.core.progress import Progress, Work, finish
+from tokstudio.core.source import Source
 from tokstudio.core.specials import SpecialFinder
+from tokstudio.core.text.utf8 import Text, to_utf8
 
 if TYPE_CHECKING:
     from tokstudio.core.config import TrainingConfig

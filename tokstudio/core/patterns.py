@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.corpus import Text, to_utf8
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.expressions import Ends, OwnPattern
+from tokstudio.core.text.utf8 import Text, to_utf8
 from tokstudio.core.unicode_classes import classes
 
 if TYPE_CHECKING:

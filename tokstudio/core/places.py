@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tokstudio.core.corpus import Source
 from tokstudio.core.progress import Progress, Work
+from tokstudio.core.source import Source
 
 _PIECE = 1 << 20
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tokstudio.core.alphabet import Alphabet
 from tokstudio.core.arrays import read_only
 from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.counting import Sequences, count_work
 from tokstudio.core.errors import MissingCharacterError
 from tokstudio.core.holdout import hold_out_work
@@ -28,6 +28,7 @@ from tokstudio.core.patterns import splitter
 from tokstudio.core.places import first_place_work
 from tokstudio.core.progress import Progress, Work, together
 from tokstudio.core.run import special_ids
+from tokstudio.core.source import Source
 from tokstudio.core.specials import Pieces, SpecialFinder
 from tokstudio.core.unicode_classes import classes
 from tokstudio.core.word_counts import refuse_overflow

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.corpus import is_utf8
 from tokstudio.core.counting import word_ends
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.own_bytes import merged_work
 from tokstudio.core.patterns import splitter
 from tokstudio.core.progress import Progress, Work
+from tokstudio.core.text.utf8 import is_utf8
 from tokstudio.core.words import PADDING
 
 if TYPE_CHECKING:

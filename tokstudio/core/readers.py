@@ -18,7 +18,6 @@ from typing import BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.corpus import AnyPath, Source, check_documents, document_ends
 from tokstudio.core.decoding import ENCODINGS as ENCODINGS
 from tokstudio.core.decoding import SAMPLE, binary_kind, decode, detect, encoding_name, refuse_binary
 from tokstudio.core.errors import CorpusError
@@ -27,7 +26,9 @@ from tokstudio.core.files import file_name
 from tokstudio.core.memory import free_memory
 from tokstudio.core.messages import several
 from tokstudio.core.progress import Progress, Work, finish
+from tokstudio.core.source import Source, check_documents, document_ends
 from tokstudio.core.structured import structure_remark
+from tokstudio.core.text.utf8 import AnyPath
 
 _PIECE = 1 << 20
 # A file that would take more than this share of the free memory is read piece by piece as it is needed.

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.progress import Progress, Work
+from tokstudio.core.source import Source
 
 _SLICES = 32
 _LEAST_SLICE = 1 << 12

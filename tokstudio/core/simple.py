@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.batch import Batch, encode_texts, padding_id
-from tokstudio.core.corpus import Text, to_utf8
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.expressions import compile_expression
 from tokstudio.core.progress import Progress, Work, finish
+from tokstudio.core.text.utf8 import Text, to_utf8
 
 if TYPE_CHECKING:
     from regex import Pattern

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.decoding import code_points
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.scripts import scripts_work
+from tokstudio.core.source import Source
 
 _PIECE = 1 << 17
 _WORDS_IN_A_PIECE = 1 << 12

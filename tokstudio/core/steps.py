@@ -15,11 +15,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.corpus import Text, to_utf8
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.patterns import splitter
 from tokstudio.core.progress import Progress, Work, finish
 from tokstudio.core.specials import AllowedSpecial, SpecialFinders
+from tokstudio.core.text.utf8 import Text, to_utf8
 from tokstudio.core.tokenizer import Tokenizer
 
 _IN_A_PIECE = 1 << 12

@@ -3,37 +3,34 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.progress import Progress, Work
-
-if TYPE_CHECKING:
-    from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.tokens import Tokens
 
 _PLACES = 1 << 15
 
 
-def ends_work(tokenizer: Tokenizer, data: bytes, ids: NDArray[np.uint32], recognised: bool) -> Work[NDArray[np.int64]]:
+def ends_work(
+    tokens: Tokens, unknown: int | None, data: bytes, ids: NDArray[np.uint32], recognised: bool
+) -> Work[NDArray[np.int64]]:
     """int64 [tokens], the byte behind each token in the text that it was made of.
 
     Args:
-        tokenizer: Whose ids they are.
+        tokens: The tokens of the tokenizer.
+        unknown: The id of its unknown token, if it has one.
         data: The text.
         ids: uint32 [tokens].
         recognised: Whether special tokens in the text were recognised.
     """
     if not len(ids):
         return np.zeros(0, np.int64)
-    tokens = tokenizer.tokens
     distinct = np.flatnonzero(np.bincount(ids)).tolist()
     lengths = np.zeros(distinct[-1] + 1, np.int64)
     lengths[distinct] = [tokens.length(token) for token in distinct]
     ends = np.cumsum(lengths[ids])
     yield Progress("encoding")
-    unknown = tokenizer.alphabet.unknown
     written = None if unknown is None else tokens[unknown]
     if written is None:
         return ends

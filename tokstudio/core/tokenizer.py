@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from tokstudio.core.alphabet import Alphabet, frozen_ids
 from tokstudio.core.batch import Batch, encode_texts, padding_id
-from tokstudio.core.corpus import Text, to_utf8
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.progress import Work, finish
 from tokstudio.core.run import special_ids
 from tokstudio.core.specials import AllowedSpecial, SpecialFinders
+from tokstudio.core.text.utf8 import Text, to_utf8
+from tokstudio.core.token_ends import ends_work
 from tokstudio.core.tokens import TokenKind, TokenParts, Tokens, whole_number
 from tokstudio.core.vocabulary_check import check_sparseness, check_vocabulary
 from tokstudio.core.words import PADDING
@@ -314,10 +315,12 @@ class Tokenizer:
             uint32 [tokens] and int64 [tokens], never descending: token i stands for the bytes from `ends[i - 1]` (0 for
             the first) to `ends[i]`.
         """
-        from tokstudio.core.token_ends import ends_work
-
         ids = yield from self.encode_work(text, allowed_special)
-        return ids, (yield from ends_work(self, to_utf8(text), ids, bool(self._finders.allowed(allowed_special))))
+        return ids, (
+            yield from ends_work(
+                self.tokens, self._alphabet.unknown, to_utf8(text), ids, bool(self._finders.allowed(allowed_special))
+            )
+        )
 
     def encoder(self, pattern: str, *, whole_words: bool = True) -> Encoder:
         """What encodes text without special tokens, split by any pattern.

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokstudio import __version__
 from tokstudio.core.config import TrainingConfig
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError, CorpusError
 from tokstudio.core.preparation import Prepared, prepare_corpus_work
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.run import NOTHING_LEFT, REACHED_SIZE, STOPPED, MergeBatch, Run, TrainedOn
+from tokstudio.version import __version__
 
 if TYPE_CHECKING:
     from tokstudio.core.engine import Engine, Merges, Units

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.library_tokenizer import LibraryTokenizer
 from tokstudio.core.patterns import NONE, splitter
 from tokstudio.core.progress import Progress, Work
+from tokstudio.core.source import Source
 from tokstudio.core.specials import SpecialFinder
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.words import PADDING

@@ -15,10 +15,12 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.corpus import Source, Text, is_utf8, to_utf8
 from tokstudio.core.errors import CorpusError
 from tokstudio.core.json_depth import TOO_DEEP, is_too_deep
 from tokstudio.core.progress import Progress, Work, finish
+from tokstudio.core.readers import read_source
+from tokstudio.core.source import Source
+from tokstudio.core.text.utf8 import Text, is_utf8, to_utf8
 
 _LINES = 1 << 12
 _WORDS = 1 << 14
@@ -58,8 +60,6 @@ def read_counts_work(path: Path) -> Work[Source]:
     Raises:
         CorpusError: The file cannot be read, or a line is wrong; the message names it.
     """
-    from tokstudio.core.readers import read_source
-
     raw = yield from read_source(path, encoding="bytes")
     made, name = _Counts(), raw.name
     before = done = 0

@@ -20,7 +20,6 @@ from PySide6.QtCore import QCoreApplication, QEvent, QLoggingCategory, QObject, 
 from PySide6.QtGui import QFileOpenEvent, QFont, QFontMetrics
 from PySide6.QtWidgets import QApplication
 
-from tokstudio import __version__
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.kernels.cache import problem
 from tokstudio.core.kernels.prepare import prepare_work
@@ -28,12 +27,13 @@ from tokstudio.core.memory import keep_less_freed
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.project import Recorder
 from tokstudio.gui.commands import Commands
+from tokstudio.gui.components import start_line
 from tokstudio.gui.crash_report import CrashHook, reports_folder
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.display import refusal
 from tokstudio.gui.end_signals import EndSignals
 from tokstudio.gui.limits import COPIES, ENGINE, SETTINGS, Limits, faults
-from tokstudio.gui.log import Log, start_line
+from tokstudio.gui.log import Log
 from tokstudio.gui.main_window import MainWindow
 from tokstudio.gui.problems import Problem
 from tokstudio.gui.report_offer import ReportOffer
@@ -42,6 +42,7 @@ from tokstudio.gui.settings import Preferences
 from tokstudio.gui.single_instance import Claim, Request, bring_to_front
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Mode, Theme
+from tokstudio.version import __version__
 
 _log = logging.getLogger(__name__)
 

@@ -15,10 +15,12 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 from PySide6.QtCore import qVersion
+from PySide6.QtGui import QGuiApplication
 
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.own_process import is_bundle
 from tokstudio.resources import resource
+from tokstudio.version import __version__
 
 # Whose owners bring no text, as it is a usual one; the second adds to the first.
 _USUAL = {"LGPL 3": ("LGPL-3", "GPL-3"), "Apache 2.0": ("Apache-2.0",)}
@@ -97,3 +99,16 @@ def _text(package: Distribution, licence: str) -> str:
 def _usual(licence: str) -> str:
     names = _USUAL.get(licence, ())
     return "\n\n".join(resource(f"licences/{name}.txt").read_text(encoding="utf-8").strip() for name in names)
+
+
+def start_line() -> str:
+    """What a report of a fault has to say first: the versions, the system and how it is shown."""
+    kind = "bundle" if is_bundle() else "Python package"
+    parts = [
+        f"TokStudio {__version__} ({kind})",
+        f"Python {platform.python_version()}",
+        f"Qt {qVersion()} ({QGuiApplication.platformName() or 'no display'})",
+        platform.platform(),
+        sys.executable,
+    ]
+    return ", ".join(parts)

@@ -24,7 +24,7 @@ from typing import BinaryIO
 import platformdirs
 from PySide6.QtCore import QLockFile, QObject, Signal
 
-from tokstudio.gui.log import start_line
+from tokstudio.gui.components import start_line
 
 _log = logging.getLogger(__name__)
 

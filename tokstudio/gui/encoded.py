@@ -13,10 +13,10 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from tokstudio.core.corpus import to_utf8
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.specials import AllowedSpecial
+from tokstudio.core.text.utf8 import to_utf8
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.byte_level_text import Written, byte_level_work
 

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QTimer
 
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.held_out_curve import HeldOut, held_out_work
 from tokstudio.core.holdout import hold_out_work
 from tokstudio.core.kernels.prepare import prepare_work
 from tokstudio.core.progress import Work
 from tokstudio.core.run import Run
+from tokstudio.core.source import Source
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.kept_sources import is_missing
 from tokstudio.gui.run_keeper import RunKeeper

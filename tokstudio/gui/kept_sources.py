@@ -8,10 +8,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tokstudio.core.corpus import Source
 from tokstudio.core.messages import printable
 from tokstudio.core.progress import Work
 from tokstudio.core.project import ProjectSource, keep_source_work
+from tokstudio.core.source import Source
 
 
 class KeptSources:
@@ -55,3 +55,9 @@ def is_missing(source: Source) -> bool:
 def changed_since(kept: ProjectSource) -> str:
     """Says that a source's file is not what it was."""
     return f"{kept.name} has changed on disk since the project was saved."
+
+
+CHANGED = "changed"
+
+
+GONE = "gone"

@@ -5,16 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.progress import Progress, Work
+from tokstudio.gui.job_keeper import JobKeeper
 from tokstudio.gui.jobs import Job
-
-if TYPE_CHECKING:
-    from tokstudio.gui.session import Session
 
 
 @dataclass(frozen=True)
@@ -27,10 +25,10 @@ class _Answer:
 
 
 class Latest(QObject):
-    """Runs one job of the session at a time. Emits `done` or `failed` for the newest request, and only for that.
+    """Runs one job at a time. Emits `done` or `failed` for the newest request, and only for that.
 
     Args:
-        session: Whose jobs these are.
+        jobs: Starts the jobs.
         parent: The owner.
         quiet: Whether the person need not know of them.
         asked: Whether they begin as the person asks for them, not in the course of something else.
@@ -40,11 +38,11 @@ class Latest(QObject):
     failed = Signal(object)
 
     def __init__(
-        self, session: Session, parent: QObject | None = None, *, quiet: bool = False, asked: bool = True
+        self, jobs: JobKeeper, parent: QObject | None = None, *, quiet: bool = False, asked: bool = True
     ) -> None:
         super().__init__(parent)
         self._quiet, self._asked = quiet, asked
-        self._session = session
+        self._jobs = jobs
         self._ticket = 0
         self._job: Job | None = None
 
@@ -62,7 +60,7 @@ class Latest(QObject):
         """Begins work; what was under way is cancelled, and its answer never heard."""
         self.cancel()
         ticket = self._ticket
-        self._job = self._session.start_job(
+        self._job = self._jobs.start_job(
             lambda: _answer(ticket, work), self._take, quiet=self._quiet, asked=self._asked
         )
         self._job.cancelled.connect(self._cancelled)

@@ -5,16 +5,11 @@ from __future__ import annotations
 
 import logging
 import os
-import platform
-import sys
 from pathlib import Path
 
-from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler, qVersion
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 
-from tokstudio import __version__
 from tokstudio.core.errors import TokStudioError
-from tokstudio.core.own_process import is_bundle
 
 _FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _LEVELS = {
@@ -74,16 +69,3 @@ class Log:
         logging.getLogger("qt").log(_LEVELS.get(kind, logging.WARNING), "%s", text)
         if self._before is not None:
             self._before(kind, context, text or "")
-
-
-def start_line() -> str:
-    """What a report of a fault has to say first: the versions, the system and how it is shown."""
-    kind = "bundle" if is_bundle() else "Python package"
-    parts = [
-        f"TokStudio {__version__} ({kind})",
-        f"Python {platform.python_version()}",
-        f"Qt {qVersion()} ({QGuiApplication.platformName() or 'no display'})",
-        platform.platform(),
-        sys.executable,
-    ]
-    return ", ".join(parts)

@@ -24,12 +24,12 @@ from tokstudio.gui.dressing import Dressing
 from tokstudio.gui.finder import Finder
 from tokstudio.gui.icons import icon
 from tokstudio.gui.menus import build_menus
-from tokstudio.gui.opening import Question
 from tokstudio.gui.panes.compression import CompressionPane
 from tokstudio.gui.panes.configure import ConfigurePane
 from tokstudio.gui.panes.corpus import CorpusPane
 from tokstudio.gui.panes.distribution import DistributionPane
 from tokstudio.gui.panes.merges import MergesPane
+from tokstudio.gui.panes.pattern_question import PatternQuestion
 from tokstudio.gui.panes.runs import RunsPane
 from tokstudio.gui.panes.text import TextPane
 from tokstudio.gui.panes.token import TokenPane
@@ -172,7 +172,7 @@ class MainWindow(QMainWindow):
         """Copies the ids of the selected tokens of the text."""
         self.text.copy_ids()
 
-    def ask_pattern(self, question: Question, answered: Callable[[str | None], None]) -> None:
+    def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None:
         """Asks how a tokenizer splits text."""
         dialog = PatternDialog(question, self._session, self._theme, self)
         dialog.answered.connect(answered)

@@ -21,6 +21,7 @@ from tokstudio.core.project import SUFFIX, ProjectTokenizer, keep_tokenizer_work
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.exports import ExportCommands, Exports
+from tokstudio.gui.panes.pattern_question import PatternQuestion
 from tokstudio.gui.project_keeper import ProjectKeeper
 from tokstudio.gui.session import Session
 from tokstudio.gui.settings import Preferences
@@ -36,25 +37,10 @@ _FIRST_PATTERN = "gpt2"  # what is offered at first: most files that do not say 
 _WITHOUT_PATTERN = "classic"  # the one format that never says how text is split, and means not at all
 
 
-@dataclass(frozen=True)
-class Question:
-    """Asks how a tokenizer splits text.
-
-    Attributes:
-        name: What it is asked about.
-        pattern: What is offered at first.
-        verb: What the button says that takes the answer.
-    """
-
-    name: str
-    pattern: str
-    verb: str
-
-
 class Questions(Protocol):
     """Whoever can ask the person how a tokenizer splits text."""
 
-    def ask_pattern(self, question: Question, answered: Callable[[str | None], None]) -> None:
+    def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None:
         """Asks, and tells the answer later: a name or an expression, or None for none."""
         ...
 
@@ -147,7 +133,7 @@ class OpenCommands(ExportCommands):
         super().__init__(session, preferences, choosers, views, parent)
         self._asker = views
         self._projects = projects
-        self._unanswered: list[tuple[Question, Path, StudioRun | None]] = []
+        self._unanswered: list[tuple[PatternQuestion, Path, StudioRun | None]] = []
 
     # ---- anything
 
@@ -234,7 +220,7 @@ class OpenCommands(ExportCommands):
         """Asks how the active tokenizer splits text, and reads its files again."""
         run = self._session.active
         if run is not None and run.origin is not None and run.origin.kept is not None:
-            self._ask(Question(run.name, run.pattern, "Change Pattern"), run.origin.path, run)
+            self._ask(PatternQuestion(run.name, run.pattern, "Change Pattern"), run.origin.path, run)
 
     # ---- private
 
@@ -246,7 +232,7 @@ class OpenCommands(ExportCommands):
     def _opened(self, opened: Opened) -> None:
         if opened.loaded is None:
             pattern = self._preferences.get("opened_pattern", _FIRST_PATTERN)
-            self._ask(Question(opened.name, pattern, "Open Tokenizer"), opened.path, None)
+            self._ask(PatternQuestion(opened.name, pattern, "Open Tokenizer"), opened.path, None)
         else:
             self._add(opened, opened.loaded)
 
@@ -266,7 +252,7 @@ class OpenCommands(ExportCommands):
             words.append("Text is not split: the files do not say how. Use Change Pattern in the Train menu.")
         self.done.emit(" ".join([*words, *loaded.tokenizer.remarks]))
 
-    def _ask(self, question: Question, path: Path, run: StudioRun | None) -> None:
+    def _ask(self, question: PatternQuestion, path: Path, run: StudioRun | None) -> None:
         self._unanswered.append((question, path, run))
         if len(self._unanswered) == 1:
             self._asker.ask_pattern(question, self._answered)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import TokStudioError
 from tokstudio.core.progress import Work
 from tokstudio.core.project import (
@@ -26,6 +26,7 @@ from tokstudio.core.project import (
 )
 from tokstudio.core.project.json_values import Json
 from tokstudio.core.readers import read_source
+from tokstudio.core.source import Source
 from tokstudio.gui.choices import Documents, Settings
 from tokstudio.gui.kept_sources import KeptSources, changed_since, is_missing, missing_source
 from tokstudio.gui.problems import Problem

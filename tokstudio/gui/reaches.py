@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -14,11 +12,8 @@ from tokstudio.core.progress import Work
 from tokstudio.core.reach import reach_work
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.latest import Latest
-from tokstudio.gui.models.tokens import tokens_of
+from tokstudio.gui.run_keeper import RunKeeper
 from tokstudio.gui.studio_run import StudioRun
-
-if TYPE_CHECKING:
-    from tokstudio.gui.session import Session
 
 _PAINTED = 200  # milliseconds after which what has made somebody ask is on the screen
 
@@ -33,7 +28,7 @@ class Reaches(QObject):
     #: The reach of a run is known now.
     changed = Signal()
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: RunKeeper) -> None:
         super().__init__(session)
         self._session = session
         self._run: StudioRun | None = None
@@ -51,7 +46,7 @@ class Reaches(QObject):
 
     def ask(self, run: StudioRun) -> None:
         """Begins with a run that is complete, unless that is known or under way."""
-        if run is self._run or run.ended is None or not run.ready or tokens_of(run).reach is not None:
+        if run is self._run or run.ended is None or not run.ready or run.tokens.reach is not None:
             return
         self._latest.cancel()
         self._run = run
@@ -59,13 +54,13 @@ class Reaches(QObject):
 
     def _begin(self) -> None:
         if self._run is not None:
-            tokenizer, ids = self._run.tokenizer, tokens_of(self._run).ids
+            tokenizer, ids = self._run.tokenizer, self._run.tokens.ids
             self._latest.run(lambda: _by_slot_work(tokenizer, ids))
 
     def _take(self, reach: NDArray[np.uint8]) -> None:
         run, self._run = self._run, None
         if run is not None:
-            tokens_of(run).reach = reach
+            run.tokens.reach = reach
             self.changed.emit()
 
     def _fail(self, error: Exception) -> None:

@@ -6,28 +6,19 @@ How runs come into being is left to the `Session`.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
-from tokstudio.core.corpus import Source
 from tokstudio.core.progress import Work
+from tokstudio.core.source import Source
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.usage import count_uses_work
 from tokstudio.gui.corpus_keeper import CorpusKeeper
 from tokstudio.gui.counted_uses import CountedUses
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.studio_run import Origin, StudioRun
-
-
-class Stretch(NamedTuple):
-    """A part of the text that is selected: its first byte, the one behind its last, and how many tokens that is."""
-
-    start: int
-    stop: int
-    tokens: int
+from tokstudio.gui.view_state import Stretch
 
 
 class RunKeeper(CorpusKeeper):

@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from tokstudio.core.corpus import Corpus
 from tokstudio.core.forecast import Forecast
+from tokstudio.core.messages import size_text
 from tokstudio.core.project import Recorder
 from tokstudio.core.run import Run
 from tokstudio.core.sample import sample_work
@@ -19,7 +20,6 @@ from tokstudio.gui.choices import Documents, Settings
 from tokstudio.gui.held_out import HeldOutKeeper
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.kept_sources import is_missing
-from tokstudio.gui.models.sources import size_text
 from tokstudio.gui.notices import Notice
 from tokstudio.gui.player import Player
 from tokstudio.gui.problems import problem_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tokstudio.core.corpus import Source
+from tokstudio.core.source import Source
 from tokstudio.gui.choices import Settings
-from tokstudio.gui.models.sources import CHANGED, GONE
+from tokstudio.gui.kept_sources import CHANGED, GONE
 
 _TIES = {"lowest-id": "ties by lowest id", "huggingface": "ties as Hugging Face", "bytes": "ties by bytes"}
 

@@ -26,9 +26,9 @@ from PySide6.QtWidgets import (
 from tokstudio.core.progress import Progress
 from tokstudio.gui.icons import icon
 from tokstudio.gui.jobs import Job
-from tokstudio.gui.models.sources import plain
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.caption import plain
 from tokstudio.gui.widgets.elided_label import ElidedLabel
 
 _TICK = 100

@@ -9,26 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.alphabet import Alphabet
 from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.held_out_curve import HeldOut
 from tokstudio.core.messages import printable
 from tokstudio.core.preparation import Prepared
 from tokstudio.core.project import ProjectTokenizer
 from tokstudio.core.run import NOTHING_LEFT, STOPPED, Run, special_ids, uses
+from tokstudio.core.source import Source
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.gui.counted_uses import CountedUses
 from tokstudio.gui.kept_sources import is_missing
 from tokstudio.gui.merge_log import MergeLog
-
-if TYPE_CHECKING:
-    from tokstudio.gui.models.tokens import RunTokens
+from tokstudio.gui.models.tokens import RunTokens
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,6 @@ class StudioRun(MergeLog):
         curve_hidden: Whether the plot leaves its curves out while another run is active.
         corpus_problem: Why it cannot go on: what it was trained on is not there any more.
         counted: The uses of a tokenizer opened from a file in the corpus that is open; None until somebody asks.
-        by_slot: Its tokens by slot, once something has shown them; see `tokens_of`.
     """
 
     def __init__(self, key: int, name: str, config: TrainingConfig | None = None, corpus: Corpus | None = None) -> None:
@@ -110,7 +107,7 @@ class StudioRun(MergeLog):
         self.corpus_problem: str | None = None
         self.begun: Run | None = None
         self.counted: CountedUses | None = None
-        self.by_slot: RunTokens | None = None
+        self._tokens: RunTokens | None = None
         self._uses: tuple[int, NDArray[np.int64]] | None = None
         if config is not None and config.base == "bytes":
             self.alphabet = Alphabet.of_bytes(first=len(config.leading_specials))
@@ -200,6 +197,13 @@ class StudioRun(MergeLog):
                 self.merges.copy(), self.config, alphabet, self.base_size, self.run
             )
         return self._tokenizer
+
+    @property
+    def tokens(self) -> RunTokens:
+        """Its tokens by slot; all that show the run share them, so that what one gathers the others need not."""
+        if self._tokens is None:
+            self._tokens = RunTokens(self)
+        return self._tokens
 
     def prepare(self, prepared: Prepared) -> None:
         """Takes over what is known once the corpus is laid out."""

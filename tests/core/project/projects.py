@@ -10,7 +10,7 @@ import numpy as np
 from trained import SPECIALS, TEXT, banana, everything, of_characters, with_specials, with_unknown
 
 from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import FormatError
 from tokstudio.core.progress import finish
 from tokstudio.core.project import (
@@ -23,6 +23,7 @@ from tokstudio.core.project import (
     save_work,
 )
 from tokstudio.core.run import Run
+from tokstudio.core.source import Source
 from tokstudio.core.trainer import Trainer, train
 
 LINES = "".join(f"line {number} of the corpus, with some words in it\n" for number in range(40))

@@ -15,11 +15,12 @@ from projects import LINES, differences, opened, saved, small_project, stopped
 from trained import TEXT
 
 from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import FormatError
 from tokstudio.core.progress import finish
 from tokstudio.core.project import ProjectRun, Recorder, keep_source_work, recoverable_work, recovery
 from tokstudio.core.run import REACHED_SIZE, STOPPED
+from tokstudio.core.source import Source
 from tokstudio.core.trainer import Trainer
 
 CORPUS = Corpus((Source.from_texts([LINES, TEXT]),))

@@ -20,7 +20,7 @@ from trained import trained as trained_tokenizer
 
 from tokstudio.core import files
 from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.errors import ConfigError, CorpusError, FormatError
 from tokstudio.core.formats import load_work, save
 from tokstudio.core.progress import finish
@@ -34,6 +34,7 @@ from tokstudio.core.project import (
     save_work,
     writer,
 )
+from tokstudio.core.source import Source
 from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.trainer import Trainer, train
 

@@ -14,9 +14,10 @@ from pathlib import Path
 from projects import LINES
 
 from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus
 from tokstudio.core.progress import finish
 from tokstudio.core.project import Project, ProjectRun, Recorder, keep_source_work, save_work
+from tokstudio.core.source import Source
 from tokstudio.core.trainer import Trainer
 
 CORPUS = Corpus((Source.from_texts([LINES * 5, "".join(str(number**5) for number in range(300))]),))

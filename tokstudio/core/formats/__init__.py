@@ -13,7 +13,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tokstudio.core.corpus import AnyPath, Text
 from tokstudio.core.errors import ConfigError, FormatError
 from tokstudio.core.files import StagedFiles, file_name, write_fault
 from tokstudio.core.formats.base import (
@@ -39,6 +38,7 @@ from tokstudio.core.formats.tiktoken import Tiktoken
 from tokstudio.core.leftovers import recover_work
 from tokstudio.core.patterns import check_pattern
 from tokstudio.core.progress import Work, finish
+from tokstudio.core.text.utf8 import AnyPath, Text
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer import Tokenizer

@@ -12,7 +12,7 @@ import numpy as np
 from tokstudio.core.alphabet import BYTES
 from tokstudio.core.byte_level import BYTE_ORDER, to_characters
 from tokstudio.core.formats.base import named_specials
-from tokstudio.core.formats.huggingface_parts import written_regex
+from tokstudio.core.formats.common.split_regex import written_regex
 from tokstudio.core.formats.json_reader import shown
 from tokstudio.core.formats.proof import prove_work, trials_work, varied
 from tokstudio.core.formats.spelling import misread_specials, vocabulary

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from tokstudio.core.errors import FormatError
 from tokstudio.core.formats.base import GIGABYTE, Fit, Format, library_problem
-from tokstudio.core.formats.huggingface_parts import BYTE_LEVEL, FUSE, KEYS, split_of, written_regex
+from tokstudio.core.formats.common.split_regex import written_regex
+from tokstudio.core.formats.huggingface_parts import BYTE_LEVEL, FUSE, KEYS, split_of
 from tokstudio.core.formats.huggingface_reader import read_work
 from tokstudio.core.formats.json_reader import shown
 from tokstudio.core.formats.proof import pieces_of, prove_work, trials_work, varied

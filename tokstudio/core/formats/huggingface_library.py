@@ -22,7 +22,7 @@ from tokstudio.core.formats.vocabulary import spelled
 from tokstudio.core.progress import Progress, Work
 
 if TYPE_CHECKING:
-    from tokstudio.core.formats.huggingface_reader import Found
+    from tokstudio.core.formats.parsed_file import ParsedFile
     from tokstudio.core.library_tokenizer import LibraryTokenizer
 
 _LARGEST = 1 << 28
@@ -31,7 +31,7 @@ _BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
 _DEEPEST = 20
 
 
-def library_work(path: Path, name: str, found: Found, reason: str) -> Work[LibraryTokenizer]:
+def library_work(path: Path, name: str, found: ParsedFile, reason: str) -> Work[LibraryTokenizer]:
     """The tokenizer that the library makes of the file.
 
     Args:
@@ -74,7 +74,7 @@ def library_work(path: Path, name: str, found: Found, reason: str) -> Work[Libra
 class _Spelling:
     """What the tokens of a file stand for in a text."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: ParsedFile) -> None:
         parts = list(_parts((found.settings.get("pre_tokenizer"), found.settings.get("decoder"))))
         self.byte_level = any(part.get("type") == "ByteLevel" for part in parts)
         self._spaces = {space for part in parts if (space := _space(part))}

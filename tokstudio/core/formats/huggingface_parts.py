@@ -6,16 +6,16 @@ What our engine does not do is told apart from what is damaged. Vocabulary and m
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import cast
 
 from tokstudio.core.alphabet import Base
 from tokstudio.core.errors import ConfigError, FormatError
+from tokstudio.core.formats.common.split_regex import REPEATED_GROUP, known_pattern, written_regex
 from tokstudio.core.formats.json_reader import shown
 from tokstudio.core.formats.merge_list import id_problem
-from tokstudio.core.patterns import NAMES, OWN, REGEX, splitter
+from tokstudio.core.patterns import NAMES
 
 KEYS = frozenset(
     {
@@ -25,11 +25,6 @@ KEYS = frozenset(
 )  # fmt: skip
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
 FUSE = {"type": "Fuse"}
-
-# The library's regular expressions are Oniguruma's. It takes `{1,3}+` for a repeated group, and others take it for a
-# `{1,3}` that gives nothing back; in the named patterns nothing is wanted back, so `{1,3}` says the same to both.
-_WRITTEN = {name: regex.replace("{1,3}+", "{1,3}") for name, regex in REGEX.items()}
-_REPEATED_GROUP = re.compile(r"\{[0-9,]+\}\+")
 
 
 class Beyond(Exception):
@@ -55,28 +50,11 @@ class AddedToken:
     takes_more: str
 
 
-def written_regex(pattern: str) -> str:
-    """The regular expression of a pattern other than "none", as the library must have it."""
-    return next((_WRITTEN[name] for name, regex in REGEX.items() if pattern in (name, regex)), pattern)
-
-
 def split_of(pattern: str) -> dict[str, object] | None:
     """The pre-tokenizer that splits by a pattern; None for "none"."""
     if pattern == "none":
         return None
     return {"type": "Split", "pattern": {"Regex": written_regex(pattern)}, "behavior": "Isolated", "invert": False}
-
-
-def named_pattern(name: str, regex: str) -> str:
-    """The name of a regular expression, if it splits text as a named pattern does, else itself.
-
-    Raises:
-        FormatError: It cannot split text; the message calls the file `name`.
-    """
-    try:
-        return _named(regex)
-    except ConfigError as error:
-        raise FormatError(f"{name}: its pattern cannot be used: {error}") from error
 
 
 def check_version(name: str, settings: Mapping[str, object]) -> None:
@@ -228,11 +206,6 @@ _TAKING_MORE = {
 _ADDING = ("BertProcessing", "RobertaProcessing")
 
 
-def _named(regex: str) -> str:
-    number = splitter(regex).kind
-    return regex if number == OWN else NAMES[number]
-
-
 def _names(settings: object, key: str) -> tuple[str, ...] | None:
     """What the steps of a sequence, or the one step, call themselves; None where that cannot be said."""
     match settings:
@@ -300,9 +273,9 @@ def _split_pattern(step: object) -> str:
         raise Beyond("its pre-tokenizer drops or joins what its pattern finds")
     if regex in NAMES:
         raise Beyond(f"its pre-tokenizer splits text by the word {shown(regex)}")
-    if _REPEATED_GROUP.search(regex):
+    if REPEATED_GROUP.search(regex):
         return regex
     try:
-        return _named(regex)
+        return known_pattern(regex)
     except ConfigError as error:
         raise Beyond("its pattern does not split text as TokStudio can") from error

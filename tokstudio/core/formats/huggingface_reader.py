@@ -6,13 +6,8 @@ What the parts around the model mean is left to `huggingface_parts`.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from array import array
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
 
 from tokstudio.core.alphabet import Alphabet, Base
 from tokstudio.core.byte_level import BYTE_OF, to_bytes
@@ -20,7 +15,6 @@ from tokstudio.core.errors import FormatError
 from tokstudio.core.formats.base import GIGABYTE
 from tokstudio.core.formats.huggingface_library import library_work
 from tokstudio.core.formats.huggingface_parts import (
-    AddedToken,
     Beyond,
     added_ids,
     added_token,
@@ -34,6 +28,7 @@ from tokstudio.core.formats.huggingface_parts import (
 )
 from tokstudio.core.formats.json_reader import JsonReader, shown
 from tokstudio.core.formats.merge_list import MergeList
+from tokstudio.core.formats.parsed_file import ParsedFile
 from tokstudio.core.formats.vocabulary import byte_level_ids, read_vocabulary_work, spelled
 from tokstudio.core.patterns import NAMES
 from tokstudio.core.progress import Progress, Work
@@ -65,44 +60,9 @@ def read_work(path: Path, name: str) -> Work[Tokenizer]:
     return (yield from library_work(path, name, found, reason))
 
 
-@dataclass
-class Found:
-    """What is known of the file.
-
-    Attributes:
-        settings: Its parts but the model.
-        model: The model but its tokens and merges.
-        added: The added tokens.
-        vocabulary: Each token with its id.
-        has_merges: Whether the merges were understood.
-    """
-
-    settings: dict[str, object] = field(default_factory=dict[str, object])
-    model: dict[str, object] = field(default_factory=dict[str, object])
-    added: list[AddedToken] = field(default_factory=list[AddedToken])
-    vocabulary: dict[str, int] = field(default_factory=dict[str, int])
-    has_merges: bool = False
-    _rows: array[int] = field(default_factory=lambda: array("i"))
-
-    @property
-    def rows(self) -> NDArray[np.int32]:
-        """int32 [n, 3], the merges: ids of left, right and result."""
-        return np.frombuffer(self._rows, np.int32).reshape(-1, 3)
-
-    def add(self, left: str, right: str, prefix: object) -> str | None:
-        """Adds a merge of tokens that may have a prefix; gives what is wrong with it instead, if anything is."""
-        made = left + (right[len(prefix) :] if isinstance(prefix, str) else right)
-        for part in (left, right, made):
-            if part not in self.vocabulary:
-                number = len(self._rows) // 3 + 1
-                return f"merge {number:,} needs the token {shown(part)}, which the vocabulary does not have"
-        self._rows.extend((self.vocabulary[left], self.vocabulary[right], self.vocabulary[made]))
-        return None
-
-
-def _read(path: Path, name: str, before: Found | None) -> Work[Found]:
+def _read(path: Path, name: str, before: ParsedFile | None) -> Work[ParsedFile]:
     """Goes through the file; what an earlier passage has found is known from its beginning."""
-    found = Found(vocabulary={} if before is None else before.vocabulary)
+    found = ParsedFile(vocabulary={} if before is None else before.vocabulary)
     with JsonReader(path, name, GIGABYTE) as reader:
         for key in reader.items():
             if key in found.settings:
@@ -130,7 +90,7 @@ def _read(path: Path, name: str, before: Found | None) -> Work[Found]:
     return found
 
 
-def _read_model(reader: JsonReader, found: Found, before: Found | None) -> Work[None]:
+def _read_model(reader: JsonReader, found: ParsedFile, before: ParsedFile | None) -> Work[None]:
     if reader.peek() != "{":
         raise reader.fault("the model must be an object")
     model = found.model
@@ -162,7 +122,7 @@ def _pass_over(reader: JsonReader) -> Work[str]:
     return opening
 
 
-def _enough(found: Found, before: Found | None) -> Found | None:
+def _enough(found: ParsedFile, before: ParsedFile | None) -> ParsedFile | None:
     """What is known of the file, where the merges can be understood with it."""
     if before is not None:
         return before
@@ -184,7 +144,7 @@ def _judge(reader: JsonReader, model: dict[str, object]) -> None:
         raise FormatError(f"{reader.name}: it skips merges at random (dropout), so the ids of a text change each time.")
 
 
-def _read_merges(reader: JsonReader, found: Found, prefix: object) -> Work[None]:
+def _read_merges(reader: JsonReader, found: ParsedFile, prefix: object) -> Work[None]:
     found.has_merges = True
     for _ in reader.elements():
         pair = _read_pair(reader)
@@ -193,7 +153,7 @@ def _read_merges(reader: JsonReader, found: Found, prefix: object) -> Work[None]
         yield from reader.progress()
 
 
-def _ours_work(name: str, found: Found) -> Work[Tokenizer]:
+def _ours_work(name: str, found: ParsedFile) -> Work[Tokenizer]:
     """The tokenizer that our engine does all of; Beyond where it does not."""
     settings, vocabulary = found.settings, found.vocabulary
     check_normalizer(settings.get("normalizer"))
@@ -242,7 +202,7 @@ _CHANGING_CHARACTERS = {
 }
 
 
-def _merges_work(name: str, base: Base, found: Found) -> Work[MergeList]:
+def _merges_work(name: str, base: Base, found: ParsedFile) -> Work[MergeList]:
     merges, rows = MergeList(_alphabet(name, base, found)), found.rows.tolist()
     for number, (left, right, result) in enumerate(rows):
         if problem := merges.add(left, right, result):
@@ -255,7 +215,7 @@ def _merges_work(name: str, base: Base, found: Found) -> Work[MergeList]:
     return merges
 
 
-def _alphabet(name: str, base: Base, found: Found) -> Alphabet:
+def _alphabet(name: str, base: Base, found: ParsedFile) -> Alphabet:
     vocabulary = found.vocabulary
     if base == "bytes":
         ids = byte_level_ids(vocabulary)
@@ -295,7 +255,7 @@ def _whole_words_work(base: Base, tokenizer: Tokenizer, vocabulary: dict[str, in
     return [number for number, count in zip(words.values(), pieces.tolist(), strict=True) if count != 1]
 
 
-def _unknown(name: str, found: Found) -> int | None:
+def _unknown(name: str, found: ParsedFile) -> int | None:
     """The id of the unknown token, where there is one."""
     token = found.model.get("unk_token")
     if token is None:

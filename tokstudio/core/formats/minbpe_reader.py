@@ -14,7 +14,7 @@ from tokstudio.core.alphabet import BYTES, Alphabet
 from tokstudio.core.errors import FormatError
 from tokstudio.core.expressions import compile_expression
 from tokstudio.core.formats.base import GIGABYTE
-from tokstudio.core.formats.huggingface_parts import named_pattern
+from tokstudio.core.formats.common.split_regex import named_pattern
 from tokstudio.core.formats.json_reader import shown
 from tokstudio.core.formats.lines import LineReader
 from tokstudio.core.formats.merge_list import MergeList, id_problem

@@ -11,9 +11,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokstudio import __version__
 from tokstudio.core.files import file_name
 from tokstudio.core.messages import several, shown
+from tokstudio.version import __version__
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer import Tokenizer

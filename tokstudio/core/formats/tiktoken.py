@@ -25,7 +25,7 @@ from tokstudio.core.errors import FormatError
 from tokstudio.core.files import file_name
 from tokstudio.core.formats import tiktoken_writer as writer
 from tokstudio.core.formats.base import GIGABYTE, Fit, Format, PatternNeeded, bytes_problem, library_problem
-from tokstudio.core.formats.huggingface_parts import named_pattern
+from tokstudio.core.formats.common.split_regex import named_pattern
 from tokstudio.core.formats.json_reader import JsonReader, shown
 from tokstudio.core.formats.known_files import RANKS, Known, known_work
 from tokstudio.core.formats.lines import LineReader

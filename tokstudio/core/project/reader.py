@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.corpus import Source
 from tokstudio.core.errors import FormatError
 from tokstudio.core.files import file_name
 from tokstudio.core.progress import Progress, Work
@@ -25,6 +24,7 @@ from tokstudio.core.project.model import Project, ProjectRun, ProjectSource, Pro
 from tokstudio.core.project.run_reader import read_run_work
 from tokstudio.core.project.schema import ACTIVE
 from tokstudio.core.project.sources import text_hash_work
+from tokstudio.core.source import Source
 
 _MOST_KEYS = 1000
 _MOST_SOURCES = 1_000_000

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.corpus import Source, to_utf8
 from tokstudio.core.errors import FormatError
 from tokstudio.core.files import StagedFiles, file_name
 from tokstudio.core.progress import Progress, Work
@@ -23,6 +22,8 @@ from tokstudio.core.project.json_values import Json, to_json
 from tokstudio.core.project.model import Project, ProjectRun, ProjectSource, ProjectTokenizer
 from tokstudio.core.project.schema import ACTIVE
 from tokstudio.core.run import MergeBatch, Run
+from tokstudio.core.source import Source
+from tokstudio.core.text.utf8 import to_utf8
 
 _ROWS = 4096
 _PIECE = 1 << 20

@@ -21,11 +21,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tokstudio import __version__
-from tokstudio.gui.components import components
+from tokstudio.gui.components import components, start_line
 from tokstudio.gui.icons import icon
-from tokstudio.gui.log import start_line
 from tokstudio.gui.theme import Theme
+from tokstudio.version import __version__
 
 _MORE_KEYS = (
     ("Merges, Vocabulary: move the playhead to the row", "Enter"),

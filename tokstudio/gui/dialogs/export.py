@@ -34,12 +34,12 @@ from tokstudio.gui.export_plan import (
 )  # fmt: skip
 from tokstudio.gui.exporting import Exporting, InTurn, Order
 from tokstudio.gui.latest import Latest
-from tokstudio.gui.models.sources import plain
 from tokstudio.gui.problems import problem_of
 from tokstudio.gui.session import Session
 from tokstudio.gui.settings import Preferences
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.caption import plain
 from tokstudio.gui.widgets.fields import line, set_role
 from tokstudio.gui.widgets.folder_field import FolderField
 from tokstudio.gui.widgets.format_list import FormatList, rule

@@ -8,11 +8,11 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLa
 
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.patterns import check_pattern
-from tokstudio.gui.models.sources import plain
-from tokstudio.gui.opening import Question
 from tokstudio.gui.panes.pattern_field import PatternField
+from tokstudio.gui.panes.pattern_question import PatternQuestion
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.caption import plain
 from tokstudio.gui.widgets.fields import line
 
 _WHY = "The file does not say how text is split before merging. Another pattern gives other tokens."
@@ -35,7 +35,9 @@ class PatternDialog(QDialog):
 
     answered = Signal(object)
 
-    def __init__(self, question: Question, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, question: PatternQuestion, session: Session, theme: Theme, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setWindowTitle(question.verb)
         self.setWindowModality(Qt.WindowModality.WindowModal)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from tokstudio.gui.line_search import Line
-from tokstudio.gui.models.sources import plain
+from tokstudio.gui.widgets.caption import plain
 
 LEFT, TOKEN, RIGHT, PLACE = range(4)
 _TITLES = ("Before", "Token", "After", "Line")

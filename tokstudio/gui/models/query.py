@@ -4,15 +4,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.byte_level import BYTE_OF, to_bytes
-
-if TYPE_CHECKING:
-    from tokstudio.gui.models.token_index import TokenIndex
 
 _BYTES = re.compile(
     r"\s*(?:0x(?:[0-9a-f]{2})+(?:\s+0x(?:[0-9a-f]{2})+)*|[0-9a-f]{2}(?:\s+[0-9a-f]{2})+)\s*", re.IGNORECASE
@@ -45,6 +41,8 @@ class Query:
         number: The number of a merge or the id of a token, where the text is one.
         raw: The bytes, where the text is bytes in hexadecimal.
         byte: The one byte, where the text may be that, in two hexadecimal digits.
+        small: What is looked for in small letters of ASCII.
+        folded: What is looked for in small letters of every script.
         spellings: The bytes of tokens that are the text: as it is typed, with what is written for white space, and as
             in GPT-2's files.
         cases: The same in upper and lower case, where that is not ASCII's.
@@ -69,21 +67,21 @@ class Query:
         for sign, character in _WRITTEN.items():
             written = written.replace(sign, character)
         wanted = [one.lower() for one in dict.fromkeys((text, written))] if text else []
-        self._ascii = [one.encode("ascii") for one in wanted if one.isascii()]
+        self.small = [one.encode("ascii") for one in wanted if one.isascii()]
         byte_level = list[bytes]()
         # Written as in GPT-2's files, where signs stand for bytes that none of its own would.
         if any(character in BYTE_OF and ord(character) > 0xFF for character in text) and all(
             c in BYTE_OF for c in text
         ):
             byte_level = [to_bytes(text)]
-            self._ascii.append(byte_level[0].lower())
+            self.small.append(byte_level[0].lower())
         spelled = list(dict.fromkeys((text, written, written.replace("·", " "))))
         self.spellings = [*(one.encode("utf-8", "replace") for one in spelled), *byte_level]
         others = (one for one in spelled if not one.isascii())
         self.cases = [
             form.encode("utf-8", "replace") for one in others for form in (one.lower(), one.upper(), one.title())
         ]
-        self._other = [small_letters(one.encode("utf-8", "replace")) for one in wanted if not one.isascii()]
+        self.folded = [small_letters(one.encode("utf-8", "replace")) for one in wanted if not one.isascii()]
 
     def __bool__(self) -> bool:
         return bool(self.text)
@@ -91,43 +89,30 @@ class Query:
     @property
     def needs_heads(self) -> bool:
         """Whether the bytes of tokens must be looked at."""
-        return bool(self.raw or self._ascii or self._other)
+        return bool(self.raw or self.small or self.folded)
 
     @property
     def reach(self) -> int:
         """How many bytes what is wanted may take on one side of a place within it."""
         # Of a letter of four bytes there may be one of one byte among what is wanted.
-        return max([len(self.raw or b""), *map(len, self._ascii), *(4 * len(one.decode()) for one in self._other)])
+        return max([len(self.raw or b""), *map(len, self.small), *(4 * len(one.decode()) for one in self.folded)])
 
     def accepts(self, raw: bytes) -> bool:
         """Whether a token has the text or the bytes in it, or is the byte; of a long one `TokenSearch` finds out."""
-        if self._ascii:
+        if self.small:
             small = raw.lower()
-            for wanted in self._ascii:
+            for wanted in self.small:
                 if wanted in small:
                     return True
-        if self._other:
+        if self.folded:
             text = small_letters(raw)
-            if any(wanted in text for wanted in self._other):
+            if any(wanted in text for wanted in self.folded):
                 return True
         return (self.raw is not None and self.raw in raw) or raw == self.byte
 
     def accepts_long(self, raw: bytes) -> bool | None:
         """The same of a long token; None where that takes too long."""
         return self.accepts(raw)
-
-    def passes(self, index: TokenIndex) -> NDArray[np.bool_]:
-        """Which tokens of an index have what is wanted in their first bytes; not for regular expressions or lengths."""
-        found = np.full(len(index), not self.needs_heads)
-        for wanted in self._ascii:
-            found |= index.small.holding(wanted)
-        for wanted in self._other:
-            found |= index.folded.holding(wanted)
-        if self.raw is not None:
-            found |= index.raw.holding(self.raw)
-        if self.byte is not None:
-            found |= index.raw.holding(self.byte) & (index.raw.ends - index.raw.starts == 1)
-        return found
 
     def within(self, lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of some tokens have as many bytes as are asked for.

@@ -6,10 +6,10 @@ from __future__ import annotations
 from PySide6.QtCore import QModelIndex, QObject, Qt
 
 from tokstudio.core.rounds import Round, Rounds
-from tokstudio.gui.models.sources import plain
 from tokstudio.gui.models.table import Cell, Column, Index, TokenTable
 from tokstudio.gui.models.text import copied, marked
 from tokstudio.gui.studio_run import StudioRun
+from tokstudio.gui.widgets.caption import plain
 
 _STEP, _MERGE, PARTS, _TOKEN, _PLACES = range(5)
 _NO_INDEX = QModelIndex()

@@ -7,10 +7,10 @@ import numpy as np
 from PySide6.QtCore import QModelIndex, QObject, Qt
 
 from tokstudio.core.why import PairCount, WhyMerge
-from tokstudio.gui.models.sources import plain
 from tokstudio.gui.models.table import Cell, Column, Index, TokenTable
 from tokstudio.gui.models.text import copied, marked
 from tokstudio.gui.studio_run import StudioRun
+from tokstudio.gui.widgets.caption import plain
 
 _PLACE, _PAIR, _COUNT, _BEHIND, _LATER = range(5)
 _COPIED_BYTES = 4096

@@ -11,10 +11,11 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from PySide6.QtGui import QColor, QFont
 
 from tokstudio.core.files import file_name
+from tokstudio.core.messages import size_text
 from tokstudio.gui.counted_uses import CountedUses
-from tokstudio.gui.models.sources import plain, size_text
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.caption import plain
 
 _Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()

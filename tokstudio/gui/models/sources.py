@@ -6,25 +6,23 @@ It looks at no file itself: who shows it says which have changed or are gone.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QIcon
 
-from tokstudio.core.corpus import Source
-from tokstudio.core.messages import printable
+from tokstudio.core.messages import printable, size_text
+from tokstudio.core.source import Source
 from tokstudio.gui.icons import icon
-from tokstudio.gui.kept_sources import is_missing
+from tokstudio.gui.kept_sources import CHANGED, GONE, is_missing
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.caption import plain
 
 _Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 NAME, SIZE, RELOAD = range(3)
-CHANGED = "changed"
-GONE = "gone"
 MISSING = "missing"
 
 
@@ -122,15 +120,6 @@ class SourcesModel(QAbstractTableModel):
         return None
 
 
-def size_text(size: int) -> str:
-    """Gives a size as people say it: `size_text(1_115_394)` is "1.1 MB"."""
-    value, units = float(size), ["TB", "GB", "MB", "kB", "B"]
-    while len(units) > 1 and value >= (1000 if units[-1] == "B" else 999.95):
-        value /= 1000
-        units.pop()
-    return f"{size} B" if units[-1] == "B" else f"{value:,.1f} {units[-1]}"
-
-
 def counted_text(source: Source) -> str:
     """Says how many words there are whose counts are given: "12,345 words, counted"."""
     return f"{_words(source)}, counted"
@@ -142,11 +131,6 @@ def encoding_text(encoding: str) -> str:
         return "Bytes, not decoded"
     first, _, order = encoding.removeprefix("utf-").partition("-")
     return f"UTF-{first} {order.upper()}".strip() if encoding.startswith("utf-") else encoding
-
-
-def plain(text: str) -> str:
-    """Gives a text for a tool tip that is shown as it is, even if a file's name looks like HTML."""
-    return html.escape(text).replace("\n", "<br>") if "<" in text else text
 
 
 def _text(source: Source, column: int, changed: str) -> str | None:

@@ -13,10 +13,10 @@ from typing import ClassVar, Literal, NamedTuple
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from tokstudio.gui.models.sources import plain
 from tokstudio.gui.models.text import SHOWN_BYTES, Shown, in_characters, marked, shown
-from tokstudio.gui.models.tokens import RunTokens, tokens_of
+from tokstudio.gui.models.tokens import RunTokens
 from tokstudio.gui.studio_run import StudioRun
+from tokstudio.gui.widgets.caption import plain
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -171,7 +171,7 @@ class TokenTable(QAbstractTableModel):
     def hold(self, run: StudioRun | None) -> None:
         """Takes over a run; to be called while the model is reset."""
         self.run = run
-        self.tokens = tokens_of(run) if run is not None else None
+        self.tokens = run.tokens if run is not None else None
         self._shown.clear()
 
     # ---- Qt's own

@@ -97,7 +97,7 @@ class TokenChoice:
             if search is None:
                 search = search_of(query, tokens)
                 if self._index is not None and not query.is_expression:
-                    yield from search.go_on_from(query.passes(self._index), self._index.long)
+                    yield from search.go_on_from(self._index.matching(query), self._index.long)
                 self._searching = search
             yield from search.go_on()
             passes = np.frombuffer(bytes(search.found), np.bool_)

@@ -102,6 +102,19 @@ class TokenIndex:
     def __len__(self) -> int:
         return len(self.raw)
 
+    def matching(self, query: Query) -> NDArray[np.bool_]:
+        """Which tokens have what is wanted in their first bytes; not for regular expressions or lengths."""
+        found = np.full(len(self), not query.needs_heads)
+        for wanted in query.small:
+            found |= self.small.holding(wanted)
+        for wanted in query.folded:
+            found |= self.folded.holding(wanted)
+        if query.raw is not None:
+            found |= self.raw.holding(query.raw)
+        if query.byte is not None:
+            found |= self.raw.holding(query.byte) & (self.raw.ends - self.raw.starts == 1)
+        return found
+
     def of_script(self, name: str) -> NDArray[np.bool_]:
         """Which tokens have a letter of a script."""
         place = next((i for i, (script, _) in enumerate(self.scripts) if script == name), None)
@@ -166,7 +179,7 @@ def matches_work(index: TokenIndex, query: Query) -> Work[tuple[Query, NDArray[n
         steps = search.go_on()
     else:
         search = TokenSearch(query.accepts, query.reach, index.heads, made.base, made.parts_from, query.byte)
-        steps = search.go_on_from(query.passes(index), index.long)
+        steps = search.go_on_from(index.matching(query), index.long)
     for _ in steps:
         if query.error:
             return query, np.zeros(len(index), np.bool_)

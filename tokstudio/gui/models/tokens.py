@@ -11,21 +11,76 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Iterator
-from typing import get_args
+from collections.abc import Iterator, Mapping
+from typing import Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokstudio.core.alphabet import Alphabet
+from tokstudio.core.config import TrainingConfig
+from tokstudio.core.tokenizer import Tokenizer
 from tokstudio.core.tokens import TokenKind
 from tokstudio.gui.models.looks import HEAD, NOT_UTF8, OTHER, Looks, describe_token, is_cut, look_of, pairs
-from tokstudio.gui.studio_run import StudioRun
 
 #: The kinds of tokens; their places here stand for them in arrays.
 KINDS: tuple[TokenKind, ...] = get_args(TokenKind)
 
 _STEP = 256  # tokens between two looks at the clock
 _CHUNK = 2048
+
+
+class RunOfTokens(Protocol):
+    """What `RunTokens` reads of a run."""
+
+    @property
+    def merges(self) -> NDArray[np.int32]:
+        """int32 [n, 2], the ids that each merge joins."""
+        ...
+
+    @property
+    def config(self) -> TrainingConfig | None:
+        """What was asked for; None for a tokenizer opened from a file."""
+        ...
+
+    @property
+    def alphabet(self) -> Alphabet | None:
+        """The tokens before any merge; None until they are known."""
+        ...
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer of all merges so far."""
+        ...
+
+    @property
+    def special_tokens(self) -> Mapping[str, int]:
+        """Each special token with its id."""
+        ...
+
+    @property
+    def base_size(self) -> int:
+        """How many ids come before those of the merges."""
+        ...
+
+    @property
+    def ready(self) -> bool:
+        """Whether the tokens before any merge are known."""
+        ...
+
+    @property
+    def has_counts(self) -> bool:
+        """Whether it was trained here."""
+        ...
+
+    @property
+    def byte_level(self) -> bool:
+        """Whether its tokens are made of bytes."""
+        ...
+
+    def __len__(self) -> int:
+        """How many merges there are."""
+        ...
 
 
 class RunTokens:
@@ -37,7 +92,7 @@ class RunTokens:
         reach: uint8, by slot, whether some text becomes a token, in the constants of `core.reach`; None until known.
     """
 
-    def __init__(self, run: StudioRun) -> None:
+    def __init__(self, run: RunOfTokens) -> None:
         self.run = run
         self.heads: list[bytes] = []
         self.order: NDArray[np.int32] = np.empty(0, np.int32)
@@ -225,7 +280,7 @@ class RunTokens:
             return b"".join(reversed(made))[-limit:]
         return b"".join(made)[:limit]
 
-    def _take_run(self, run: StudioRun) -> None:
+    def _take_run(self, run: RunOfTokens) -> None:
         """Learns what there is before any merge."""
         assert run.config is not None
         assert run.alphabet is not None
@@ -240,7 +295,7 @@ class RunTokens:
         unit: TokenKind = "byte" if run.alphabet.base == "bytes" else "character"
         self._base_kinds = ["special" if number in special else unit for number in ids]
 
-    def _take_file(self, run: StudioRun) -> None:
+    def _take_file(self, run: RunOfTokens) -> None:
         """Learns the numbers that a file gives its tokens."""
         tokenizer = run.tokenizer
         alphabet, specials = tokenizer.alphabet, tokenizer.special_tokens
@@ -283,10 +338,3 @@ class RunTokens:
         slots.setflags(write=False)
         measure_tokens(fresh, slots, self._lengths)
         self._measured = n
-
-
-def tokens_of(run: StudioRun) -> RunTokens:
-    """The one `RunTokens` of a run, which all that show it share: what one has gathered the others need not."""
-    if run.by_slot is None:
-        run.by_slot = RunTokens(run)
-    return run.by_slot

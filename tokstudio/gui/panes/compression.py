@@ -27,12 +27,13 @@ from tokstudio.gui.run_curves import (
 from tokstudio.gui.session import Session
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.buttons import ActionButton
 from tokstudio.gui.widgets.elided_label import ElidedLabel
 from tokstudio.gui.widgets.legend import Entry, Legend
 from tokstudio.gui.widgets.pane import EmptyState, Pane
 from tokstudio.gui.widgets.playhead_bar import PlayheadBar
 from tokstudio.gui.widgets.plot import CurvePlot
-from tokstudio.gui.widgets.welcome import ActionButton, SampleCard, Welcome
+from tokstudio.gui.widgets.welcome import SampleCard, Welcome
 from tokstudio.resources import SAMPLES
 
 _MANY = 100_000  # merges from which on the growing curve is drawn less often

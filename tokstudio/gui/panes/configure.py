@@ -16,16 +16,17 @@ from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from tokstudio.core.errors import MissingCharacterError
+from tokstudio.core.messages import size_text
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.forecasting import Forecaster, forecast_text
 from tokstudio.gui.icons import icon
 from tokstudio.gui.kept_sources import is_missing
-from tokstudio.gui.models.sources import plain, size_text
 from tokstudio.gui.panes.more_settings import MoreSettings
 from tokstudio.gui.panes.pattern_field import PatternField
 from tokstudio.gui.session import Session
 from tokstudio.gui.settings_words import limit_words, outdated_words, unusual_words
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.caption import plain
 from tokstudio.gui.widgets.fields import Field, LimitField, line, set_role
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.widgets.tall_body import TallBody

@@ -13,13 +13,13 @@ from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, QTimer
 from PySide6.QtGui import QAction, QActionGroup, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
-from tokstudio.core.corpus import Source
 from tokstudio.core.progress import Progress, Work
 from tokstudio.core.readers import ENCODINGS
+from tokstudio.core.source import Source
 from tokstudio.gui.icons import icon
 from tokstudio.gui.jobs import Job
-from tokstudio.gui.kept_sources import is_missing
-from tokstudio.gui.models.sources import CHANGED, GONE, RELOAD, counted_text, encoding_text, outdated_text
+from tokstudio.gui.kept_sources import CHANGED, GONE, is_missing
+from tokstudio.gui.models.sources import RELOAD, counted_text, encoding_text, outdated_text
 from tokstudio.gui.problems import Problem
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme

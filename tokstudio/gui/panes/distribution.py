@@ -12,7 +12,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QStackedWidget
 
-from tokstudio.gui.models.tokens import RunTokens, tokens_of
+from tokstudio.gui.models.tokens import RunTokens
 from tokstudio.gui.models.uses import TokenUses
 from tokstudio.gui.session import Session
 from tokstudio.gui.studio_run import StudioRun
@@ -100,7 +100,7 @@ class DistributionPane(Pane):
             self._say(_EMPTY)
             return
         if self._tokens is None or self._tokens.run is not run:
-            self._tokens = tokens_of(run)
+            self._tokens = run.tokens
         playhead = min(self._session.playhead, len(run))
         if self.view == "lengths":
             self._draw_lengths(self._tokens, playhead)

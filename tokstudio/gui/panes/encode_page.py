@@ -19,9 +19,9 @@ from tokstudio.gui.latest import Latest
 from tokstudio.gui.models.text import figure
 from tokstudio.gui.obstacles import no_specials
 from tokstudio.gui.panes.text_page import TextPage
-from tokstudio.gui.run_keeper import Stretch
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.view_state import Stretch
 from tokstudio.gui.widgets.counts_grid import Count, CountsGrid
 from tokstudio.gui.widgets.elided_label import ElidedLabel
 from tokstudio.gui.widgets.figures import Figure

@@ -11,11 +11,11 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from tokstudio.core.corpus import Corpus
+from tokstudio.core.messages import size_text
 from tokstudio.core.progress import Work
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.line_search import Line, LineSearch
 from tokstudio.gui.models.concordance import ConcordanceModel
-from tokstudio.gui.models.sources import size_text
 from tokstudio.gui.problems import problem_of
 from tokstudio.gui.session import Session
 from tokstudio.gui.studio_run import StudioRun

@@ -17,9 +17,9 @@ from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from tokstudio.core.alphabet import Base
 from tokstudio.core.config import SpecialPlacement, TieBreak
-from tokstudio.core.corpus import Source
 from tokstudio.core.errors import ConfigError
 from tokstudio.core.holdout import refuse_counts
+from tokstudio.core.source import Source
 from tokstudio.gui.choices import Documents, Settings
 from tokstudio.gui.entries import from_lines, to_lines
 from tokstudio.gui.models.text import marked, shown

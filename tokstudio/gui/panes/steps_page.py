@@ -28,12 +28,12 @@ from tokstudio.core.steps import State
 from tokstudio.gui.byte_level_text import byte_level_work
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.models.rounds import PARTS, RoundsModel
-from tokstudio.gui.run_keeper import Stretch
 from tokstudio.gui.session import Session
 from tokstudio.gui.step_words import step_words
 from tokstudio.gui.stepping import LONGEST, Stepping, answer_words, stepping_work
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.view_state import Stretch
 from tokstudio.gui.widgets.follow_table import FollowTable
 from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.gui.widgets.step_bar import StepBar

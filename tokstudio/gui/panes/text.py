@@ -21,13 +21,13 @@ from tokstudio.core.readers import read_source
 from tokstudio.gui.encoded import LONGEST, text_work
 from tokstudio.gui.icons import icon
 from tokstudio.gui.latest import Latest
-from tokstudio.gui.models.sources import plain
 from tokstudio.gui.panes.decode_page import DecodePage
 from tokstudio.gui.panes.encode_page import EncodePage
 from tokstudio.gui.panes.steps_page import StepsPage
 from tokstudio.gui.panes.text_page import TextPage
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.caption import plain
 from tokstudio.gui.widgets.header_tabs import HeaderTabs
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.widgets.step_bar import STEP_KEYS

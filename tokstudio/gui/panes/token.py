@@ -299,8 +299,8 @@ def _origin(tokenizer: Tokenizer, token: int, kind: TokenKind) -> str:
 
 def _reach(run: StudioRun, token: int) -> int:
     """Whether some text becomes a token, as far as that is known."""
-    known = run.by_slot
-    return REACHED if known is None or known.reach is None else int(known.reach[known.slot_of(token)])
+    reach = run.tokens.reach
+    return REACHED if reach is None else int(reach[run.tokens.slot_of(token)])
 
 
 def _hexadecimal(tokenizer: Tokenizer, token: int) -> str:

@@ -3,14 +3,13 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import html
 import unicodedata
 from collections.abc import Iterable
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel
-
-from tokstudio.gui.models.sources import plain
 
 _LEFT_TO_RIGHT, _ISOLATE, _END = "\u200e", "\u2068", "\u2069"
 _RIGHT_TO_LEFT = ("R", "AL")
@@ -58,3 +57,8 @@ def in_a_sentence(text: str) -> str:
 def is_right_to_left(text: str) -> bool:
     """Whether a text holds letters that are written from right to left."""
     return not text.isascii() and any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in text)
+
+
+def plain(text: str) -> str:
+    """Gives a text for a tool tip that is shown as it is, even if a file's name looks like HTML."""
+    return html.escape(text).replace("\n", "<br>") if "<" in text else text

@@ -25,13 +25,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tokstudio.core.corpus import Corpus, Source
+from tokstudio.core.corpus import Corpus
+from tokstudio.core.source import Source
 from tokstudio.core.statistics import Statistics, preview
 from tokstudio.gui.missing_fonts import TIP, lacks_font
 from tokstudio.gui.models.slices import Slices
-from tokstudio.gui.models.sources import NAME, RELOAD, SIZE, SourcesModel, encoding_text, plain
+from tokstudio.gui.models.sources import NAME, RELOAD, SIZE, SourcesModel, encoding_text
 from tokstudio.gui.models.text import marked, shown
 from tokstudio.gui.theme import Theme
+from tokstudio.gui.widgets.caption import plain
 from tokstudio.gui.widgets.tall_body import scrolls_body
 
 # How far inside a list its texts stand: what is above and below them stands as far in.

@@ -9,7 +9,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel
 
-from tokstudio.gui.models.sources import plain
+from tokstudio.gui.widgets.caption import plain
 
 
 class ElidedLabel(QLabel):

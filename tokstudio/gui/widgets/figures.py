@@ -10,7 +10,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
-from tokstudio.gui.models.sources import plain
+from tokstudio.gui.widgets.caption import plain
 
 _GAP = 8
 

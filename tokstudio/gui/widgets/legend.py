@@ -11,7 +11,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QFontMetrics, QPainter, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
 
-from tokstudio.gui.models.sources import plain
+from tokstudio.gui.widgets.caption import plain
 from tokstudio.gui.widgets.curve_marks import curve_pen
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from PySide6.QtCore import QMimeData, QSize, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from tokstudio.core.corpus import to_utf8
+from tokstudio.core.text.utf8 import to_utf8
 
 _LONGEST_EDITED = 1_000_000
 _LONGEST_LINE = 50_000  # a line is laid out anew at every key: some 10 ms

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel
 
-from tokstudio.gui.widgets.welcome import ActionButton
+from tokstudio.gui.widgets.buttons import ActionButton
 
 if TYPE_CHECKING:
     from tokstudio.gui.theme import Theme

@@ -19,32 +19,6 @@ _PICTURE = 96
 _CARD_WIDTH, _NARROWEST, _CARD_GAP = 180, 120, 8
 
 
-class ActionButton(QPushButton):
-    """A large button for an action of the window; it is enabled while the action is, and says why when it is not.
-
-    Args:
-        action: What it does.
-        text: What it says.
-        theme: Tints the icon.
-        icon_name: The drawing before its text, or "".
-    """
-
-    def __init__(self, action: QAction, text: str, theme: Theme, icon_name: str = "") -> None:
-        super().__init__(text)
-        self._action = action
-        self.setProperty("primary", True)
-        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        if icon_name:
-            self.setIcon(icon(icon_name, theme, "on_accent"))
-        self.clicked.connect(action.trigger)
-        action.changed.connect(self._follow)
-        self._follow()
-
-    def _follow(self) -> None:
-        self.setEnabled(self._action.isEnabled())
-        self.setToolTip(self._action.toolTip())
-
-
 class SampleCard(QPushButton):
     """A button with a title and a sentence.
 

@@ -1,0 +1,40 @@
+"""Buttons that trigger an action of the window."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QPushButton, QSizePolicy
+
+from tokstudio.gui.icons import icon
+
+if TYPE_CHECKING:
+    from tokstudio.gui.theme import Theme
+
+
+class ActionButton(QPushButton):
+    """A large button for an action of the window; it is enabled while the action is, and says why when it is not.
+
+    Args:
+        action: What it does.
+        text: What it says.
+        theme: Tints the icon.
+        icon_name: The drawing before its text, or "".
+    """
+
+    def __init__(self, action: QAction, text: str, theme: Theme, icon_name: str = "") -> None:
+        super().__init__(text)
+        self._action = action
+        self.setProperty("primary", True)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        if icon_name:
+            self.setIcon(icon(icon_name, theme, "on_accent"))
+        self.clicked.connect(action.trigger)
+        action.changed.connect(self._follow)
+        self._follow()
+
+    def _follow(self) -> None:
+        self.setEnabled(self._action.isEnabled())
+        self.setToolTip(self._action.toolTip())
