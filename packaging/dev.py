@@ -256,7 +256,7 @@ def checks(arguments: list[str]) -> list[tuple[str, list[str]]]:
         ("types", [python, "-m", "pyright"]),
         ("import contracts", [str(program("lint-imports")), "--no-logo"]),
         # Before the tests: several processes that compile at once could read each other's half-written loops.
-        ("compiled loops", [python, "-m", "tokstudio.core.kernels.prepare"]),
+        ("compiled loops", [python, "-m", "tokstudio.core.warm_up"]),
         ("tests", [python, "-m", "pytest", "--numprocesses=auto", *arguments]),
     ]
 
@@ -367,7 +367,7 @@ def setup(arguments: list[str]) -> int:
     """Sets up, and compiles the loops, so that the first training waits for nothing."""
     set_up()
     say("compiling the loops (half a minute the first time) ...")
-    if run_visibly([str(program("python")), "-m", "tokstudio.core.kernels.prepare"], cwd=ROOT) != 0:
+    if run_visibly([str(program("python")), "-m", "tokstudio.core.warm_up"], cwd=ROOT) != 0:
         say("they could not be saved: each start compiles them again.")
     say(f"ready: {ENVIRONMENT}")
     return 0

@@ -162,7 +162,7 @@ def try_command_line(bundle: Bundle) -> None:
 
 def try_own_process(bundle: Bundle) -> None:
     """The processes that ask the libraries are there, and end with those who ask."""
-    bundle.run("--process", "tokstudio.core.formats.owner_process")
+    bundle.run("--process", "tokstudio.core.libraries.server")
 
 
 def try_picture(bundle: Bundle, platform: str = "offscreen", **variables: str) -> float:

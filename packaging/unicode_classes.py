@@ -1,4 +1,4 @@
-"""Writes the table in `tokstudio/core/unicode_classes.py`: asks `tokenizers` and `tiktoken` about every code point.
+"""Writes the table of `core/text/unicode_classes.py`: asks `tokenizers` and `tiktoken` about every code point.
 
 `.venv/bin/python packaging/unicode_classes.py` replaces the table there, and refuses where the two libraries disagree.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 import tiktoken
 from tokenizers import Regex, pre_tokenizers
 
-TABLE = Path(__file__).resolve().parent.parent / "tokstudio" / "core" / "unicode_classes.py"
+TABLE = Path(__file__).resolve().parent.parent / "tokstudio" / "core" / "text" / "unicode_classes.py"
 
 # The sets of the table, each with the expression that both libraries are asked for.
 SETS = {

@@ -12,38 +12,38 @@ from typing import TYPE_CHECKING
 from tokstudio.version import __version__
 
 if TYPE_CHECKING:
-    from tokstudio.core.corpus import Corpus as Corpus
-    from tokstudio.core.errors import ConfigError as ConfigError
-    from tokstudio.core.errors import CorpusError as CorpusError
-    from tokstudio.core.errors import FormatError as FormatError
-    from tokstudio.core.errors import TokStudioError as TokStudioError
+    from tokstudio.core.analysis.baselines import ByteTokenizer as ByteTokenizer
+    from tokstudio.core.analysis.baselines import CharacterTokenizer as CharacterTokenizer
+    from tokstudio.core.analysis.baselines import WordTokenizer as WordTokenizer
+    from tokstudio.core.base.errors import ConfigError as ConfigError
+    from tokstudio.core.base.errors import CorpusError as CorpusError
+    from tokstudio.core.base.errors import FormatError as FormatError
+    from tokstudio.core.base.errors import TokStudioError as TokStudioError
+    from tokstudio.core.corpus.corpus import Corpus as Corpus
     from tokstudio.core.formats import load as load
     from tokstudio.core.formats import save as save
-    from tokstudio.core.run import MergeBatch as MergeBatch
-    from tokstudio.core.run import Run as Run
-    from tokstudio.core.run import TrainingConfig as TrainingConfig
-    from tokstudio.core.simple import ByteTokenizer as ByteTokenizer
-    from tokstudio.core.simple import CharacterTokenizer as CharacterTokenizer
-    from tokstudio.core.simple import WordTokenizer as WordTokenizer
-    from tokstudio.core.tokenizer import Tokenizer as Tokenizer
-    from tokstudio.core.trainer import Trainer as Trainer
-    from tokstudio.core.trainer import train as train
+    from tokstudio.core.model.run import MergeBatch as MergeBatch
+    from tokstudio.core.model.run import Run as Run
+    from tokstudio.core.model.run import TrainingConfig as TrainingConfig
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer as Tokenizer
+    from tokstudio.core.training.trainer import Trainer as Trainer
+    from tokstudio.core.training.trainer import train as train
 
 _HOMES = {
-    "Corpus": "corpus",
-    "ConfigError": "errors",
-    "CorpusError": "errors",
-    "FormatError": "errors",
-    "TokStudioError": "errors",
-    "MergeBatch": "run",
-    "Run": "run",
-    "TrainingConfig": "run",
-    "ByteTokenizer": "simple",
-    "CharacterTokenizer": "simple",
-    "WordTokenizer": "simple",
-    "Tokenizer": "tokenizer",
-    "Trainer": "trainer",
-    "train": "trainer",
+    "Corpus": "corpus.corpus",
+    "ConfigError": "base.errors",
+    "CorpusError": "base.errors",
+    "FormatError": "base.errors",
+    "TokStudioError": "base.errors",
+    "MergeBatch": "model.run",
+    "Run": "model.run",
+    "TrainingConfig": "model.run",
+    "ByteTokenizer": "analysis.baselines",
+    "CharacterTokenizer": "analysis.baselines",
+    "WordTokenizer": "analysis.baselines",
+    "Tokenizer": "tokenizer.tokenizer",
+    "Trainer": "training.trainer",
+    "train": "training.trainer",
     "load": "formats",
     "save": "formats",
 }

@@ -7,7 +7,7 @@ import os
 import sys
 from importlib import import_module
 
-from tokstudio.core.own_process import MODULES, PROCESS, is_bundle
+from tokstudio.core.base.subprocesses import MODULES, PROCESS, is_bundle
 
 
 def main() -> int:

@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tokstudio.core.errors import TokStudioError
+from tokstudio.core.base.errors import TokStudioError
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
-from tokstudio.core.kernels.prepare import prepare_work
-from tokstudio.core.progress import finish
+from tokstudio.core.base.progress import finish
+from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.app import Studio, make_application
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.settings import Preferences

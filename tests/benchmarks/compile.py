@@ -11,7 +11,7 @@ import tempfile
 from _common import machine, parser, seconds, table
 
 _PROGRAM = (
-    "from tokstudio.core.kernels.prepare import prepare_work; from tokstudio.core.progress import finish;"
+    "from tokstudio.core.warm_up import prepare_work; from tokstudio.core.base.progress import finish;"
     "finish(prepare_work())"
 )
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 import tokenizers
 from _common import machine, parser, seconds, table, texts
 
-from tokstudio.core.byte_level import to_characters
-from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.tokenizer import Tokenizer
-from tokstudio.core.trainer import train
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.text.byte_level import to_characters
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.trainer import train
 
 
 def as_huggingface(tokenizer: Tokenizer) -> tokenizers.Tokenizer:

@@ -31,7 +31,7 @@ def by_us(folder: Path, _: str) -> Encode:
 def by_tiktoken(folder: Path, pattern: str) -> Encode:
     import tiktoken
 
-    from tokstudio.core.patterns import REGEX
+    from tokstudio.core.pretokenization.patterns import REGEX
 
     lines = (line.split() for line in (folder / "ranks.tiktoken").read_bytes().splitlines())
     ranks = {base64.b64decode(token): int(rank) for token, rank in lines}

@@ -13,10 +13,10 @@ from _common import forget_peak, machine, memory, parser, seconds, table, texts
 
 def measure(file: str, limits: dict[str, int]) -> dict[str, float]:
     """Trains here: seconds, and bytes of memory above what the process held before it read the corpus."""
-    from tokstudio.core.config import TrainingConfig
-    from tokstudio.core.corpus import Corpus
-    from tokstudio.core.kernels.prepare import exercise
-    from tokstudio.core.trainer import train
+    from tokstudio.core.corpus.corpus import Corpus
+    from tokstudio.core.model.config import TrainingConfig
+    from tokstudio.core.training.trainer import train
+    from tokstudio.core.warm_up import exercise
 
     exercise()
     forget_peak()

@@ -19,8 +19,8 @@ from _common import machine, parser, table, texts
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication
 
-from tokstudio.core.kernels.prepare import prepare_work
-from tokstudio.core.progress import finish
+from tokstudio.core.base.progress import finish
+from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.app import Studio, make_application
 from tokstudio.gui.main_window import MainWindow
 from tokstudio.gui.settings import Preferences

@@ -20,8 +20,8 @@ _RUNS = 7
 
 def main() -> None:
     """Starts the window some times, and prints the times."""
-    from tokstudio.core.kernels.prepare import prepare_work
-    from tokstudio.core.progress import finish
+    from tokstudio.core.base.progress import finish
+    from tokstudio.core.warm_up import prepare_work
 
     finish(prepare_work())
     print(machine())

@@ -9,9 +9,9 @@ from __future__ import annotations
 import rustbpe
 from _common import machine, parser, seconds, table, texts
 
-from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.trainer import train
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.training.trainer import train
 
 
 def by_rustbpe(text: str, size: int) -> list[bytes]:

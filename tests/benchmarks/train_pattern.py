@@ -58,7 +58,7 @@ def pieces(file: Path) -> Iterator[str]:
 
 
 def expression() -> str:
-    from tokstudio.core.patterns import REGEX
+    from tokstudio.core.pretokenization.patterns import REGEX
 
     return REGEX["cl100k"]
 
@@ -92,7 +92,7 @@ def tokenizers_trainer() -> Train:
     import tokenizers
     from tokenizers import models, pre_tokenizers, trainers
 
-    from tokstudio.core.byte_level import to_bytes
+    from tokstudio.core.text.byte_level import to_bytes
 
     # Its regular expressions read {1,3}+ as a group that repeats.
     split = pre_tokenizers.Split(tokenizers.Regex(expression().replace("{1,3}+", "{1,3}")), "isolated")

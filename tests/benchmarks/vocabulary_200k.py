@@ -17,8 +17,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from tokstudio import Corpus, TrainingConfig, train
-from tokstudio.core.kernels.prepare import prepare_work
-from tokstudio.core.progress import finish
+from tokstudio.core.base.progress import finish
+from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.models import slices
 from tokstudio.gui.models.filter_query import FilterQuery
 from tokstudio.gui.models.query import Query

@@ -17,9 +17,9 @@ import pytest
 from fifty import FIFTY
 
 from tokstudio import Corpus, TrainingConfig, cli, train
-from tokstudio.core import readers
-from tokstudio.core.byte_level import CHARACTER_OF
+from tokstudio.core.corpus import readers
 from tokstudio.core.formats import ids
+from tokstudio.core.text.byte_level import CHARACTER_OF
 
 TORTURE = "naïve 👩‍👩‍👧‍👦\r\n\ttokenizers\x00 über नमस्ते\n".encode() + b"\xff\xfe\x80 tokenizers"
 

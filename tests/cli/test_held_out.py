@@ -10,7 +10,7 @@ import pytest
 
 from tokstudio import Trainer, TrainingConfig, cli
 from tokstudio.cli import remarks
-from tokstudio.core.corpus import Corpus
+from tokstudio.core.corpus.corpus import Corpus
 
 LINES = [
     f"line {number} of the text, where {'abc' * (number % 5)} stands{'<|end|>' * (number % 2)}\n"

@@ -10,8 +10,8 @@ import pytest
 from fifty import FIFTY
 
 from tokstudio import Corpus, Trainer, TrainingConfig, cli
-from tokstudio.core.messages import printable
-from tokstudio.core.progress import finish
+from tokstudio.core.base.progress import finish
+from tokstudio.core.base.wording import printable
 from tokstudio.core.project import Project, ProjectRun, save_work
 
 NAME = "\x1b]0;x\x07a\nb<b>.txt"

@@ -9,9 +9,9 @@ import pytest
 from fifty import FIFTY
 
 from tokstudio import Corpus, TrainingConfig, cli, load, train
-from tokstudio.core.progress import finish
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.project import Project, ProjectRun, keep_source_work, keep_tokenizer_work, save_work
-from tokstudio.core.source import Source
 
 
 @pytest.fixture

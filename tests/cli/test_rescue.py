@@ -11,9 +11,9 @@ from fifty import FIFTY
 
 from tokstudio import Corpus, Trainer, TrainingConfig, cli, train
 from tokstudio.cli import exporting, rescue
-from tokstudio.core.errors import FormatError
-from tokstudio.core.files import StagedFiles
-from tokstudio.core.progress import finish
+from tokstudio.core.base.atomic_files import StagedFiles
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import finish
 from tokstudio.core.project import open_work
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from tokstudio import cli
 from tokstudio.cli.failed_start import last_failure_file, missing_words
-from tokstudio.core.config import TIE_BREAKS
 from tokstudio.core.formats import FORMATS
+from tokstudio.core.model.config import TIE_BREAKS
 
 
 @pytest.fixture

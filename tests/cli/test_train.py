@@ -13,11 +13,11 @@ from fifty import FIFTY_LINES
 
 from tokstudio import Corpus, Trainer, TrainingConfig, cli, train
 from tokstudio.cli import terminal, training
-from tokstudio.core import forecast
-from tokstudio.core.config import TIE_BREAKS
+from tokstudio.core.base.progress import Progress, finish
+from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.core.formats import FORMATS
-from tokstudio.core.progress import Progress, finish
-from tokstudio.core.sample import sample_work
+from tokstudio.core.model.config import TIE_BREAKS
+from tokstudio.core.training import forecast
 
 
 def test_the_fifty_merges_are_printed_in_the_words_of_the_source(text, capsys):

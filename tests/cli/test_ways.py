@@ -11,9 +11,9 @@ import pytest
 from fifty import FIFTY
 
 from tokstudio import Corpus, TrainingConfig, cli, train
-from tokstudio.core import base_vocabulary
-from tokstudio.core.config import BASES, PLACEMENTS
-from tokstudio.core.patterns import NAMES
+from tokstudio.core.model import base_vocabulary
+from tokstudio.core.model.config import BASES, PLACEMENTS
+from tokstudio.core.pretokenization.patterns import NAMES
 
 GOLDENS = Path(__file__).parents[1] / "data" / "goldens.json"
 GOLDEN = next(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tokstudio.core.kernels.prepare import discard_outdated
+from tokstudio.core.warm_up import discard_outdated
 
 sys.path.insert(0, str(Path(__file__).parent))
 discard_outdated()

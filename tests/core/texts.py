@@ -6,7 +6,7 @@ from __future__ import annotations
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tokstudio.core.config import TIE_BREAKS
+from tokstudio.core.model.config import TIE_BREAKS
 
 # The first example of a session compiles.
 patient = settings(deadline=None)

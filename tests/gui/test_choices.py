@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from tokstudio.core.config import TrainingConfig
-from tokstudio.core.errors import ConfigError
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.entries import from_lines, to_lines
 

@@ -18,11 +18,11 @@ from tokenizers import Tokenizer as HuggingFaceTokenizer
 
 from tests.gui.person import PATIENCE, Answers
 from tokstudio import load
-from tokstudio.core.errors import FormatError
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Progress
 from tokstudio.core.formats import FORMATS
-from tokstudio.core.formats.huggingface import HuggingFace
-from tokstudio.core.progress import Progress
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.formats.huggingface.format import HuggingFace
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui import export_plan
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.dialogs.export import ExportDialog
@@ -406,7 +406,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_folder(qtbot, session, make_r
     def full(handle):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("tokstudio.core.files.os.fsync", full)
+    monkeypatch.setattr("tokstudio.core.base.atomic_files.os.fsync", full)
     dialog = opened("huggingface")
     press_export(qtbot, session, dialog)
     assert "no space left on the disk" in told(dialog, "huggingface")[-1]

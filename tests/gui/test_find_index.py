@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokstudio.core.progress import finish
+from tokstudio.core.base.progress import finish
 from tokstudio.gui.models.find_index import index_work, search_work
 from tokstudio.gui.models.looks import HEAD
 

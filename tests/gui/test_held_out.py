@@ -11,9 +11,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QToolButton
 
 from tests.gui.person import PATIENCE
-from tokstudio.core.holdout import hold_out_work
-from tokstudio.core.metrics import measure_work
-from tokstudio.core.progress import Progress, finish
+from tokstudio.core.analysis.compression import measure_work
+from tokstudio.core.base.progress import Progress, finish
+from tokstudio.core.corpus.held_out_split import hold_out_work
 from tokstudio.gui.obstacles import cannot_measure_held_out
 from tokstudio.gui.panes.compression import CompressionPane
 from tokstudio.gui.run_curves import saved_by_each

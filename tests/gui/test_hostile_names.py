@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractItemView, QLabel, QWidget
 
 from tests.gui.person import TEXT, at_the_window, quiet, trained
-from tokstudio.core.messages import printable
+from tokstudio.core.base.wording import printable
 
 NAME = "\x1b]0;x\x07a\nb<b>.txt"
 SHOWN = r"\x1b]0;x\x07a\nb<b>.txt"

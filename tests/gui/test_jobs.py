@@ -8,7 +8,7 @@ import time
 import pytest
 from PySide6.QtCore import QCoreApplication, QObject, QTimer
 
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.gui.job_keeper import JobKeeper
 from tokstudio.gui.jobs import Job
 

@@ -15,13 +15,13 @@ from PySide6.QtTest import QAbstractItemModelTester
 from tests.gui.person import PATIENCE
 from tests.gui.test_token_cells import lefts
 from tokstudio import load
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.library_places import MOST
-from tokstudio.core.messages import size_text
-from tokstudio.core.preparation import prepare_corpus_work
-from tokstudio.core.progress import Progress, finish
-from tokstudio.core.tokenizer import Tokenizer
-from tokstudio.core.trainer import TrainingConfig, train
+from tokstudio.core.analysis.library_concordance import MOST
+from tokstudio.core.base.progress import Progress, finish
+from tokstudio.core.base.wording import size_text
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.prepare_corpus import prepare_corpus_work
+from tokstudio.core.training.trainer import TrainingConfig, train
 from tokstudio.gui.line_search import LineSearch
 from tokstudio.gui.models.concordance import LEFT, PLACE, RIGHT, TOKEN, ConcordanceModel
 from tokstudio.gui.panes.token import TokenPane
@@ -164,14 +164,14 @@ def test_a_tokenizer_that_a_library_encodes_for_has_lines_as_well(qtbot, session
         ("", "bc", " ab", 2),
     ]
     assert pane.lines.note.text() == "6 places"
-    monkeypatch.setattr("tokstudio.core.concordance.MOST", 13)
-    monkeypatch.setattr("tokstudio.core.library_places._PIECE", 5)
+    monkeypatch.setattr("tokstudio.core.analysis.concordance.MOST", 13)
+    monkeypatch.setattr("tokstudio.core.analysis.library_concordance._PIECE", 5)
     session.look_at(1)
     settled(qtbot, pane)
     assert pane.lines.note.text() == "1 place in the first 11 B"
     # What is said of a large corpus, here and in the list of changes.
     assert size_text(MOST) == "33.0 MB"
-    monkeypatch.setattr("tokstudio.core.concordance.MOST", 1)
+    monkeypatch.setattr("tokstudio.core.analysis.concordance.MOST", 1)
     session.look_at(3)
     settled(qtbot, pane)
     assert "No more is searched" in pane.lines.empty.label.text()

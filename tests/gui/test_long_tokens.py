@@ -11,7 +11,7 @@ import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tokstudio.core.progress import finish
+from tokstudio.core.base.progress import finish
 from tokstudio.gui.models import find_index, kinds, looks, token_index, token_search, tokens
 from tokstudio.gui.models.filter_query import FilterQuery
 from tokstudio.gui.models.query import Query

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from tests.gui.person import PATIENCE, at_the_window
-from tokstudio.core.errors import CorpusError
+from tokstudio.core.base.errors import CorpusError
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.problems import Problem
 from tokstudio.gui.widgets.message_bar import MessageBar

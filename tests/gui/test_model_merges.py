@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tokstudio import Corpus, TrainingConfig, train
-from tokstudio.core.run import MergeBatch
+from tokstudio.core.model.run import MergeBatch
 from tokstudio.gui.models.filter_query import FilterQuery
 from tokstudio.gui.models.merges import MergesModel
 from tokstudio.gui.models.query import Query

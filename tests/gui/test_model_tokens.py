@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tokstudio import Corpus, Tokenizer, TrainingConfig
-from tokstudio.core.trainer import Trainer
+from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.models.found import FoundModel
 from tokstudio.gui.models.merges import MergesModel
 from tokstudio.gui.models.tokens import KINDS, RunTokens

@@ -12,9 +12,9 @@ from PySide6.QtCore import QPersistentModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tokstudio import Corpus, TrainingConfig, train
-from tokstudio.core.alphabet import Alphabet
-from tokstudio.core.run import MergeBatch
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.model.run import MergeBatch
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.models.looks import NOT_UTF8, describe_token
 from tokstudio.gui.models.ordering import order_steps
 from tokstudio.gui.models.query import Query

@@ -8,8 +8,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QComboBox, QLineEdit, QPlainTextEdit
 
 from tests.gui.person import PATIENCE, TEXT
-from tokstudio.core.config import TrainingConfig
-from tokstudio.core.errors import ConfigError
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.gui.panes.configure import ConfigurePane
 from tokstudio.gui.training import Settings
 

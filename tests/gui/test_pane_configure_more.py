@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from tests.gui.person import PATIENCE, TEXT
 from tokstudio import Corpus
-from tokstudio.core.forecast import Forecast
-from tokstudio.core.patterns import NAMES, REGEX, splitter
+from tokstudio.core.pretokenization.patterns import NAMES, REGEX, splitter
+from tokstudio.core.training.forecast import Forecast
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.panes.configure import ConfigurePane
 from tokstudio.gui.widgets.controls import ChoiceBox

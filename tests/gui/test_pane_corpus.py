@@ -12,12 +12,12 @@ from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton
 
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.messages import size_text
-from tokstudio.core.progress import finish
-from tokstudio.core.readers import read_source
-from tokstudio.core.source import Source
-from tokstudio.core.statistics import statistics_work
+from tokstudio.core.base.progress import finish
+from tokstudio.core.base.wording import size_text
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.readers import read_source
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.statistics import statistics_work
 from tokstudio.gui.models.sources import NAME, RELOAD, SIZE, SourcesModel, encoding_text
 from tokstudio.gui.panes.configure import ConfigurePane
 from tokstudio.gui.panes.corpus import CorpusPane

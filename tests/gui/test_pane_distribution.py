@@ -12,7 +12,7 @@ from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE, at_the_window
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.distribution import DistributionPane
 
 

@@ -13,10 +13,10 @@ from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QGuiApplication
 
 from tests.gui.person import PATIENCE
 from tokstudio import Corpus, train
-from tokstudio.core import tokenizer as core_tokenizer
-from tokstudio.core.errors import ConfigError
-from tokstudio.core.progress import Progress, Work, finish
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.tokenizer import tokenizer as core_tokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui import encoded
 from tokstudio.gui.comparison import compare_work
 from tokstudio.gui.encoded import decode_work, encode_work

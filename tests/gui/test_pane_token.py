@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
 from tests.gui.person import PATIENCE, at_the_window
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.token import TokenPane
 from tokstudio.gui.session import Session
 from tokstudio.gui.theme import Theme

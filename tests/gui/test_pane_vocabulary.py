@@ -13,9 +13,9 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QToolButton
 
 from tests.gui.person import PATIENCE, at_the_window
-from tokstudio.core.progress import Progress
-from tokstudio.core.reach import reach_work
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.analysis.reachability import reach_work
+from tokstudio.core.base.progress import Progress
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.models.vocabulary import LENGTH, NOTES
 from tokstudio.gui.panes.vocabulary import VocabularyPane

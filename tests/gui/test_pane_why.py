@@ -11,11 +11,11 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QTabBar
 
 from tests.gui.person import PATIENCE, at_the_window
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.errors import CorpusError
-from tokstudio.core.progress import Progress, finish
-from tokstudio.core.tokenizer import Tokenizer
-from tokstudio.core.why import why_work
+from tokstudio.core.analysis.why_this_merge import why_work
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.progress import Progress, finish
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes import why as module
 from tokstudio.gui.panes.why import WhyPane
 from tokstudio.gui.training import Settings
@@ -243,8 +243,8 @@ def test_what_would_not_fit_into_memory_is_refused_with_both_figures_until_there
     qtbot, session, pane, trained, monkeypatch
 ):
     free = 3_000_000
-    monkeypatch.setattr("tokstudio.core.why.free_memory", lambda: free)
-    monkeypatch.setattr("tokstudio.core.forecast._A_POSITION", 1_000_000)
+    monkeypatch.setattr("tokstudio.core.analysis.why_this_merge.free_memory", lambda: free)
+    monkeypatch.setattr("tokstudio.core.training.forecast._A_POSITION", 1_000_000)
     session.look_at(260)
     qtbot.waitUntil(pane.problem.isVisible, timeout=PATIENCE)
     needed = f"{session.active.tokens_before / 1000:,.1f} GB"

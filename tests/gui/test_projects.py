@@ -16,7 +16,7 @@ from PySide6.QtGui import QDropEvent
 
 from tests.gui.person import PATIENCE, at_the_window, export, quiet, trained
 from tokstudio import Corpus, TrainingConfig, train
-from tokstudio.core.progress import finish
+from tokstudio.core.base.progress import finish
 from tokstudio.core.project import open_work
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.dialogs.export import ExportDialog

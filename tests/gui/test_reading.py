@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from tests.gui.person import PATIENCE
-from tokstudio.core.progress import finish
+from tokstudio.core.base.progress import finish
 from tokstudio.gui.reading import read_all, read_counts
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from tests.gui.person import PATIENCE, Answers, at_the_window, quiet, trained
 from tokstudio import Corpus, TrainingConfig, train
-from tokstudio.core.progress import Progress, finish
+from tokstudio.core.base.progress import Progress, finish
 from tokstudio.core.project import open_work, recoverable_work
 from tokstudio.gui.app import Studio
 from tokstudio.gui.choices import Settings

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QMenu
 
 from tests.gui.person import PATIENCE, TEXT, Answers, at_the_window, quiet, trained
 from tokstudio import Corpus, Tokenizer, TrainingConfig, save, train
-from tokstudio.core.run import MergeBatch, Run
-from tokstudio.core.source import Source
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.run import MergeBatch, Run
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.main_window import MainWindow
 from tokstudio.gui.studio_run import StudioRun

@@ -9,7 +9,7 @@ import pytest
 
 from tests.gui.person import PATIENCE, TEXT
 from tokstudio import Corpus, TrainingConfig, train
-from tokstudio.core.progress import Progress
+from tokstudio.core.base.progress import Progress
 from tokstudio.gui.session import Session
 from tokstudio.gui.training import Settings
 from tokstudio.resources import sample_text

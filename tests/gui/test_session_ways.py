@@ -8,10 +8,10 @@ import pytest
 
 from tests.gui.person import PATIENCE, TEXT
 from tokstudio import Corpus, TrainingConfig, train
-from tokstudio.core.forecast import Forecast
-from tokstudio.core.holdout import hold_out_work
-from tokstudio.core.progress import finish
-from tokstudio.core.source import Source
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.held_out_split import hold_out_work
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.training.forecast import Forecast
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.session import Session
 from tokstudio.resources import sample_text

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from tests.gui.person import PATIENCE
-from tokstudio.core.progress import Progress, Work
-from tokstudio.core.source import Source
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.source import Source
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.status_line import Pace, StatusLine
 from tokstudio.gui.theme import Theme

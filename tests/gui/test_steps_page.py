@@ -10,11 +10,11 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.gui.person import PATIENCE, at_the_window
-from tokstudio.core.progress import finish
-from tokstudio.core.rounds import Rounds
-from tokstudio.core.steps import steps_work
-from tokstudio.core.tokenizer import Tokenizer
-from tokstudio.core.why_not import why_not_one
+from tokstudio.core.analysis.encoding_rounds import Rounds
+from tokstudio.core.analysis.encoding_steps import steps_work
+from tokstudio.core.analysis.why_not_one_token import why_not_one
+from tokstudio.core.base.progress import finish
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.models.rounds import PARTS, RoundsModel
 from tokstudio.gui.panes.text import TextPane
 from tokstudio.gui.step_words import step_words

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer as HuggingFaceTokenizer
 from tests.gui.person import PATIENCE, at_the_window, export, quiet
 from tokstudio import Corpus, TrainingConfig, load, train
 from tokstudio.cli import main
-from tokstudio.core.progress import Progress
+from tokstudio.core.base.progress import Progress
 from tokstudio.gui import app
 from tokstudio.gui.action_specs import SPECS
 from tokstudio.gui.choices import Settings

@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QApplication, QDialog, QFrame, QMainWindow, QPushB
 
 from tests.gui.person import PATIENCE, at_the_window
 from tokstudio import __version__
-from tokstudio.core.errors import TokStudioError
-from tokstudio.core.own_folders import cache_folder
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.private_folders import cache_folder
 from tokstudio.gui.dressing import Dressing
 from tokstudio.gui.icons import icon
 from tokstudio.gui.style_sheet import style_sheet

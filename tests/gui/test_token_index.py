@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 
 from tokstudio import Corpus, TrainingConfig, train
-from tokstudio.core.progress import finish
+from tokstudio.core.base.progress import finish
 from tokstudio.gui.models.filter_query import FilterQuery
 from tokstudio.gui.models.query import Query
 from tokstudio.gui.models.token_index import Snapshot, Texts, index_work, snapshot

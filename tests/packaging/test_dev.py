@@ -257,7 +257,7 @@ def test_setting_up_compiles_the_loops(
     monkeypatch.setattr(dev, "set_up", lambda: ran.append("set up"))
     monkeypatch.setattr(dev, "run_visibly", run)
     assert dev.main(["setup"]) == 0
-    assert ran == ["set up", ["-m", "tokstudio.core.kernels.prepare"]]
+    assert ran == ["set up", ["-m", "tokstudio.core.warm_up"]]
     assert words in capsys.readouterr().out
 
 

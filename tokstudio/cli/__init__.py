@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from tokstudio.cli.arguments import parse
 from tokstudio.cli.signals import Signals
 from tokstudio.cli.terminal import DONE, FAILED, Console, complain
-from tokstudio.core.errors import TokStudioError
+from tokstudio.core.base.errors import TokStudioError
 
 
 def main(argv: Sequence[str] | None = None) -> int:

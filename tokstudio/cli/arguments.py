@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from tokstudio.cli.terminal import put
-from tokstudio.core.messages import printable
+from tokstudio.core.base.wording import printable
 from tokstudio.version import __version__
 
 if TYPE_CHECKING:

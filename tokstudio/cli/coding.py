@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from tokstudio.cli.loading import load_tokenizer
 from tokstudio.cli.terminal import Console, put, standard_input_work
-from tokstudio.core.files import file_name, write_files
+from tokstudio.core.base.atomic_files import file_name, write_files
+from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.readers import read_file_work
 from tokstudio.core.formats.ids import ids_work, json_list, write_ids_work
-from tokstudio.core.messages import several
-from tokstudio.core.readers import read_file_work
 from tokstudio.core.text.utf8 import to_utf8
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 # Its names in the file system may be those of a pipe or a terminal, which no other file may be.
 _STANDARD_INPUT = (None, "-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")

@@ -13,12 +13,12 @@ from tokstudio.cli.exporting import check_losses, check_places, export
 from tokstudio.cli.loading import load_tokenizer
 from tokstudio.cli.projects import is_project, load_run
 from tokstudio.cli.terminal import DONE, FAILED, Console, put
-from tokstudio.core.errors import ConfigError
-from tokstudio.core.files import write_files
+from tokstudio.core.base.atomic_files import write_files
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.corpus.readers import read_file_work
 from tokstudio.core.formats import ExportReport
-from tokstudio.core.formats.gaps import closed_gaps
-from tokstudio.core.readers import read_file_work
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.formats.common.renumbering import closed_gaps
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 
 def convert(arguments: argparse.Namespace, console: Console) -> int:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tokstudio.cli.terminal import Console
-from tokstudio.core.errors import FormatError, TokStudioError
+from tokstudio.core.base.errors import FormatError, TokStudioError
 from tokstudio.core.formats import FORMATS, ExportReport, fit, save_work, try_places_work
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 Exports = Sequence[tuple[str, Path]]  # the name of a format, and where to write it
 

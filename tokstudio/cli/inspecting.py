@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from tokstudio.cli.loading import tell_of_the_engine
 from tokstudio.cli.projects import is_project, project_lines, project_rows
 from tokstudio.cli.terminal import Console, put
+from tokstudio.core.analysis.reachability import REACHED, reach_work
+from tokstudio.core.base.wording import printable, several, shown
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work
-from tokstudio.core.messages import printable, several, shown
-from tokstudio.core.reach import REACHED, reach_work
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _SHOWN_SPECIALS = 12
 _SHOWN_LONGEST = 5

@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tokstudio.cli.terminal import Console
-from tokstudio.core.errors import FormatError
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Progress
 from tokstudio.core.formats import Loaded, PatternNeeded, load_work
-from tokstudio.core.progress import Progress
 
 
 def tell_of_the_engine(console: Console) -> None:

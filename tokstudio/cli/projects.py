@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import cast
 
 from tokstudio.cli.terminal import Console
-from tokstudio.core.errors import ConfigError
-from tokstudio.core.files import file_name
-from tokstudio.core.messages import printable, several
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.wording import printable, several
 from tokstudio.core.project import SUFFIX, Project, ProjectRun, ProjectTokenizer, open_work, reopen_tokenizer_work
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 Rows = dict[str, list[dict[str, object]]]
 

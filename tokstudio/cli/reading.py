@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from tokstudio.cli.terminal import Console, standard_input_work
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.decoding import decode, detect, encoding_name, refuse_binary
-from tokstudio.core.errors import CorpusError
-from tokstudio.core.progress import Work
-from tokstudio.core.readers import Folder, expand_work
-from tokstudio.core.source import Source, document_ends
-from tokstudio.core.structured import structure_remark
-from tokstudio.core.word_counts import read_counts_work
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.readers import Folder, expand_work
+from tokstudio.core.corpus.source import Source, document_ends
+from tokstudio.core.corpus.structured import structure_remark
+from tokstudio.core.corpus.word_counts import read_counts_work
+from tokstudio.core.text.encodings import decode, detect, encoding_name, refuse_binary
 
 
 def read_corpus_work(

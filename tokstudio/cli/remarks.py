@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tokstudio.cli.terminal import Console
-from tokstudio.core.config import TrainingConfig
-from tokstudio.core.errors import ConfigError
-from tokstudio.core.messages import several
-from tokstudio.core.metrics import measure_work
-from tokstudio.core.preparation import Prepared
-from tokstudio.core.source import Source
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.analysis.compression import measure_work
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.prepare_corpus import Prepared
 
 
 def tell_of_preparation(prepared: Prepared, config: TrainingConfig, console: Console) -> None:

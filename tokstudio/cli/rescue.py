@@ -12,9 +12,9 @@ from pathlib import Path
 import platformdirs
 
 from tokstudio.cli.terminal import Console
-from tokstudio.core.errors import TokStudioError
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.model.run import Run
 from tokstudio.core.project import SUFFIX, Project, ProjectRun, save_work
-from tokstudio.core.run import Run
 
 _LONGEST_NAME = 60  # characters: the file system takes no more than 255 bytes, and a name may be what failed
 

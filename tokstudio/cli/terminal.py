@@ -11,9 +11,9 @@ import time
 from contextlib import closing, suppress
 from typing import BinaryIO, TextIO, TypeVar
 
-from tokstudio.core.errors import CorpusError, TokStudioError
-from tokstudio.core.messages import printable
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.base.errors import CorpusError, TokStudioError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import printable
 
 T = TypeVar("T")
 
@@ -112,7 +112,7 @@ def _say(text: str, end: str = "\n") -> None:
 
 def standard_input_work() -> Work[bytes]:
     """All of standard input; raises CorpusError where it cannot be read or is too large."""
-    from tokstudio.core.readers import read_stream_work
+    from tokstudio.core.corpus.readers import read_stream_work
 
     if sys.stdin is None:
         raise CorpusError("standard input: it is closed.")

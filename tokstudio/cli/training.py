@@ -16,18 +16,18 @@ from tokstudio.cli.remarks import tell_of_held_out, tell_of_preparation
 from tokstudio.cli.rescue import rescue
 from tokstudio.cli.signals import Signals
 from tokstudio.cli.terminal import DONE, FAILED, Console, put
-from tokstudio.core.base_vocabulary import read_base_vocabulary_work
-from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.errors import ConfigError, CorpusError, TokStudioError
-from tokstudio.core.forecast import forecast_work
+from tokstudio.core.base.errors import ConfigError, CorpusError, TokStudioError
+from tokstudio.core.base.memory import free_memory
+from tokstudio.core.base.wording import several, shown
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.core.formats import ExportReport
-from tokstudio.core.memory import free_memory
-from tokstudio.core.messages import several, shown
-from tokstudio.core.run import MergeBatch, Run
-from tokstudio.core.sample import sample_work
-from tokstudio.core.tokenizer import Tokenizer
-from tokstudio.core.trainer import Trainer
+from tokstudio.core.model.base_vocabulary import read_base_vocabulary_work
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.run import MergeBatch, Run
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.forecast import forecast_work
+from tokstudio.core.training.trainer import Trainer
 
 _SAMPLE = 1_000_000  # bytes of the corpus that an export is tried with
 _CERTAIN_TO_FIT = 200  # times the corpus: more memory than any training takes, so that nothing has to be forecast

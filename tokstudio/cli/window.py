@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 
 from tokstudio.cli.terminal import DONE
-from tokstudio.core.errors import TokStudioError
+from tokstudio.core.base.errors import TokStudioError
 from tokstudio.gui.settings import reset_settings, settings_file
 
 # Only this is needed to hand files over; the window itself takes longer to load.

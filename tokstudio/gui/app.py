@@ -20,12 +20,12 @@ from PySide6.QtCore import QCoreApplication, QEvent, QLoggingCategory, QObject, 
 from PySide6.QtGui import QFileOpenEvent, QFont, QFontMetrics
 from PySide6.QtWidgets import QApplication
 
-from tokstudio.core.errors import TokStudioError
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.memory import keep_less_freed
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.kernels.cache import problem
-from tokstudio.core.kernels.prepare import prepare_work
-from tokstudio.core.memory import keep_less_freed
-from tokstudio.core.progress import Progress, Work
 from tokstudio.core.project import Recorder
+from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.commands import Commands
 from tokstudio.gui.components import start_line
 from tokstudio.gui.crash_report import CrashHook, reports_folder

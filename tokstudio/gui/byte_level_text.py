@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.byte_level import CHARACTER_OF
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.text.byte_level import CHARACTER_OF
 
 #: A text, and the byte of it after each token.
 Written = tuple[bytes, NDArray[np.int64]]

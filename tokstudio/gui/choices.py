@@ -13,10 +13,10 @@ from functools import cached_property
 from types import NoneType
 from typing import Any, Literal, get_args
 
-from tokstudio.core.alphabet import Base
-from tokstudio.core.config import SpecialPlacement, TieBreak, TrainingConfig
-from tokstudio.core.errors import ConfigError
-from tokstudio.core.patterns import check_pattern
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.model.alphabet import Base
+from tokstudio.core.model.config import SpecialPlacement, TieBreak, TrainingConfig
+from tokstudio.core.pretokenization.patterns import check_pattern
 
 Documents = Literal["file", "line"]
 

@@ -13,8 +13,8 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
-from tokstudio.core.base_vocabulary import corpus_characters_work, read_base_vocabulary_work
-from tokstudio.core.messages import several
+from tokstudio.core.base.wording import several
+from tokstudio.core.model.base_vocabulary import corpus_characters_work, read_base_vocabulary_work
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.notices import Notice

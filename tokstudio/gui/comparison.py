@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tokstudio.core.errors import TokStudioError
-from tokstudio.core.kernels.prepare import prepare_work
-from tokstudio.core.progress import Work
-from tokstudio.core.simple import WORDS, WordTokenizer
-from tokstudio.core.specials import AllowedSpecial
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.analysis.baselines import WORDS, WordTokenizer
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.warm_up import prepare_work
 
 #: Characters of a text that is compared; a longer one would take too long while somebody types.
 LONGEST = 2_000_000

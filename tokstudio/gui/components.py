@@ -17,8 +17,8 @@ from pathlib import Path
 from PySide6.QtCore import qVersion
 from PySide6.QtGui import QGuiApplication
 
-from tokstudio.core.errors import TokStudioError
-from tokstudio.core.own_process import is_bundle
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.subprocesses import is_bundle
 from tokstudio.resources import resource
 from tokstudio.version import __version__
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.progress import finish
-from tokstudio.core.source import Source
-from tokstudio.core.statistics import Statistics, statistics_work
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.statistics import Statistics, statistics_work
 from tokstudio.gui.choices import Documents
 from tokstudio.gui.job_keeper import JobKeeper
 from tokstudio.gui.jobs import Job

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.corpus import Corpus
+from tokstudio.core.corpus.corpus import Corpus
 
 
 @dataclass(frozen=True, eq=False)

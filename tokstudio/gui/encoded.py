@@ -13,11 +13,11 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from tokstudio.core.errors import ConfigError
-from tokstudio.core.progress import Progress, Work
-from tokstudio.core.specials import AllowedSpecial
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
 from tokstudio.core.text.utf8 import to_utf8
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.byte_level_text import Written, byte_level_work
 
 #: Bytes of text that are put into tokens, or made of ids, at most: memory stays within some 2 GB.

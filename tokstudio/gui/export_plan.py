@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.files import FolderError, StagedFiles, file_name, write_files
+from tokstudio.core.base.atomic_files import FolderError, StagedFiles, file_name, write_files
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.formats import FORMATS, ExportReport, Fit, Format, fit_work, save_work
-from tokstudio.core.formats.gaps import closed_gaps
-from tokstudio.core.progress import Progress, Work
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.formats.common.renumbering import closed_gaps
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.studio_run import StudioRun
 
 # What can be read back is a tokenizer; what can only be written is a table to look at.

@@ -15,9 +15,9 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from tokstudio.core.files import FolderError
+from tokstudio.core.base.atomic_files import FolderError
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats import ExportReport
-from tokstudio.core.progress import Progress, Work
 from tokstudio.gui.export_plan import Outcome, folders_work
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.latest import Latest

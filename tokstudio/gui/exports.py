@@ -14,13 +14,13 @@ from typing import Protocol
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, Signal
 from PySide6.QtGui import QImage, QImageWriter
 
-from tokstudio.core.errors import FormatError
-from tokstudio.core.files import file_name, write_files
+from tokstudio.core.base.atomic_files import file_name, write_files
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import printable
 from tokstudio.core.formats import ExportReport, save_work
 from tokstudio.core.formats.ids import write_ids_work
-from tokstudio.core.messages import printable
-from tokstudio.core.progress import Progress, Work
-from tokstudio.core.tokenizer import AllowedSpecial, Tokenizer
+from tokstudio.core.tokenizer.tokenizer import AllowedSpecial, Tokenizer
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.export_plan import wrote
 from tokstudio.gui.session import Session

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer
 
-from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.forecast import Forecast, forecast_work
-from tokstudio.core.kernels.prepare import prepare_work
-from tokstudio.core.messages import size_of_memory
-from tokstudio.core.progress import Work
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import size_of_memory
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.training.forecast import Forecast, forecast_work
+from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.session import Session
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QTimer
 
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.errors import TokStudioError
-from tokstudio.core.held_out_curve import HeldOut, held_out_work
-from tokstudio.core.holdout import hold_out_work
-from tokstudio.core.kernels.prepare import prepare_work
-from tokstudio.core.progress import Work
-from tokstudio.core.run import Run
-from tokstudio.core.source import Source
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.held_out_split import hold_out_work
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.run import Run
+from tokstudio.core.training.held_out_curve import HeldOut, held_out_work
+from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.kept_sources import is_missing
 from tokstudio.gui.run_keeper import RunKeeper

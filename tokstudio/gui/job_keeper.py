@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from tokstudio.core.progress import Work
+from tokstudio.core.base.progress import Work
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.problems import problem_of
 

@@ -1,6 +1,6 @@
 """Background work: one `Job` a task, with progress, pause, cancel and exactly one ending.
 
-The work is a generator (`tokstudio.core.progress`): a job runs it in a thread of its own and acts between two pieces.
+The work is a generator (`core.base.progress`): a job runs it in a thread of its own and acts between two pieces.
 Progress is no signal but a value that whoever shows it reads.
 """
 
@@ -15,8 +15,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QThread, Signal
 
-from tokstudio.core.errors import TokStudioError
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.progress import Progress, Work
 
 _log = logging.getLogger(__name__)
 _REPLACED = "TokStudio was replaced or removed while it was open. Save your work, and start it again."

@@ -8,10 +8,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tokstudio.core.messages import printable
-from tokstudio.core.progress import Work
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import printable
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.project import ProjectSource, keep_source_work
-from tokstudio.core.source import Source
 
 
 class KeptSources:

@@ -9,8 +9,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from tokstudio.core.errors import TokStudioError
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.gui.job_keeper import JobKeeper
 from tokstudio.gui.jobs import Job
 

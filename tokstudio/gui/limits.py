@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tokstudio.core.own_folders import try_room
+from tokstudio.core.base.private_folders import try_room
 
 SETTINGS = "the settings"
 COPIES = "copies for recovery after a crash"

@@ -12,10 +12,10 @@ from itertools import zip_longest
 
 import numpy as np
 
-from tokstudio.core.concordance import Concordance, Hit
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.progress import Progress, Work
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.analysis.concordance import Concordance, Hit
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.models.text import CUT, mark_of
 from tokstudio.gui.widgets.pieces import beginning, ending, hexadecimal
 from tokstudio.gui.widgets.reading_order import direction

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 
-from tokstudio.core.errors import TokStudioError
+from tokstudio.core.base.errors import TokStudioError
 
 _FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _LEVELS = {

@@ -11,7 +11,7 @@ from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt
 from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
 
-from tokstudio.core.messages import printable
+from tokstudio.core.base.wording import printable
 from tokstudio.gui.actions import build_actions, refresh_actions
 from tokstudio.gui.arrangement import Arrangement
 from tokstudio.gui.choices import Settings

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.run import MergeBatch, merged
+from tokstudio.core.model.run import MergeBatch, merged
 
 
 class MergeLog:

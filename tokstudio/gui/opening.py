@@ -14,11 +14,11 @@ from typing import Protocol
 
 from PySide6.QtCore import QObject
 
-from tokstudio.core.files import file_name
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work, tokenizer_files
-from tokstudio.core.progress import Progress, Work
 from tokstudio.core.project import SUFFIX, ProjectTokenizer, keep_tokenizer_work, reopen_tokenizer_work
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.exports import ExportCommands, Exports
 from tokstudio.gui.panes.pattern_question import PatternQuestion

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tokstudio.core.errors import BinaryError, TokStudioError
+from tokstudio.core.base.errors import BinaryError, TokStudioError
 
 
 @dataclass(frozen=True)

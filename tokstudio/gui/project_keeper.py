@@ -14,9 +14,9 @@ from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, Signal
 
-from tokstudio.core.errors import FormatError
-from tokstudio.core.files import file_name
-from tokstudio.core.progress import Work
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Work
 from tokstudio.core.project import SUFFIX, open_work, save_work
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.kept_sources import KeptSources

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.errors import TokStudioError
-from tokstudio.core.progress import Work
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.readers import read_source
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.project import (
     Project,
     ProjectRun,
@@ -25,8 +27,6 @@ from tokstudio.core.project import (
     reopen_tokenizer_work,
 )
 from tokstudio.core.project.json_values import Json
-from tokstudio.core.readers import read_source
-from tokstudio.core.source import Source
 from tokstudio.gui.choices import Documents, Settings
 from tokstudio.gui.kept_sources import KeptSources, changed_since, is_missing, missing_source
 from tokstudio.gui.problems import Problem

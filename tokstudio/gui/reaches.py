@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from tokstudio.core.errors import TokStudioError
-from tokstudio.core.progress import Work
-from tokstudio.core.reach import reach_work
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.analysis.reachability import reach_work
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.run_keeper import RunKeeper
 from tokstudio.gui.studio_run import StudioRun

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from tokstudio.core.errors import BinaryError, TokStudioError
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.base.errors import BinaryError, TokStudioError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.readers import Folder, expand_work, read_source, unique_work
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.word_counts import read_counts_work
 from tokstudio.core.project import ProjectSource, reopen_source_work
-from tokstudio.core.readers import Folder, expand_work, read_source, unique_work
-from tokstudio.core.source import Source
 from tokstudio.core.text.utf8 import to_utf8
-from tokstudio.core.word_counts import read_counts_work
 from tokstudio.gui.kept_sources import changed_since, is_missing
 
 _PIECE = 1 << 18  # characters

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.progress import Work
+from tokstudio.core.base.progress import Work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.run import Run
 from tokstudio.core.project import ProjectRun, ProjectSource, Recorder
-from tokstudio.core.run import Run
 from tokstudio.gui.kept_sources import KeptSources
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from tokstudio.core.messages import several
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.project import LeftBehind, Project, ProjectRun, Recorder, recoverable_work
-from tokstudio.core.source import Source
 from tokstudio.gui.kept_sources import KeptSources
 from tokstudio.gui.project_keeper import Arrangement, ProjectKeeper
 from tokstudio.gui.project_state import (

@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication
 
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.gui.crash_report import Report, left_reports
 from tokstudio.gui.main_window import MainWindow
 from tokstudio.gui.session import Session

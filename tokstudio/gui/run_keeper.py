@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
-from tokstudio.core.progress import Work
-from tokstudio.core.source import Source
-from tokstudio.core.tokenizer import Tokenizer
-from tokstudio.core.usage import count_uses_work
+from tokstudio.core.analysis.token_counts import count_uses_work
+from tokstudio.core.base.progress import Work
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.corpus_keeper import CorpusKeeper
 from tokstudio.gui.counted_uses import CountedUses
 from tokstudio.gui.jobs import Job

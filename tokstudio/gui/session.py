@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.forecast import Forecast
-from tokstudio.core.messages import size_text
+from tokstudio.core.base.wording import size_text
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.sampling import sample_work
+from tokstudio.core.model.run import Run
 from tokstudio.core.project import Recorder
-from tokstudio.core.run import Run
-from tokstudio.core.sample import sample_work
+from tokstudio.core.training.forecast import Forecast
 from tokstudio.gui.choices import Documents, Settings
 from tokstudio.gui.held_out import HeldOutKeeper
 from tokstudio.gui.jobs import Job

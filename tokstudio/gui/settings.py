@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 import platformdirs
 from PySide6.QtCore import QByteArray, QSettings
 
-from tokstudio.core.errors import TokStudioError
+from tokstudio.core.base.errors import TokStudioError
 
 T = TypeVar("T", bool, int, str)
 

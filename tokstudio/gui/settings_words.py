@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tokstudio.core.source import Source
+from tokstudio.core.corpus.source import Source
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.kept_sources import CHANGED, GONE
 

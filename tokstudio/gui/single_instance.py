@@ -27,7 +27,7 @@ from PySide6.QtCore import QLockFile, QObject, Qt, QTimer, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from PySide6.QtWidgets import QApplication, QWidget
 
-from tokstudio.core.own_folders import make_own, runtime_folder, temporary_folder
+from tokstudio.core.base.private_folders import make_own, runtime_folder, temporary_folder
 
 _log = logging.getLogger(__name__)
 

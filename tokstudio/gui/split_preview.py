@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.errors import ConfigError, FormatError
+from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats.common.split_regex import written_regex
-from tokstudio.core.formats.owners import check_split_work
-from tokstudio.core.kernels.prepare import prepare_work
-from tokstudio.core.patterns import OWN, splitter
-from tokstudio.core.progress import Progress, Work
-from tokstudio.core.source import Source
+from tokstudio.core.libraries.client import check_split_work
+from tokstudio.core.pretokenization.patterns import OWN, splitter
+from tokstudio.core.warm_up import prepare_work
 
 _MOST = 1200  # bytes that are shown
 _EXPORT = "Export to Hugging Face"

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tokstudio.core.progress import Progress
+from tokstudio.core.base.progress import Progress
 from tokstudio.gui.icons import icon
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.session import Session

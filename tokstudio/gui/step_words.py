@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from tokstudio.core.rounds import Rounds
+from tokstudio.core.analysis.encoding_rounds import Rounds
 from tokstudio.gui.models.text import whole_characters
 from tokstudio.gui.widgets.one_line import isolated
 from tokstudio.gui.widgets.token_label import in_characters as characters_label

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tokstudio.core.patterns import splitter
-from tokstudio.core.progress import Work
-from tokstudio.core.specials import AllowedSpecial, SpecialFinders
-from tokstudio.core.steps import Steps, steps_work
-from tokstudio.core.tokenizer import Tokenizer
-from tokstudio.core.why_not import WhyNot, why_not_one
+from tokstudio.core.analysis.encoding_steps import Steps, steps_work
+from tokstudio.core.analysis.why_not_one_token import WhyNot, why_not_one
+from tokstudio.core.base.progress import Work
+from tokstudio.core.pretokenization.patterns import splitter
+from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.encoded import utf8_work
 
 #: Bytes that are stepped through at most.

@@ -13,16 +13,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.alphabet import Alphabet
-from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.held_out_curve import HeldOut
-from tokstudio.core.messages import printable
-from tokstudio.core.preparation import Prepared
+from tokstudio.core.base.wording import printable
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, Run, special_ids, uses
 from tokstudio.core.project import ProjectTokenizer
-from tokstudio.core.run import NOTHING_LEFT, STOPPED, Run, special_ids, uses
-from tokstudio.core.source import Source
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.held_out_curve import HeldOut
+from tokstudio.core.training.prepare_corpus import Prepared
 from tokstudio.gui.counted_uses import CountedUses
 from tokstudio.gui.kept_sources import is_missing
 from tokstudio.gui.merge_log import MergeLog

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from string import Template
 
-from tokstudio.core.own_folders import cache_folder, make_own, passing_folders
+from tokstudio.core.base.private_folders import cache_folder, make_own, passing_folders
 from tokstudio.version import __version__
 
 # Drawn for 10 to 14 pixels, so with a thicker stroke than the icons of the toolbar.

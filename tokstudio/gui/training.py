@@ -15,12 +15,12 @@ from typing import Any
 
 from PySide6.QtCore import QObject
 
-from tokstudio.core.config import TrainingConfig
-from tokstudio.core.kernels.prepare import prepare_work
-from tokstudio.core.preparation import Prepared
-from tokstudio.core.progress import Progress, Work
-from tokstudio.core.run import STOPPED, MergeBatch, Run
-from tokstudio.core.trainer import Trainer
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.run import STOPPED, MergeBatch, Run
+from tokstudio.core.training.prepare_corpus import Prepared
+from tokstudio.core.training.trainer import Trainer
+from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.choices import Settings as Settings
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.recording import Recording

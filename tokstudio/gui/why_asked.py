@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tokstudio.core.messages import shown
-from tokstudio.core.run import Run
+from tokstudio.core.base.wording import shown
+from tokstudio.core.model.run import Run
 from tokstudio.gui.session import Session
 from tokstudio.gui.studio_run import StudioRun
 

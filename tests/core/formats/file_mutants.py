@@ -8,7 +8,7 @@ import json
 import re
 from contextlib import suppress
 
-from tokstudio.core.errors import ConfigError, FormatError
+from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.formats import load
 
 WEIRD = [None, True, -1, 0, 1.0, 1e400, 256, 10**9, 10**30, "", "x", "\ud83d", "日\n", [], {}, [[]], {"a": 1}, [1, 2]]

@@ -7,13 +7,22 @@ import json
 
 import pytest
 from hypothesis import given, settings
-from trained import banana, everything, of_characters, same, shuffled, texts_to_train_on, trained, with_specials
 
-from tokstudio.core.errors import FormatError
+from tests.core.formats.trained import (
+    banana,
+    everything,
+    of_characters,
+    same,
+    shuffled,
+    texts_to_train_on,
+    trained,
+    with_specials,
+)
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import FORMATS, load, load_work, save
 from tokstudio.core.formats.classic import Classic
-from tokstudio.core.progress import finish
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 
 def as_python_writes(tokenizer: Tokenizer) -> dict[str, bytes]:

@@ -14,13 +14,24 @@ import tracemalloc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from trained import banana, gpt2_pair, ranks_of, same, tiktoken_lines, trained, with_specials, with_unknown
 
-from tokstudio.core.errors import FormatError
-from tokstudio.core.formats import json_reader, lines, load
+from tests.core.formats.trained import (
+    banana,
+    gpt2_pair,
+    ranks_of,
+    same,
+    tiktoken_lines,
+    trained,
+    with_specials,
+    with_unknown,
+)
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.formats import load
 from tokstudio.core.formats.classic import Classic
-from tokstudio.core.formats.huggingface import HuggingFace
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.formats.common import json_reader
+from tokstudio.core.formats.common import line_reader as lines
+from tokstudio.core.formats.huggingface.format import HuggingFace
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 MUTANTS = 200
 

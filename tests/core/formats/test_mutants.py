@@ -9,11 +9,20 @@ from __future__ import annotations
 import random
 
 import pytest
-from file_mutants import mutant_of_bytes, mutant_of_lines, mutant_of_values, read_or_refused
-from test_sentencepiece_reading import small_model
-from trained import everything, gpt2_pair, ranks_of, settings_of, tiktoken_lines, trained, with_specials
 
-from tokstudio.core.formats import owners, save
+from tests.core.formats.file_mutants import mutant_of_bytes, mutant_of_lines, mutant_of_values, read_or_refused
+from tests.core.formats.sentencepiece.test_reader import small_model
+from tests.core.formats.trained import (
+    everything,
+    gpt2_pair,
+    ranks_of,
+    settings_of,
+    tiktoken_lines,
+    trained,
+    with_specials,
+)
+from tokstudio.core.formats import save
+from tokstudio.core.libraries import client as owners
 
 MUTANTS = 200
 

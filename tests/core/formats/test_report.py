@@ -6,8 +6,8 @@ from __future__ import annotations
 import hashlib
 
 import tokenizers
-from trained import everything, shuffled, with_specials
 
+from tests.core.formats.trained import everything, shuffled, with_specials
 from tokstudio import __version__
 from tokstudio.core.formats import save
 

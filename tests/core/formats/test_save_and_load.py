@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import pytest
-from trained import TEXT, banana, everything, same, trained, with_unknown
 
-from tokstudio.core.errors import ConfigError, FormatError
-from tokstudio.core.formats import FORMATS, base, classic, load, load_work, save, save_work
-from tokstudio.core.progress import finish
-from tokstudio.core.torture import torture_text
+from tests.core.formats.trained import TEXT, banana, everything, same, trained, with_unknown
+from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.formats import FORMATS, classic, load, load_work, save, save_work
+from tokstudio.core.formats.common import format as base
+from tokstudio.core.libraries.torture_text import torture_text
 
 
 def names(folder):

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from trained import everything, trained, with_unknown
 
+from tests.core.formats.trained import everything, trained, with_unknown
 from tokstudio.core.formats import FORMATS, save
 
 TEXT = "Hello world, hello word, hello world's words: <|end|>!"

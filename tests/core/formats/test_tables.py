@@ -10,7 +10,8 @@ from collections import Counter
 
 import pytest
 from hypothesis import given, settings
-from trained import (
+
+from tests.core.formats.trained import (
     SPECIALS,
     everything,
     of_characters,
@@ -19,13 +20,12 @@ from trained import (
     with_specials,
     with_unknown,
 )
-
-from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.errors import FormatError
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.formats import FORMATS, save
-from tokstudio.core.tokenizer import Tokenizer
-from tokstudio.core.trainer import train
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.trainer import train
 
 
 def table(tokenizer, name):

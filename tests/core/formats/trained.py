@@ -12,13 +12,13 @@ import numpy as np
 import tokenizers
 from hypothesis import strategies as st
 
-from tokstudio.core.alphabet import Alphabet
-from tokstudio.core.byte_level import to_characters
-from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.formats.huggingface import HuggingFace
-from tokstudio.core.tokenizer import Tokenizer
-from tokstudio.core.trainer import train
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.formats.huggingface.format import HuggingFace
+from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.text.byte_level import to_characters
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.trainer import train
 
 TEXT = (
     'the cat in the "hat"\n\tsat\\on = the 😀😀 ĠĊ mat, a,b;c日本日本\r\n'

@@ -7,12 +7,14 @@ import re
 from dataclasses import fields
 
 import numpy as np
-from trained import SPECIALS, TEXT, banana, everything, of_characters, with_specials, with_unknown
 
-from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.errors import FormatError
-from tokstudio.core.progress import finish
+from tests.core.formats.trained import SPECIALS, TEXT, banana, everything, of_characters, with_specials, with_unknown
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.run import Run
 from tokstudio.core.project import (
     Project,
     ProjectRun,
@@ -22,9 +24,7 @@ from tokstudio.core.project import (
     open_work,
     save_work,
 )
-from tokstudio.core.run import Run
-from tokstudio.core.source import Source
-from tokstudio.core.trainer import Trainer, train
+from tokstudio.core.training.trainer import Trainer, train
 
 LINES = "".join(f"line {number} of the corpus, with some words in it\n" for number in range(40))
 

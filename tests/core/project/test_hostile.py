@@ -16,8 +16,8 @@ import pytest
 from mutants import change, check_mutants_of_bytes, check_mutants_of_values
 from projects import opened, opened_or_refused, saved, small_project
 
-from tokstudio.core.errors import FormatError
-from tokstudio.core.progress import finish
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import finish
 from tokstudio.core.project import open_work
 from tokstudio.core.project.database import make_tables
 from tokstudio.core.project.schema import TABLES

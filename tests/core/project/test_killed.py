@@ -15,10 +15,10 @@ import pytest
 from projects import differences, opened, saved
 from workers import CORPUS, KINDS
 
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.progress import finish
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.project import Project, ProjectRun, recoverable_work
-from tokstudio.core.trainer import Trainer, train
+from tokstudio.core.training.trainer import Trainer, train
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the workers are forks of one process")
 

@@ -15,15 +15,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mutants import change
 from projects import LINES, differences, every_kind, opened, saved, small_project
-from trained import banana, ranks_of, same, tiktoken_lines
-from trained import trained as trained_tokenizer
 
-from tokstudio.core import files
-from tokstudio.core.config import TrainingConfig
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.errors import ConfigError, CorpusError, FormatError
+from tests.core.formats.trained import banana, ranks_of, same, tiktoken_lines
+from tests.core.formats.trained import trained as trained_tokenizer
+from tokstudio.core.base import atomic_files as files
+from tokstudio.core.base.errors import ConfigError, CorpusError, FormatError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
 from tokstudio.core.formats import load_work, save
-from tokstudio.core.progress import finish
+from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.project import (
     Project,
     ProjectRun,
@@ -34,9 +35,8 @@ from tokstudio.core.project import (
     save_work,
     writer,
 )
-from tokstudio.core.source import Source
-from tokstudio.core.tokenizer import Tokenizer
-from tokstudio.core.trainer import Trainer, train
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.trainer import Trainer, train
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="permissions and limits are POSIX's")
 

@@ -13,35 +13,28 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tokstudio.core.errors import ConfigError, FormatError
-from tokstudio.core.files import StagedFiles, file_name, write_fault
-from tokstudio.core.formats.base import (
-    Fit,
-    Format,
-    Loaded,
-    PatternNeeded,
-    check_size,
-    measure_work,
-)
+from tokstudio.core.base.atomic_files import StagedFiles, file_name, write_fault
+from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio.core.base.leftovers import recover_work
+from tokstudio.core.base.progress import Work, finish
 from tokstudio.core.formats.classic import Classic
-from tokstudio.core.formats.copies import writer_of
-from tokstudio.core.formats.gpt2 import Gpt2
-from tokstudio.core.formats.huggingface import HuggingFace
-from tokstudio.core.formats.json_reader import JsonReader
-from tokstudio.core.formats.lines import LineReader
-from tokstudio.core.formats.minbpe import Minbpe
-from tokstudio.core.formats.renumbering import renumbered
+from tokstudio.core.formats.common.format import Fit, Format, Loaded, PatternNeeded, check_size, measure_work
+from tokstudio.core.formats.common.json_reader import JsonReader
+from tokstudio.core.formats.common.line_reader import LineReader
+from tokstudio.core.formats.common.renumbering import renumbered
+from tokstudio.core.formats.gpt2.format import Gpt2
+from tokstudio.core.formats.huggingface.format import HuggingFace
+from tokstudio.core.formats.minbpe.format import Minbpe
+from tokstudio.core.formats.passthrough import writer_of
 from tokstudio.core.formats.report import ExportReport, WrittenFile, described
-from tokstudio.core.formats.sentencepiece import SentencePiece
+from tokstudio.core.formats.sentencepiece.format import SentencePiece
 from tokstudio.core.formats.tables import MergesCsv, MergesJsonl, VocabularyCsv
-from tokstudio.core.formats.tiktoken import Tiktoken
-from tokstudio.core.leftovers import recover_work
-from tokstudio.core.patterns import check_pattern
-from tokstudio.core.progress import Work, finish
+from tokstudio.core.formats.tiktoken.format import Tiktoken
+from tokstudio.core.pretokenization.patterns import check_pattern
 from tokstudio.core.text.utf8 import AnyPath, Text
 
 if TYPE_CHECKING:
-    from tokstudio.core.tokenizer import Tokenizer
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 __all__ = [
     "FORMATS", "ExportReport", "Fit", "Format", "Loaded", "PatternNeeded", "fit", "fit_work", "load", "load_work",

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.alphabet import BYTES, Alphabet
-from tokstudio.core.errors import FormatError
-from tokstudio.core.formats.base import (
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import several
+from tokstudio.core.formats.common.format import (
     GIGABYTE,
     LARGEST_WRITTEN,
     Format,
@@ -26,13 +27,12 @@ from tokstudio.core.formats.base import (
     library_problem,
     named_specials,
 )
-from tokstudio.core.formats.json_reader import JsonReader, shown
-from tokstudio.core.formats.merge_list import MergeList, id_problem
-from tokstudio.core.messages import several
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.formats.common.json_reader import JsonReader, shown
+from tokstudio.core.formats.common.merge_list import MergeList, id_problem
+from tokstudio.core.model.alphabet import BYTES, Alphabet
 
 if TYPE_CHECKING:
-    from tokstudio.core.tokenizer import Tokenizer
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 VOCABULARY, MERGES = "vocabulary.json", "merges.json"
 
@@ -150,7 +150,7 @@ class Classic(Format):
 
     def _renumbered(self, tokenizer: Tokenizer) -> Tokenizer:
         """The same merges with ids that the format can hold, and nothing else."""
-        from tokstudio.core.tokenizer import Tokenizer
+        from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
         if not self.losses(tokenizer):
             return tokenizer

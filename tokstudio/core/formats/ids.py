@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.alphabet import LARGEST_ID
-from tokstudio.core.errors import FormatError
-from tokstudio.core.files import file_name, write_files
-from tokstudio.core.formats.base import GIGABYTE
-from tokstudio.core.formats.lines import open_file, why_not
-from tokstudio.core.messages import several, shown
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.base.atomic_files import file_name, write_files
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import several, shown
+from tokstudio.core.formats.common.format import GIGABYTE
+from tokstudio.core.formats.common.line_reader import open_file, why_not
+from tokstudio.core.model.alphabet import LARGEST_ID
 
 NPY = ".npy"
 

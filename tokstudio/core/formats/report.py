@@ -11,12 +11,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokstudio.core.files import file_name
-from tokstudio.core.messages import several, shown
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.wording import several, shown
 from tokstudio.version import __version__
 
 if TYPE_CHECKING:
-    from tokstudio.core.tokenizer import Tokenizer
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 REPORT = "REPORT.txt"  # the usual name of the text
 

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokstudio.core.formats.base import Format
+from tokstudio.core.formats.common.format import Format
 
 if TYPE_CHECKING:
-    from tokstudio.core.tokenizer import Tokenizer
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 MERGE_COLUMNS = (
     "number", "id", "left", "right", "left_text", "right_text", "text", "hex",

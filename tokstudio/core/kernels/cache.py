@@ -23,8 +23,8 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from tokstudio.core.own_folders import cache_folder, is_roots_alone, make_own, passing_folders, try_room
-from tokstudio.core.own_process import is_bundle
+from tokstudio.core.base.private_folders import cache_folder, is_roots_alone, make_own, passing_folders, try_room
+from tokstudio.core.base.subprocesses import is_bundle
 
 ROOM = 5 << 20  # bytes: twice what all loops take
 _FOLDER = "NUMBA_CACHE_DIR"

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokstudio.core.base.subprocesses import is_bundle
 from tokstudio.core.kernels.cache import identity, note_problem, read_whole, write_whole
-from tokstudio.core.own_process import is_bundle
 
 if TYPE_CHECKING:
     from numba import njit as njit

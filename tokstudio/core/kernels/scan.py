@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from tokstudio.core.kernels.addresses import address_of, ascii_letters, byte_at
 from tokstudio.core.kernels.compiled import njit
 from tokstudio.core.kernels.tables import Int64
-from tokstudio.core.unicode_classes import LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER
+from tokstudio.core.text.unicode_classes import LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER
 
 # The scanners by number, in the order of `patterns.NAMES`.
 NONE, WHITESPACE, GPT2, CL100K, LLAMA3, QWEN2, O200K = range(7)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tokstudio.core.project.model import Project, ProjectRun, ProjectSource, ProjectTokenizer, TokenizerFile
 from tokstudio.core.project.reader import open_work
-from tokstudio.core.project.recovery import LeftBehind, Recorder, recoverable_work
+from tokstudio.core.project.recorder import LeftBehind, Recorder, recoverable_work
 from tokstudio.core.project.schema import SUFFIX
 from tokstudio.core.project.sources import Reopened, keep_source_work, reopen_source_work
 from tokstudio.core.project.tokenizers import keep_tokenizer_work, reopen_tokenizer_work

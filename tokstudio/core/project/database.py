@@ -15,9 +15,9 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tokstudio.core.errors import FormatError
-from tokstudio.core.files import file_name, write_fault
-from tokstudio.core.messages import several
+from tokstudio.core.base.atomic_files import file_name, write_fault
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.wording import several
 from tokstudio.core.project.json_values import LONGEST
 from tokstudio.core.project.schema import APPLICATION_ID, TABLES, VERSION
 

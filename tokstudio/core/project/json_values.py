@@ -7,7 +7,7 @@ import json
 import re
 from typing import NoReturn, TypeAlias
 
-from tokstudio.core.json_depth import TOO_DEEP, is_too_deep
+from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 

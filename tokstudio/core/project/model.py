@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.run import Run
 from tokstudio.core.project.json_values import Json
-from tokstudio.core.run import Run
-from tokstudio.core.source import Source
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,17 +14,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.errors import FormatError
-from tokstudio.core.files import file_name
-from tokstudio.core.progress import Progress, Work
-from tokstudio.core.project.cells import LARGEST, Row, numbered_rows
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.project.checked_row import LARGEST, Row, numbered_rows
 from tokstudio.core.project.database import check_pages, opened
 from tokstudio.core.project.json_values import Json
 from tokstudio.core.project.model import Project, ProjectRun, ProjectSource, ProjectTokenizer, TokenizerFile
 from tokstudio.core.project.run_reader import read_run_work
 from tokstudio.core.project.schema import ACTIVE
 from tokstudio.core.project.sources import text_hash_work
-from tokstudio.core.source import Source
 
 _MOST_KEYS = 1000
 _MOST_SOURCES = 1_000_000

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.alphabet import LARGEST_ID, Alphabet
-from tokstudio.core.config import TrainingConfig
-from tokstudio.core.errors import ConfigError
-from tokstudio.core.formats.merge_list import MergeList, first_repeated
-from tokstudio.core.progress import Progress, Work
-from tokstudio.core.project.cells import LARGEST, Row
-from tokstudio.core.run import NOTHING_LEFT, REACHED_SIZE, STOPPED, Run, TrainedOn, special_ids, uses
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.formats.common.merge_list import MergeList, first_repeated
+from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.run import NOTHING_LEFT, REACHED_SIZE, STOPPED, Run, TrainedOn, special_ids, uses
+from tokstudio.core.project.checked_row import LARGEST, Row
 
 _ROWS = 4096
 _MOST_VERSIONS = 100

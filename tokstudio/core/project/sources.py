@@ -13,11 +13,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.errors import BinaryError
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.base.errors import BinaryError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.readers import read_source
+from tokstudio.core.corpus.source import Source, document_ends
 from tokstudio.core.project.model import ProjectSource
-from tokstudio.core.readers import read_source
-from tokstudio.core.source import Source, document_ends
 
 _PIECE = 1 << 20
 

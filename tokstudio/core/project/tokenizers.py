@@ -11,14 +11,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from tokstudio.core.errors import FormatError
-from tokstudio.core.files import file_name
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats import load_work
-from tokstudio.core.progress import Progress, Work
 from tokstudio.core.project.model import ProjectTokenizer, TokenizerFile
 
 if TYPE_CHECKING:
-    from tokstudio.core.tokenizer import Tokenizer
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _PIECE = 1 << 20
 

@@ -14,15 +14,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.errors import FormatError
-from tokstudio.core.files import StagedFiles, file_name
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.base.atomic_files import StagedFiles, file_name
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.run import MergeBatch, Run
 from tokstudio.core.project.database import LARGEST_FILE, create, said_plainly
 from tokstudio.core.project.json_values import Json, to_json
 from tokstudio.core.project.model import Project, ProjectRun, ProjectSource, ProjectTokenizer
 from tokstudio.core.project.schema import ACTIVE
-from tokstudio.core.run import MergeBatch, Run
-from tokstudio.core.source import Source
 from tokstudio.core.text.utf8 import to_utf8
 
 _ROWS = 4096

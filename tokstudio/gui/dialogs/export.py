@@ -14,9 +14,9 @@ from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from tokstudio.core.files import file_name
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.wording import printable
 from tokstudio.core.formats import FORMATS, ExportReport, Fit
-from tokstudio.core.messages import printable
 from tokstudio.gui.dialogs.choosers import Choosers
 from tokstudio.gui.export_plan import (
     TABLES,

@@ -6,8 +6,8 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from tokstudio.core.errors import ConfigError
-from tokstudio.core.patterns import check_pattern
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.pretokenization.patterns import check_pattern
 from tokstudio.gui.panes.pattern_field import PatternField
 from tokstudio.gui.panes.pattern_question import PatternQuestion
 from tokstudio.gui.session import Session

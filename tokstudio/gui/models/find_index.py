@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.progress import Progress, Work
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.gui.models.looks import HEAD, pairs
 from tokstudio.gui.models.query import Query
 from tokstudio.gui.models.token_search import TokenSearch

@@ -12,8 +12,8 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from tokstudio.core.reach import CUT, MADE_OTHERWISE, REACHED
-from tokstudio.core.tokens import TokenKind
+from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, REACHED
+from tokstudio.core.model.tokens import TokenKind
 from tokstudio.gui.models.looks import DIGITS, NOT_UTF8, WHITE_SPACE
 from tokstudio.gui.models.token_index import TokenIndex
 from tokstudio.gui.models.token_search import TokenSearch

@@ -8,7 +8,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.byte_level import BYTE_OF, to_bytes
+from tokstudio.core.text.byte_level import BYTE_OF, to_bytes
 
 _BYTES = re.compile(
     r"\s*(?:0x(?:[0-9a-f]{2})+(?:\s+0x(?:[0-9a-f]{2})+)*|[0-9a-f]{2}(?:\s+[0-9a-f]{2})+)\s*", re.IGNORECASE

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QObject, Qt
 
-from tokstudio.core.rounds import Round, Rounds
+from tokstudio.core.analysis.encoding_rounds import Round, Rounds
 from tokstudio.gui.models.table import Cell, Column, Index, TokenTable
 from tokstudio.gui.models.text import copied, marked
 from tokstudio.gui.studio_run import StudioRun

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QModelIndex, QObject, Qt
 
-from tokstudio.core.why import PairCount, WhyMerge
+from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge
 from tokstudio.gui.models.table import Cell, Column, Index, TokenTable
 from tokstudio.gui.models.text import copied, marked
 from tokstudio.gui.studio_run import StudioRun

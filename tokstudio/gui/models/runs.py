@@ -10,8 +10,8 @@ from string import ascii_uppercase
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QFont
 
-from tokstudio.core.files import file_name
-from tokstudio.core.messages import size_text
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.wording import size_text
 from tokstudio.gui.counted_uses import CountedUses
 from tokstudio.gui.studio_run import StudioRun
 from tokstudio.gui.theme import Theme

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QIcon
 
-from tokstudio.core.messages import printable, size_text
-from tokstudio.core.source import Source
+from tokstudio.core.base.wording import printable, size_text
+from tokstudio.core.corpus.source import Source
 from tokstudio.gui.icons import icon
 from tokstudio.gui.kept_sources import CHANGED, GONE, is_missing
 from tokstudio.gui.theme import Theme

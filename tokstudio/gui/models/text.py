@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tokstudio.core.byte_level import to_characters
+from tokstudio.core.text.byte_level import to_characters
 from tokstudio.gui.widgets.pieces import Kind, beginning, describe, hexadecimal, standing
 
 #: Bytes of a token that a table shows.

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.progress import Progress, Work
-from tokstudio.core.scripts import scripts_work
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.text.scripts import scripts_work
 from tokstudio.gui.models.looks import HEAD, Looks, pairs
 from tokstudio.gui.models.query import Query, small_letters
 from tokstudio.gui.models.token_search import ExpressionSearch, TokenSearch

@@ -17,10 +17,10 @@ from typing import Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.alphabet import Alphabet
-from tokstudio.core.config import TrainingConfig
-from tokstudio.core.tokenizer import Tokenizer
-from tokstudio.core.tokens import TokenKind
+from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.tokens import TokenKind
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.models.looks import HEAD, NOT_UTF8, OTHER, Looks, describe_token, is_cut, look_of, pairs
 
 #: The kinds of tokens; their places here stand for them in arrays.
@@ -322,7 +322,7 @@ class RunTokens:
         return NOT_UTF8 if is_cut(look, look_of(self._walk(slot, 4, backwards=True))) else 0
 
     def _measure(self, n: int) -> None:
-        from tokstudio.core.kernels.layout import measure_tokens
+        from tokstudio.core.kernels.symbols import measure_tokens
 
         if self._measured < self.first:
             self._lengths = np.array(list(map(len, self._base)), np.int64)

@@ -15,8 +15,8 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
-from tokstudio.core.errors import MissingCharacterError
-from tokstudio.core.messages import size_text
+from tokstudio.core.base.errors import MissingCharacterError
+from tokstudio.core.base.wording import size_text
 from tokstudio.gui.choices import Settings
 from tokstudio.gui.forecasting import Forecaster, forecast_text
 from tokstudio.gui.icons import icon

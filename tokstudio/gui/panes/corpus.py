@@ -13,9 +13,9 @@ from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, QTimer
 from PySide6.QtGui import QAction, QActionGroup, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
-from tokstudio.core.progress import Progress, Work
-from tokstudio.core.readers import ENCODINGS
-from tokstudio.core.source import Source
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.readers import ENCODINGS
+from tokstudio.core.corpus.source import Source
 from tokstudio.gui.icons import icon
 from tokstudio.gui.jobs import Job
 from tokstudio.gui.kept_sources import CHANGED, GONE, is_missing

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from PySide6.QtGui import QAction, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QLabel, QPlainTextEdit, QSizePolicy
 
-from tokstudio.core.progress import Work
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.base.progress import Work
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.encoded import Decoded, decode_work
 from tokstudio.gui.panes.text_page import TextPage
 from tokstudio.gui.session import Session

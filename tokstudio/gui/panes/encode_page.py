@@ -10,8 +10,8 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QAction, QGuiApplication, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QPushButton
 
-from tokstudio.core.progress import Work
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.base.progress import Work
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.comparison import LONGEST as LONGEST_COMPARED
 from tokstudio.gui.comparison import MOST, compare_work
 from tokstudio.gui.encoded import LONGEST, Encoded, encode_work

@@ -10,9 +10,9 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.messages import size_text
-from tokstudio.core.progress import Work
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import size_text
+from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.line_search import Line, LineSearch
 from tokstudio.gui.models.concordance import ConcordanceModel

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.models.text import whole_characters
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.merge_tree import MergeTree, TreeNode

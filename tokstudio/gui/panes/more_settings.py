@@ -15,11 +15,11 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from tokstudio.core.alphabet import Base
-from tokstudio.core.config import SpecialPlacement, TieBreak
-from tokstudio.core.errors import ConfigError
-from tokstudio.core.holdout import refuse_counts
-from tokstudio.core.source import Source
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.corpus.held_out_split import refuse_counts
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.alphabet import Base
+from tokstudio.core.model.config import SpecialPlacement, TieBreak
 from tokstudio.gui.choices import Documents, Settings
 from tokstudio.gui.entries import from_lines, to_lines
 from tokstudio.gui.models.text import marked, shown

@@ -11,8 +11,8 @@ from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QGraphicsOpacityEffect, QLineEdit, QVBoxLayout, QWidget
 
-from tokstudio.core.patterns import NAMES, REGEX
-from tokstudio.core.source import Source
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.pretokenization.patterns import NAMES, REGEX
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.session import Session
 from tokstudio.gui.split_preview import Split, dialect_work, split_work

@@ -21,10 +21,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tokstudio.core.errors import TokStudioError
-from tokstudio.core.progress import finish
-from tokstudio.core.rounds import Rounds
-from tokstudio.core.steps import State
+from tokstudio.core.analysis.encoding_rounds import Rounds
+from tokstudio.core.analysis.encoding_steps import State
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.progress import finish
 from tokstudio.gui.byte_level_text import byte_level_work
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.models.rounds import PARTS, RoundsModel

@@ -14,10 +14,10 @@ from PySide6.QtCore import QMimeData, QSize, Qt
 from PySide6.QtGui import QAction, QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QLabel, QMenu, QStackedWidget, QToolButton, QWidget
 
-from tokstudio.core.errors import CorpusError
-from tokstudio.core.files import file_name
-from tokstudio.core.progress import Work
-from tokstudio.core.readers import read_source
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.corpus.readers import read_source
 from tokstudio.gui.encoded import LONGEST, text_work
 from tokstudio.gui.icons import icon
 from tokstudio.gui.latest import Latest

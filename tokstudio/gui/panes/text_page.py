@@ -13,10 +13,10 @@ from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
 
-from tokstudio.core.errors import TokStudioError
-from tokstudio.core.kernels.prepare import prepare_work
-from tokstudio.core.progress import Work, finish
-from tokstudio.core.tokenizer import Tokenizer
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.progress import Work, finish
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.encoded import LONGEST
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.session import Session

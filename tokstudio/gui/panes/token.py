@@ -13,9 +13,9 @@ from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
-from tokstudio.core.reach import CUT, MADE_OTHERWISE, REACHED
-from tokstudio.core.tokenizer import Tokenizer
-from tokstudio.core.tokens import TokenKind
+from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, REACHED
+from tokstudio.core.model.tokens import TokenKind
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.icons import icon
 from tokstudio.gui.models.text import whole_characters
 from tokstudio.gui.panes.lines_page import LinesPage

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QToolButton
 
-from tokstudio.core.errors import TokStudioError
+from tokstudio.core.base.errors import TokStudioError
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.models.filter_query import FilterQuery
 from tokstudio.gui.models.query import Query

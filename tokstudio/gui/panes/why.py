@@ -13,8 +13,8 @@ from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
-from tokstudio.core.config import TIE_BREAKS, TieBreak
-from tokstudio.core.why import PairCount, WhyMerge, why_work
+from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge, why_work
+from tokstudio.core.model.config import TIE_BREAKS, TieBreak
 from tokstudio.gui.latest import Latest
 from tokstudio.gui.models.runners import RunnersModel
 from tokstudio.gui.models.text import whole_characters

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
-from tokstudio.core.progress import Progress
+from tokstudio.core.base.progress import Progress
 
 _TICK = 100  # milliseconds
 

@@ -25,9 +25,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tokstudio.core.corpus import Corpus
-from tokstudio.core.source import Source
-from tokstudio.core.statistics import Statistics, preview
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.statistics import Statistics, preview
 from tokstudio.gui.missing_fonts import TIP, lacks_font
 from tokstudio.gui.models.slices import Slices
 from tokstudio.gui.models.sources import NAME, RELOAD, SIZE, SourcesModel, encoding_text

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
+from tokstudio.core.base.progress import Progress
 from tokstudio.core.formats import Fit, Format
-from tokstudio.core.progress import Progress
 from tokstudio.gui.export_plan import Outcome
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.fields import line

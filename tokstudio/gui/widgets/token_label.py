@@ -13,7 +13,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QTextCharFormat, QTextLayout
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from tokstudio.core.byte_level import to_characters
+from tokstudio.core.text.byte_level import to_characters
 from tokstudio.gui.models.text import MARKS, OTHER_SPACE
 from tokstudio.gui.theme import Theme
 from tokstudio.gui.widgets.pieces import beginning, describe, hexadecimal, standing

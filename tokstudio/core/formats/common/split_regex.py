@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
-from tokstudio.core.errors import ConfigError, FormatError
-from tokstudio.core.patterns import NAMES, OWN, REGEX, splitter
+from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio.core.pretokenization.patterns import NAMES, OWN, REGEX, splitter
 
 # The library's regular expressions are Oniguruma's. It takes `{1,3}+` for a repeated group, and others take it for a
 # `{1,3}` that gives nothing back; in the named patterns nothing is wanted back, so `{1,3}` says the same to both.

@@ -1,0 +1,232 @@
+"""The places of a token are held against encoding every document, or every pre-token, from its beginning."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.core.reference import encode_slowly, named_pattern, pre_tokens
+from tests.core.texts import documents, patient, settings_of_runs
+from tokstudio.core.analysis import concordance as module
+from tokstudio.core.analysis.concordance import Concordance
+from tokstudio.core.analysis.token_counts import count_uses_work
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.held_out_split import hold_out_work
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.training.trainer import train
+
+POEM = "she sells sea shells by the sea shore, and the shells she sells are sea shells\n"
+
+
+def found(corpus, tokenizer, token, most=100_000, **chosen):
+    concordance = Concordance(corpus, tokenizer, token, **chosen)
+    hits = finish(concordance.find_work(most))
+    assert concordance.hits == hits
+    assert concordance.done
+    return hits
+
+
+def places(corpus, tokenizer, token, **chosen):
+    return [(hit.source, hit.position) for hit in found(corpus, tokenizer, token, **chosen)]
+
+
+def expected(corpus, tokenizer, split):
+    """Where each token stands, by its id: split gives the sequences of a document."""
+    standing = {}
+    merges, tokens = tokenizer.merges.tolist(), tokenizer.tokens
+    for number, source in enumerate(corpus.sources):
+        at = 0
+        for document in np.split(source.data, source.ends[:-1]):
+            for sequence in split(document.tobytes()):
+                for token in encode_slowly(sequence, merges):
+                    standing.setdefault(token, []).append((number, at))
+                    at += len(tokens[token])
+    return standing
+
+
+@settings(patient, max_examples=60)
+@given(documents, settings_of_runs, st.data())
+def test_without_a_pattern_documents_are_sequences(texts, chosen, data):
+    corpus = Corpus((*Corpus.from_texts(texts).sources, *Corpus.from_text(POEM).sources))
+    tokenizer = train(corpus, TrainingConfig(**chosen))
+    tokenizer = tokenizer.at(data.draw(st.integers(0, len(tokenizer.merges))))
+    standing = expected(corpus, tokenizer, lambda document: [document])
+    for token in [*data.draw(st.lists(st.integers(0, len(tokenizer) - 1), max_size=5)), len(tokenizer) - 1, 115]:
+        assert places(corpus, tokenizer, token) == standing.get(token, [])
+
+
+@settings(patient, max_examples=60)
+@given(documents, settings_of_runs, st.sampled_from(["whitespace", "gpt2", "cl100k", r"\w+|\W"]), st.data())
+def test_with_a_pattern_pre_tokens_are(texts, chosen, pattern, data):
+    corpus = Corpus((*Corpus.from_text(POEM).sources, *Corpus.from_texts(texts).sources))
+    tokenizer = train(corpus, TrainingConfig(**chosen, pattern=pattern))
+    expression = pattern if "|" in pattern else named_pattern(pattern) if pattern != "whitespace" else r"\s*\S+|\s+"
+    standing = expected(corpus, tokenizer, lambda document: pre_tokens(document, expression))
+    for token in [*data.draw(st.lists(st.integers(0, len(tokenizer) - 1), max_size=5)), len(tokenizer) - 1, 115]:
+        assert places(corpus, tokenizer, token) == standing.get(token, [])
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2", "cl100k", "llama3", "o200k", r"\s?\w+|\W"])
+def test_in_a_long_text_there_are_as_many_as_the_run_has_uses(pattern, monkeypatch):
+    """Encoded bit by bit, from places in the middle of one document."""
+    monkeypatch.setattr(module, "_AROUND", 16)
+    monkeypatch.setattr(module, "_LEAST_CORE", 1 << 7)
+    monkeypatch.setattr(module, "_MOST_CORE", 1 << 10)
+    monkeypatch.setattr(module, "_MARGIN", 1 << 9)
+    monkeypatch.setattr(module, "_FIRST_PIECE", 1 << 8)
+    lines = (
+        f"{n % 37} It's {n * n % 101} of\n\n  many,  {'日本é😀' * (n % 3)}!{' ' * (n % 5)}\r\n" for n in range(900)
+    )
+    text = "".join(lines) + "日" * 60 + "end  "
+    corpus = Corpus.from_text(text)
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=400, pattern=pattern))
+    for merges in (0, 60, len(tokenizer.merges)):
+        uses = tokenizer.run.uses(merges)
+        for token in (*range(256 + merges - 5, 256 + merges), 32, 0xE6, 260):
+            if token < len(uses):
+                assert len(places(corpus, tokenizer.at(merges), token)) == uses[token]
+
+
+def test_pages_go_on_where_the_last_one_ended():
+    corpus = Corpus.from_texts([POEM] * 300)
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=270, pattern="gpt2"))
+    token = int(np.argmax(tokenizer.run.uses()))
+    concordance, pages = Concordance(corpus, tokenizer, token), []
+    while not concordance.done:
+        pages.append(finish(concordance.find_work(50)))
+    assert all(50 <= len(page) <= 80 for page in pages[:-1])
+    assert [hit for page in pages for hit in page] == concordance.hits == found(corpus, tokenizer, token)
+    assert len(concordance.hits) == tokenizer.run.uses()[token] > 500
+    assert finish(concordance.find_work(50)) == []
+
+
+def test_a_search_that_is_cancelled_goes_on():
+    corpus = Corpus.from_texts([POEM] * 50)
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=270))
+    token = int(np.argmax(tokenizer.run.uses()))
+    concordance = Concordance(corpus, tokenizer, token)
+    work = concordance.find_work(40)
+    for _ in range(10):
+        progress = next(work)
+        assert 0 <= progress.done <= progress.total
+    work.close()
+    assert 0 < len(concordance.hits) < 40
+    finish(concordance.find_work(100_000))
+    assert concordance.hits == found(corpus, tokenizer, token)
+
+
+class TestLines:
+    def lines(self, text, token, pattern="none", **chosen):
+        corpus = Corpus.from_texts(text if isinstance(text, list) else [text])
+        tokenizer = train(Corpus.from_text("abab"), TrainingConfig(vocabulary_size=257, pattern=pattern))
+        return [(hit.left, hit.text, hit.right) for hit in found(corpus, tokenizer, token, **chosen)]
+
+    def test_the_line_is_what_stands_around_it(self):
+        text = "first\none ab two\r\nlast ab"
+        assert self.lines(text, 256) == [("one ", "ab", " two"), ("last ", "ab", "")]
+
+    def test_a_long_line_is_cut(self):
+        assert self.lines("x" * 100 + "ab" + "y" * 100, 256, width=5) == [("xxxxx", "ab", "yyyyy")]
+
+    def test_no_character_is_cut_at_the_ends_of_a_line(self):
+        for filler in ("é", "日", "😀"):
+            for pad in range(5):
+                (line,) = self.lines("." * pad + filler * 40 + "ab" + "." * pad + filler * 40, 256, width=7)
+                assert line == ((filler * 7, "ab", ("." * pad + filler * 7)[:7]))
+
+    def test_a_character_that_the_token_cuts(self):
+        assert self.lines("日本", 0xE6) == [("", "\ufffd", "\ufffd本"), ("日", "\ufffd", "\ufffd")]
+
+    def test_lines_stay_in_their_document(self):
+        assert self.lines(["x", "ab", "y"], 256) == [("", "ab", "")]
+
+    def test_a_line_feed_is_found_as_well(self):
+        assert self.lines("x\ny", 10) == [("x", "\n", "y")]
+
+
+def test_special_tokens_are_no_text_and_are_found_themselves():
+    corpus = Corpus.from_texts(["the <a the> sea", "<a the>the<a the>", "the <a"])
+    config = TrainingConfig(vocabulary_size=270, special_tokens=["<a the>"], pattern="gpt2")
+    tokenizer = train(corpus, config)
+    the = next(token for token in range(len(tokenizer)) if tokenizer.tokens[token] == b"the")
+    assert places(corpus, tokenizer, the) == [(0, 0), (0, 22), (0, 32)]
+    assert places(corpus, tokenizer, tokenizer.special_tokens["<a the>"]) == [(0, 4), (0, 15), (0, 25)]
+    for token in range(256, 256 + len(tokenizer.merges)):
+        assert len(places(corpus, tokenizer, token)) == tokenizer.run.uses()[token]
+
+
+def test_what_is_held_out_is_not_looked_at():
+    corpus = Corpus.from_text("".join(f"line {n} of many, {n * n} and {n % 7}\n" for n in range(90)))
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=290, held_out=0.25))
+    _, (held,) = finish(hold_out_work(corpus.sources, 0.25))
+    held_lines = held.data.tobytes().decode().split("\n")[:-1]
+    for token in np.argsort(tokenizer.run.uses())[-5:].tolist():
+        hits = found(corpus, tokenizer, token, held_out=0.25)
+        assert len(hits) == tokenizer.run.uses()[token] > 5
+        assert all(f"{hit.left}{hit.text}{hit.right}".strip("\n") not in held_lines for hit in hits)
+        assert [corpus.sources[0].data[hit.position] for hit in hits] == [tokenizer.tokens[token][0]] * len(hits)
+
+
+def test_given_words_are_found_with_how_often_they_occur():
+    corpus = Corpus.from_counts({"low": 5, " lower": 2, "newest": 6, "a low": 3})
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=260, pattern="gpt2"))
+    for token in (*range(256, 260), 108):
+        hits = found(corpus, tokenizer, token)
+        assert sum(hit.count for hit in hits) == tokenizer.run.uses()[token]
+    low = next(token for token in range(260) if tokenizer.tokens[token] == b"low")
+    assert [(hit.left, hit.right, hit.count) for hit in found(corpus, tokenizer, low)] == [
+        ("", "", 5),
+        (" ", "er", 2),
+        ("a ", "", 3),
+    ]
+
+
+def test_characters_and_the_unknown_token():
+    corpus = Corpus.from_texts(["aéa?日aé", "日日aé!"])
+    config = TrainingConfig(
+        base="characters", base_vocabulary=["a", "é", "日", "<u>"], unknown_token="<u>", vocabulary_size=5
+    )
+    tokenizer = train(corpus, config)
+    assert [(hit.position, hit.text) for hit in found(corpus, tokenizer, 3)] == [(4, "?"), (20, "!")]
+    assert [hit.position for hit in found(corpus, tokenizer, 4)] == [0, 8, 17]
+    assert places(corpus, tokenizer, 2) == [(0, 5), (0, 11), (0, 14)]
+
+
+def test_an_unknown_token_that_is_special_is_found_where_its_text_was_cut_out_as_well():
+    config = TrainingConfig(
+        base="characters", base_vocabulary=["a", "b"], special_tokens=["<u>"], unknown_token="<u>", vocabulary_size=4
+    )
+    tokenizer = train(Corpus.from_text("abab"), config)
+    unknown = tokenizer.special_tokens["<u>"]
+    corpus = Corpus.from_texts(["<u>aé<u><u>ab<", "b<u", "<u>", ">?ab<u>"])
+    hits = found(corpus, tokenizer, unknown)
+    texts = ["<u>", "é", "<u>", "<u>", "<", "<", "u", "<u>", ">", "?", "<u>"]
+    assert [hit.text for hit in hits] == texts
+    assert [hit.position for hit in hits] == sorted(hit.position for hit in hits)
+    assert len(hits) == finish(count_uses_work(tokenizer, corpus))[unknown]
+
+
+def test_text_that_is_no_text_is_left_out_where_tokens_are_characters():
+    tokenizer = train(Corpus.from_text("abab"), TrainingConfig(base="characters", vocabulary_size=3))
+    assert len(places(Corpus.from_texts([b"ab", b"ab\xff"]), tokenizer, 2)) == 1
+
+
+def test_of_text_that_is_cut_into_words_only_those_that_are_no_text_are_left_out():
+    config = TrainingConfig(base="characters", vocabulary_size=4, pattern="whitespace")
+    tokenizer = train(Corpus.from_text("abab "), config)
+    assert tokenizer.tokens[3] == b"ab"
+    corpus = Corpus.from_text(b"ab abab ab\xff ab")
+    assert [position for _, position in places(corpus, tokenizer, 3)] == [0, 3, 5, 12]
+
+
+def test_an_id_that_is_not_in_use_is_refused():
+    corpus = Corpus.from_text(POEM)
+    tokenizer = train(corpus, TrainingConfig(vocabulary_size=270))
+    for token in (-1, 265, 270):
+        with pytest.raises(ConfigError, match=f"Id {token} is not in the vocabulary"):
+            Concordance(corpus, tokenizer.at(5), token)

@@ -1,0 +1,435 @@
+"""An encoding step by step is held against encoding; why something is not one token, against the states themselves."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.core.reference import encode_slowly, named_pattern, pre_tokens, replace
+from tests.core.texts import document, documents, patient, settings_of_runs
+from tokstudio.core.analysis.encoding_steps import steps_work
+from tokstudio.core.analysis.why_not_one_token import why_not_one
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.base.wording import shown
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.trainer import train
+
+POEM = "she sells sea shells by the sea shore, and the shells she sells are sea shells\n"
+
+
+@st.composite
+def tokenizers(draw):
+    """Tokenizers as files may hold them: merges that no training would have made, a pair that two merges join."""
+    known, pairs = [97, 98, 0], []
+    for number in range(draw(st.integers(0, 25))):
+        pairs.append((draw(st.sampled_from(known)), draw(st.sampled_from(known))))
+        known.append(256 + number)
+    return Tokenizer(np.array(pairs, np.int32).reshape(-1, 2))
+
+
+runs_of_ab = st.lists(st.sampled_from([b"a", b"b", b"ab", b"aaaa", b"\0"]), max_size=30).map(b"".join)
+
+
+def trained(text=POEM, size=300, **chosen):
+    return train(Corpus.from_text(text), TrainingConfig(vocabulary_size=size, **chosen))
+
+
+def stepped(tokenizer, text, merges=None, allowed_special=()):
+    return finish(steps_work(tokenizer, text, merges, allowed_special))
+
+
+def spelled(steps, number):
+    state = steps.state(number)
+    return [steps.data[start:stop] for start, stop in zip(state.starts, state.stops, strict=True)]
+
+
+def ids(steps, number):
+    return steps.state(number).ids.tolist()
+
+
+def assert_steps(steps, text):
+    """Each state is the one before with one pair joined where the step says; in order of rank in each pre-token."""
+    tokenizer = steps.tokenizer.at(steps.merges)
+    assert steps.tokens.ids.tolist() == tokenizer.encode(text)
+    before = 0, 0, 0
+    for number in range(len(steps)):
+        assert b"".join(spelled(steps, number)) == steps.data
+        step = steps.step(number)
+        if number < 2:
+            assert (step.kind, step.merge) == (("pre-tokens", "base tokens")[number], 0)
+            continue
+        earlier, now = steps.state(number - 1), steps.state(number)
+        at = int(np.searchsorted(earlier.starts, step.start))
+        assert earlier.starts[at : at + 2].tolist() == [step.start, step.middle]
+        assert earlier.ids[at : at + 2].tolist() == [step.left, step.right]
+        assert tokenizer.merges[step.merge - 1].tolist() == [step.left, step.right]
+        result = int(tokenizer.merge_results[step.merge - 1])
+        assert now.ids.tolist() == [*earlier.ids[:at], result, *earlier.ids[at + 2 :]]
+        pre_token = int(np.searchsorted(steps.pre_tokens.stops, step.start, side="right"))
+        assert before < (pre_token, step.merge, step.start)
+        before = pre_token, step.merge, step.start
+
+
+@settings(patient, max_examples=80)
+@given(tokenizers(), runs_of_ab, st.data())
+def test_the_steps_are_those_of_the_slow_loop(tokenizer, text, data):
+    merges = data.draw(st.integers(0, len(tokenizer.merges)))
+    steps = stepped(tokenizer, text, merges)
+    assert_steps(steps, text)
+    assert steps.tokens.ids.tolist() == encode_slowly(text, tokenizer.merges[:merges].tolist())
+    # After the last step of each merge the text is as the slow loop has it.
+    slow = list(text)
+    assert ids(steps, 1) == slow
+    for merge, pair in enumerate(tokenizer.merges[:merges].tolist(), 1):
+        slow = replace(slow, *pair, 255 + merge)
+        last = max([i for i in range(2, len(steps)) if steps.step(i).merge <= merge], default=1)
+        assert ids(steps, last) == slow
+
+
+@settings(patient, max_examples=40)
+@given(documents, settings_of_runs, document, st.sampled_from(["none", "gpt2", "cl100k"]), st.data())
+def test_a_trained_tokenizer(texts, chosen, text, pattern, data):
+    tokenizer = train(Corpus.from_texts(texts), TrainingConfig(**chosen, pattern=pattern))
+    for one in (text, *texts[:2]):
+        steps = stepped(tokenizer, one, data.draw(st.integers(0, len(tokenizer.merges))))
+        assert_steps(steps, one)
+        words = pre_tokens(one, named_pattern(pattern)) if pattern != "none" else [one] * bool(one)
+        assert spelled(steps, 0) == words
+
+
+def test_a_word_from_its_bytes_to_its_tokens():
+    tokenizer = Tokenizer(np.array([[104, 101], [116, 256], [32, 257]], np.int32), pattern="gpt2")
+    steps = stepped(tokenizer, "a the")
+    assert [spelled(steps, number) for number in range(len(steps))] == [
+        [b"a", b" the"],
+        [b"a", b" ", b"t", b"h", b"e"],
+        [b"a", b" ", b"t", b"he"],
+        [b"a", b" ", b"the"],
+        [b"a", b" the"],
+    ]
+    assert ids(steps, 0) == [-1, -1]
+    assert steps.step(3).start == 2
+
+
+def test_an_empty_text_has_no_pieces():
+    steps = stepped(trained(), "")
+    assert (len(steps), len(steps.state(0)), len(steps.state(1))) == (2, 0, 0)
+
+
+def test_characters_and_the_unknown_token():
+    vocabulary = ["a", "é", "日", "<u>"]
+    tokenizer = trained("aéaé日日", 8, base="characters", base_vocabulary=vocabulary, unknown_token="<u>")
+    for text in ("aé日日?é", "aé".encode() + b"\xff" + "日".encode()):
+        steps = stepped(tokenizer, text)
+        assert_steps(steps, text)
+        assert steps.tokens.ids.tolist().count(3) == 1
+
+
+def test_special_tokens_stand_from_the_beginning():
+    tokenizer = trained(special_tokens=["<end>"])
+    steps = stepped(tokenizer, "the sea<end>the", allowed_special="all")
+    assert spelled(steps, 0) == [b"the sea", b"<end>", b"the"]
+    assert ids(steps, 0) == [-1, tokenizer.special_tokens["<end>"], -1]
+    assert steps.tokens.ids.tolist() == tokenizer.encode("the sea<end>the", "all")
+    assert spelled(stepped(tokenizer, "the<end>"), 0) == [b"the<end>"]
+
+
+def words_as_they_are():
+    merges = np.array([[104, 101]], np.int32)
+    return Tokenizer(merges, pattern="whitespace", extra_tokens={300: b" the", 301: b"xyz"}, whole_words=[300])
+
+
+def test_a_whole_word_is_not_merged():
+    steps = stepped(words_as_they_are(), "the the then")
+    assert spelled(steps, 1) == [b"t", b"h", b"e", b" the", *(bytes([byte]) for byte in b" then")]
+    assert_steps(steps, "the the then")
+
+
+def test_there_is_no_such_state():
+    steps = stepped(trained(), "the")
+    for number in (-1, len(steps)):
+        with pytest.raises(ConfigError, match=f"There is no state {number}: this encoding has {len(steps)}"):
+            steps.state(number)
+
+
+def test_a_long_text_without_pattern():
+    text = POEM * 120
+    tokenizer = trained(size=310)
+    steps = stepped(tokenizer, text)
+    assert steps.tokens.ids.tolist() == tokenizer.encode(text)
+    assert len(steps) == 2 + len(text) - len(steps.tokens)
+    assert b"".join(spelled(steps, len(steps) // 2)) == text.encode()
+
+
+def assert_true(steps, start, stop):
+    """What an answer claims can be seen in the states and in the vocabulary."""
+    why = why_not_one(steps, start, stop)
+    text, tokenizer, pieces = steps.data[start:stop], steps.tokenizer, steps.pieces
+    stands = [number for number in range(1, len(steps)) if text_stands(steps, number, start, stop)]
+    assert (why.kind == "one") == bool(stands and stands[-1] == len(steps) - 1)
+    assert (why.kind in ("one", "was one")) == bool(stands)
+    if why.kind in ("one", "was one"):
+        assert tokenizer.tokens[why.token] == text
+    elif why.kind == "border":
+        assert any(start < edge < stop for edge in steps.pre_tokens.starts)
+    elif why.kind == "missing":
+        assert text not in list(tokenizer.tokens)
+        assert_missing(steps, why, start, stop)
+    elif why.kind == "after":
+        assert why.merge > steps.merges
+        assert tokenizer.merges[why.merge - 1].tolist() == [why.left, why.right]
+        assert tokenizer.tokens[why.left] + tokenizer.tokens[why.right] == text
+        # Whatever stands there is still a part of it.
+        here, wanted = steps.tokens, set(parts_by_place(tokenizer, start, why.token))
+        places = zip(here.starts.tolist(), here.ids.tolist(), strict=True)
+        assert {(at, token) for at, token in places if start <= at < stop} <= wanted
+        assert int(here.starts[np.searchsorted(here.stops, stop)]) < stop
+    else:
+        assert why.kind == "late"
+        assert why.taken_by <= min(why.merge, steps.merges)
+        assert tokenizer.merges[why.merge - 1].tolist() == [why.left, why.right]
+        # Both parts stood there one day, within what was asked for, and the other merge took one of them.
+        middles = [
+            int(pieces.stops[one])
+            for one in np.flatnonzero((pieces.ids == why.left) & (pieces.starts >= start))
+            for other in np.flatnonzero((pieces.ids == why.right) & (pieces.stops <= stop))
+            if pieces.stops[one] == pieces.starts[other]
+        ]
+        taken = [steps.step(i) for i in range(2, len(steps)) if steps.step(i).merge == why.taken_by]
+        assert any(step.start <= middle <= step.stop and middle != step.middle for step in taken for middle in middles)
+        assert f"merge {why.merge:,}, but" in why.sentence
+    return why
+
+
+def assert_missing(steps, why, start, stop):
+    """Every pair of neighbours is looked up among all merges."""
+    here, tokenizer, merges = steps.tokens, steps.tokenizer, steps.tokenizer.merges.tolist()
+    places = [*zip(here.starts.tolist(), here.stops.tolist(), here.ids.tolist(), strict=True)]
+    within = [token for first, last, token in places if first < stop and start < last]
+    edges = [first for first, _, _ in places] + [places[-1][1]]
+    text = named(steps.data[start:stop])
+    if start not in edges or stop not in edges:
+        assert why.sentence == f"No merge makes {text}: it is not in the vocabulary."
+        assert why.left is why.right is why.merge is None
+        return
+    pairs = [[*pair] for pair in pairwise(within)]
+    apart = [pair for pair in pairs if pair not in merges]
+    assert [why.left, why.right] == (apart or pairs)[0]
+    told = [" and ".join(named(tokenizer.tokens[part]) for part in pair) for pair in apart]
+    if not apart:
+        assert all(merges.index(pair) + 1 > steps.merges for pair in pairs)
+        assert why.merge == merges.index(pairs[0]) + 1
+        assert why.sentence.endswith(f"of the merges are applied here, and no merge makes {text}.")
+    elif len(pairs) == 1:
+        assert why.sentence == f"No merge joins {told[0]}."
+    else:
+        more = ", …" if len(told) > 2 else ""
+        assert why.sentence == f"No merge joins {', or '.join(told[:2])}{more}: {text} is not in the vocabulary."
+
+
+def named(raw):
+    try:
+        return shown(raw.decode())
+    except UnicodeDecodeError:
+        return raw.hex(" ").upper()
+
+
+def parts_by_place(tokenizer, at, token):
+    """A token and all that it is made of, each with the byte where it begins."""
+    yield at, token
+    parts = tokenizer.parts(token)
+    if parts is not None:
+        yield from parts_by_place(tokenizer, at, parts[0])
+        yield from parts_by_place(tokenizer, at + len(tokenizer.tokens[parts[0]]), parts[1])
+
+
+def text_stands(steps, number, start, stop):
+    state = steps.state(number)
+    at = int(np.searchsorted(state.starts, start))
+    return at < len(state) and (state.starts[at], state.stops[at]) == (start, stop)
+
+
+@settings(patient, max_examples=80)
+@given(documents, settings_of_runs, document, st.sampled_from(["none", "gpt2"]), st.data())
+def test_every_answer_is_true(texts, chosen, text, pattern, data):
+    tokenizer = train(Corpus.from_texts(texts), TrainingConfig(**chosen, pattern=pattern))
+    text = data.draw(st.sampled_from([text, *texts]))
+    steps = stepped(tokenizer, text, data.draw(st.integers(0, len(tokenizer.merges))))
+    if text:
+        start = data.draw(st.integers(0, len(text) - 1))
+        assert_true(steps, start, data.draw(st.integers(start + 1, min(len(text), start + 9))))
+
+
+@settings(patient, max_examples=80)
+@given(tokenizers(), runs_of_ab, st.data())
+def test_every_answer_about_whole_tokens_is_true(tokenizer, text, data):
+    steps = stepped(tokenizer, text, data.draw(st.integers(0, len(tokenizer.merges))))
+    if len(steps.tokens):
+        first = data.draw(st.integers(0, len(steps.tokens) - 1))
+        last = data.draw(st.integers(first, min(len(steps.tokens) - 1, first + 4)))
+        start, stop = int(steps.tokens.starts[first]), int(steps.tokens.stops[last])
+        why = why_not_one(steps, start, stop)
+        if why.kind == "missing":
+            assert_missing(steps, why, start, stop)
+
+
+@settings(patient, max_examples=40)
+@given(documents, settings_of_runs, document)
+def test_no_merge_joins_two_tokens_that_stand_side_by_side_in_the_end(texts, chosen, text):
+    tokenizer = train(Corpus.from_texts(texts), TrainingConfig(**chosen))
+    steps = stepped(tokenizer, text)
+    for left, right in zip(range(len(steps.tokens) - 1), range(1, len(steps.tokens)), strict=True):
+        why = assert_true(steps, int(steps.tokens.starts[left]), int(steps.tokens.stops[right]))
+        assert (why.kind, why.left, why.right) == ("missing", ids(steps, -1 + len(steps))[left], why.right)
+
+
+class TestAnswers:
+    """Of merges e + r, o + w, l + ow, ow + er."""
+
+    tokenizer = Tokenizer(np.array([[101, 114], [111, 119], [108, 257], [257, 256]], np.int32), pattern="gpt2")
+
+    def answer(self, text, start, stop, merges=None, tokenizer=None, allowed_special=()):
+        steps = stepped(tokenizer or self.tokenizer, text, merges, allowed_special)
+        return why_not_one(steps, start, stop)
+
+    def test_it_is_one(self):
+        why = self.answer("low", 0, 3)
+        assert (why.kind, why.sentence, why.token, why.merge) == ("one", '"low" is one token.', 258, 3)
+
+    def test_it_was_one(self):
+        why = self.answer("low", 1, 3)
+        assert (why.kind, why.taken_by) == ("was one", 3)
+        assert why.sentence == '"ow" was one token, until merge 3 joined "l" and "ow".'
+
+    def test_no_merge_joins_them(self):
+        why = self.answer("lower", 0, 5)
+        assert (why.kind, why.left, why.right) == ("missing", 258, 256)
+        assert why.sentence == 'No merge joins "low" and "er".'
+
+    def test_no_merge_makes_it(self):
+        # A token that stands there goes beyond it.
+        why = self.answer("slower", 0, 3)
+        assert (why.kind, why.left) == ("missing", None)
+        assert why.sentence == 'No merge makes "slo": it is not in the vocabulary.'
+
+    def test_no_merge_joins_some_of_several(self):
+        why = self.answer("slower", 0, 6)
+        assert (why.kind, why.left, why.right) == ("missing", ord("s"), 258)
+        assert why.sentence == 'No merge joins "s" and "low", or "low" and "er": "slower" is not in the vocabulary.'
+        more = self.answer("slowest", 0, 7).sentence
+        assert more == 'No merge joins "s" and "low", or "low" and "e", …: "slowest" is not in the vocabulary.'
+        # A pair that a merge joins which is not applied is not among them.
+        early = self.answer("slower", 0, 6, merges=2).sentence
+        assert early == 'No merge joins "s" and "l": "slower" is not in the vocabulary.'
+
+    def test_the_merges_between_several_are_not_applied(self):
+        why = self.answer("lower", 0, 5, merges=2)
+        assert (why.kind, why.merge, why.left, why.right) == ("missing", 3, ord("l"), 257)
+        assert why.sentence == (
+            '"l" + "ow" is merge 3, but only the first 2 of the merges are applied here, and no merge makes "lower".'
+        )
+
+    def test_a_merge_came_too_late(self):
+        why = self.answer("lower", 1, 5)
+        assert (why.kind, why.token, why.merge, why.left, why.right, why.taken_by) == ("late", 259, 4, 257, 256, 3)
+        assert why.sentence == '"ow" + "er" is merge 4, but "ow" was already taken by merge 3: "l" + "ow".'
+
+    def test_a_part_of_it_came_too_late(self):
+        merges = [[98, 99], [97, 98], [257, 99]]  # bc, ab, abc
+        why = self.answer("abc", 0, 3, tokenizer=Tokenizer(np.array(merges, np.int32)))
+        assert why.kind == "late"
+        assert why.sentence == (
+            '"abc" is made of "ab". "a" + "b" is merge 2, but "b" was already taken by merge 1: "b" + "c".'
+        )
+
+    def test_the_same_merge_took_it(self):
+        why = self.answer("aaa", 1, 3, tokenizer=Tokenizer(np.array([[97, 97]], np.int32)))
+        assert (why.kind, why.merge, why.taken_by) == ("late", 1, 1)
+        assert why.sentence == '"a" + "a" is merge 1, but "a" was already taken by the same merge one place before.'
+
+    def test_the_merge_is_after_the_playhead(self):
+        why = self.answer("low", 0, 3, merges=2)
+        assert (why.kind, why.merge) == ("after", 3)
+        assert why.sentence == '"l" + "ow" is merge 3, but only the first 2 of the merges are applied here.'
+        none = '"o" + "w" is merge 2, but none of the merges are applied here.'
+        assert self.answer("ow", 0, 2, merges=0).sentence == none
+
+    @pytest.mark.parametrize("merges", [1, 2, 3])
+    def test_it_is_too_late_before_the_merge_is_applied_as_well(self, merges):
+        pairs = [[97, 98], [99, 100], [98, 257], [98, 258]]  # ab, cd, b + cd, which is taken, and b + bcd
+        why = self.answer("abcd", 1, 4, merges=merges, tokenizer=Tokenizer(np.array(pairs, np.int32)))
+        assert (why.kind, why.merge, why.taken_by) == ("late", 3, 1)
+        assert why.sentence == '"b" + "cd" is merge 3, but "b" was already taken by merge 1: "a" + "b".'
+
+    def test_it_is_too_late_where_only_its_last_part_is_lost(self):
+        pairs = [[99, 100], [97, 98], [257, 99]]  # cd, ab, and ab + c, of which neither part stands after cd
+        why = self.answer("abcd", 0, 3, merges=1, tokenizer=Tokenizer(np.array(pairs, np.int32)))
+        assert (why.kind, why.merge, why.taken_by) == ("late", 3, 1)
+
+    def test_pre_tokens_meet_in_it(self):
+        why = self.answer("low er", 1, 5)
+        assert why.kind == "border"
+        assert why.sentence == (
+            'The text is split between "low" and " er" before merging, and no merge crosses a split.'
+        )
+
+    def test_special_tokens(self):
+        tokenizer = trained(special_tokens=["<end>"])
+        why = self.answer("the<end>", 1, 8, tokenizer=tokenizer, allowed_special="all")
+        assert why.sentence == '"<end>" is a special token: no merge joins it to other text or splits it.'
+        assert self.answer("the<end>", 3, 8, tokenizer=tokenizer, allowed_special="all").kind == "one"
+        plain = self.answer("the<end>", 3, 8, tokenizer=tokenizer)
+        assert (plain.kind, plain.sentence) == ("special", '"<end>" is a special token, but here it is plain text.')
+
+    def test_whole_words(self):
+        tokenizer = words_as_they_are()
+        assert self.answer("a the", 1, 5, tokenizer=tokenizer).kind == "one"
+        within = self.answer("a the", 2, 5, tokenizer=tokenizer)
+        assert (within.kind, within.sentence) == (
+            "whole word",
+            '" the" is one token as a whole word: nothing in it is merged.',
+        )
+        only = self.answer("a then", 1, 5, tokenizer=tokenizer)
+        assert (only.kind, only.sentence) == ("whole word", '" the" is a token only where it is a whole pre-token.')
+        never = self.answer("xyz", 0, 3, tokenizer=tokenizer)
+        assert (never.kind, never.sentence) == (
+            "unreachable",
+            '"xyz" is in the vocabulary, but no merge makes it.',
+        )
+
+    def test_an_unknown_character(self):
+        tokenizer = trained("abab", 4, base="characters", base_vocabulary=["a", "b", "<u>"], unknown_token="<u>")
+        expected = '"é" is not in the vocabulary: it became the unknown token, which no merge joins.'
+        for start, stop in ((0, 3), (1, 3)):
+            why = self.answer("aéb", start, stop, tokenizer=tokenizer)
+            assert (why.kind, why.sentence) == ("unknown", expected)
+
+    def test_bytes_that_are_no_text(self):
+        why = self.answer("日", 0, 2)
+        assert why.sentence == "No merge joins E6 and 97."
+
+    def test_white_space_is_written_as_in_code(self):
+        assert self.answer(" \n", 0, 2).sentence == 'No merge joins " " and "\\n".'
+
+    @pytest.mark.parametrize(("start", "stop"), [(-1, 2), (0, 4), (2, 2)])
+    def test_there_is_no_such_text(self, start, stop):
+        with pytest.raises(ConfigError, match=f"There is no text from byte {start} to {stop}"):
+            self.answer("low", start, stop)
+
+
+@settings(patient, max_examples=40)
+@given(tokenizers(), st.data())
+def test_tokens_are_found_by_their_bytes(tokenizer, data):
+    tokens = list(tokenizer.tokens)
+    raw = data.draw(st.one_of(st.sampled_from(tokens), st.binary(max_size=3)))
+    assert tokenizer.tokens.spelling(raw) == [token for token, spelt in enumerate(tokens) if spelt == raw]
+    earlier = tokenizer.at(len(tokenizer.merges) // 2)
+    assert earlier.tokens.spelling(raw) == [token for token in tokenizer.tokens.spelling(raw) if token < len(earlier)]

@@ -1,0 +1,114 @@
+"""Which tokens no text becomes, against texts that are encoded."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, NOT_MADE, REACHED, reach_work
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.pretokenization.patterns import NAMES
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.trainer import train
+
+LETTERS = "ab 1."
+#: Every text of up to five of these letters: a token of three has all that can stand before and behind it.
+TEXTS = ["".join(text) for size in range(1, 6) for text in product(LETTERS, repeat=size)]
+
+
+@st.composite
+def merges(draw: st.DrawFn) -> NDArray[np.int32]:
+    """Merges that make tokens of two or three letters."""
+    tokens = {ord(letter): letter for letter in LETTERS}
+    pairs: list[tuple[int, int]] = []
+    for result in range(256, 256 + draw(st.integers(1, 8))):
+        fitting = [
+            pair
+            for pair in product(tokens, repeat=2)
+            if len(tokens[pair[0]] + tokens[pair[1]]) <= 3 and pair not in pairs
+        ]
+        left, right = draw(st.sampled_from(fitting))
+        pairs.append((left, right))
+        tokens[result] = tokens[left] + tokens[right]
+    return np.array(pairs, np.int32)
+
+
+def reach(tokenizer: Tokenizer) -> list[int]:
+    return finish(reach_work(tokenizer)).tolist()
+
+
+@settings(max_examples=30, deadline=None)
+@given(merges(), st.sampled_from(["none", "gpt2", "cl100k", "o200k", "whitespace", r"[ab]+|\D|\d\d?", r"a+b?| ?\w|."]))
+def test_a_token_is_unreachable_exactly_where_no_text_becomes_it(merges, pattern):
+    tokenizer = Tokenizer(merges, pattern=pattern)
+    seen = {token for text in TEXTS for token in tokenizer.encode(text)}
+    found = reach(tokenizer)
+    made = range(256, 256 + len(merges))
+    assert [token for token in made if found[token] == REACHED] == [token for token in made if token in seen]
+
+
+@pytest.mark.parametrize("pattern", [*NAMES, r"\w+|\W+", r"'?[a-z]+(?=\W|$)|.|\n"])
+@settings(max_examples=30, deadline=None)
+@given(text=st.text(alphabet="aBr'sevé中\u0301 \n12.?", min_size=2, max_size=200))
+def test_what_was_trained_is_reached(pattern, text):
+    tokenizer = train(Corpus.from_texts([text]), TrainingConfig(vocabulary_size=300, pattern=pattern))
+    assert set(reach(tokenizer)) == {REACHED}
+
+
+def test_each_reason_is_told_apart():
+    merges = np.array([[98, 32], [98, 99], [97, 98], [258, 99]], np.int32)
+    tokenizer = Tokenizer(
+        merges, pattern="gpt2", extra_tokens={260: b"xyz", 261: b"a1", 262: b"no"}, whole_words=[261, 262]
+    )
+    found = reach(tokenizer)
+    assert [found[token] for token in range(256, 263)] == [
+        CUT, REACHED, REACHED, MADE_OTHERWISE, NOT_MADE, CUT, REACHED,
+    ]  # fmt: skip
+    assert tokenizer.encode("no") == [262]
+
+
+def test_words_that_were_counted_whole_may_hold_what_the_pattern_cuts():
+    counts = Corpus.from_counts({"hello world": 5, "hello": 3, "o w": 9})
+    trained = train(counts, TrainingConfig(vocabulary_size=270, pattern="gpt2"))
+    cut = {trained.tokens[token] for token, kind in enumerate(reach(trained)) if kind == CUT}
+    assert b"hello world" in cut
+    assert b"hello" not in cut
+    assert all(b" " in (token or b"")[1:] for token in cut)
+
+
+def test_of_two_tokens_with_the_same_bytes_one_is_made():
+    tokenizer = Tokenizer(np.array([[97, 97], [97, 256], [256, 97]], np.int32))
+    assert tokenizer.encode("aaa") == [258]
+    assert reach(tokenizer)[256:] == [REACHED, MADE_OTHERWISE, REACHED]
+
+
+def test_a_long_token_is_tried_as_well():
+    doubled = [[97, 97], *([256 + k, 256 + k] for k in range(9))]
+    tokenizer = Tokenizer(np.array([*doubled, [97, 265]], np.int32))
+    assert len(tokenizer.encode("a" * 1025)) == 2
+    assert reach(tokenizer)[256:] == [REACHED] * 10 + [MADE_OTHERWISE]
+
+
+def test_characters_are_merged_as_characters():
+    trained = train(
+        Corpus.from_texts(["no 中文 no 中文 no 中文"]), TrainingConfig(vocabulary_size=14, base="characters")
+    )
+    again = Tokenizer(trained.merges, trained.merge_results, alphabet=trained.alphabet, pattern="gpt2")
+    cut = {again.tokens[token] for token, kind in enumerate(reach(again)) if kind == CUT}
+    assert cut
+    assert all(b" " in (token or b"")[1:] for token in cut)
+
+
+def test_the_end_of_a_character_is_tried_by_merges_alone():
+    # "a" and the first byte of a character: the pattern sees a letter and something broken.
+    tokenizer = Tokenizer(np.array([[97, 0xC3]], np.int32), pattern="gpt2")
+    assert tokenizer.encode("aé")[0] == 256
+    assert reach(tokenizer)[256] == REACHED

@@ -1,0 +1,157 @@
+"""How much memory is free, on systems and in containers that are played."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tokstudio.core.base import memory
+from tokstudio.core.base.memory import free_memory
+
+# Large arrays come and go in many threads, and a small one stays behind each; prints what is held at the end.
+THREADS = """
+import threading
+import numpy as np
+from tokstudio.core.base.memory import keep_less_freed
+
+def own_memory():
+    line = next(line for line in open("/proc/self/status") if line.startswith("RssAnon:"))
+    return 1024 * int(line.split()[1])
+
+def work():
+    for _ in range(6):
+        pairs = [(np.ones(5_000_000, np.uint8), np.ones(5_000, np.uint8)) for _ in range(4)]
+        stay.extend(small for _, small in pairs)
+
+keep_less_freed()
+np.ones(30_000_000, np.uint8)
+before, stay = own_memory(), []
+for _ in range(3):
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+print(own_memory() - before)
+"""
+
+
+def group(top, path, limit, used, statistics, names=("memory.max", "memory.current")):
+    folder = top / path
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / names[0]).write_text(f"{limit}\n")
+    (folder / names[1]).write_text(f"{used}\n")
+    (folder / "memory.stat").write_text(statistics)
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "proc/self").mkdir(parents=True)
+    return tmp_path
+
+
+def left(root, groups):
+    (root / "proc/self/cgroup").write_text(groups)
+    return list(memory._left_in_groups(root))
+
+
+def test_a_container_has_what_its_limit_leaves_and_what_its_cache_would_give_up(root):
+    group(root / "sys/fs/cgroup", ".", 1_000, 700, "anon 600\ninactive_file 90\nactive_file 10\n")
+    assert left(root, "0::/\n") == [390]
+
+
+def test_every_group_above_limits_as_well_and_one_without_a_limit_does_not(root):
+    top = root / "sys/fs/cgroup"
+    group(top, "user/app/inner", "max", 100, "inactive_file 0\n")
+    group(top, "user/app", 500, 100, "inactive_file 0\n")
+    group(top, "user", 300, 400, "inactive_file 10\n")
+    assert left(root, "0::/user/app/inner\n") == [400, 0]
+
+
+def test_the_limits_of_the_former_control_groups_hold_too(root):
+    names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
+    group(root / "sys/fs/cgroup/memory", ".", 900, 300, "inactive_file 1\ntotal_inactive_file 50\n", names)
+    # Its path is that of the machine; in the container there is the topmost only.
+    assert left(root, "5:cpu,cpuacct:/\n4:memory:/docker/0123\n0::/docker/0123\n") == [650]
+
+
+@pytest.mark.parametrize("groups", ["", "0::/nowhere\n", "4:memory:/nowhere\n", "4:memory:/\n"])
+def test_where_there_are_no_limits_nothing_is_said(root, groups):
+    names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
+    group(root / "sys/fs/cgroup/memory", ".", 9223372036854771712, 300, "total_inactive_file 50\n", names)
+    assert left(root, groups) == []
+    assert list(memory._left_in_groups(root / "elsewhere")) == []
+
+
+def test_the_least_of_all_that_is_said_counts(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(memory, "_free_on_unix", lambda: 500)
+    monkeypatch.setattr(memory, "_left_in_groups", lambda root: iter([700, 300]))
+    assert free_memory() == 300
+    monkeypatch.setattr(memory, "_left_in_groups", lambda root: iter([]))
+    assert free_memory() == 500
+    monkeypatch.setattr(memory, "_free_on_unix", lambda: None)
+    assert free_memory() is None
+
+
+def test_windows_says_what_is_free_and_what_may_still_be_committed(monkeypatch):
+    class System:
+        succeeds = True
+
+        def GlobalMemoryStatusEx(self, reference):
+            said = reference._obj
+            assert said.length == ctypes.sizeof(said) == 64
+            said.physical, said.free_physical = 16_000, 9_000
+            said.committable, said.free_committable = 20_000, 7_000
+            return self.succeeds
+
+    system = System()
+    monkeypatch.setattr(ctypes, "windll", type("Libraries", (), {"kernel32": system}), raising=False)
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(memory, "_left_in_groups", lambda root: iter([]))
+    assert free_memory() == 7_000
+    system.succeeds = False
+    assert free_memory() is None
+
+
+def test_a_mac_counts_pages_that_are_free_or_easily_freed():
+    class System:
+        fails = 0
+
+        def mach_host_self(self):
+            return 7
+
+        def host_statistics64(self, host, flavour, words, length):
+            assert (host, flavour, length._obj.value) == (7, 4, len(words))
+            words[:4] = [100, 1_000, 20, 3_000]  # free, active, inactive, wired
+            return self.fails
+
+    system = System()
+    assert memory._free_pages_on_mac(system) == 120
+    system.fails = 5
+    assert memory._free_pages_on_mac(system) is None
+
+
+def test_where_nobody_says_what_is_free_half_of_the_memory_counts(monkeypatch):
+    def no_such_file(*_, **__):
+        raise FileNotFoundError
+
+    monkeypatch.setattr(memory, "open", no_such_file, raising=False)
+    monkeypatch.setattr(sys, "platform", "freebsd")
+    monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 10, "SC_PHYS_PAGES": 800}.get, raising=False)
+    assert memory._free_on_unix() == 4_000
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux") or not hasattr(ctypes.CDLL(None), "mallopt"),
+    reason="only the C library of GNU can be asked",
+)
+def test_what_threads_have_freed_is_not_kept():
+    done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, check=True)
+    # Without it 180 MB and more.
+    assert int(done.stdout) < 30_000_000

@@ -1,0 +1,106 @@
+"""Processes of our own run no modules that lie in the folder in which the program was started."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from tokstudio.core.base.subprocesses import MODULES, own_command, own_folder
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.formats import save
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.trainer import train
+
+ROOT = Path(__file__).resolve().parents[3]
+_HOSTILE = "import pathlib\npathlib.Path(__file__).with_name('executed').touch()\nraise SystemExit(9)\n"
+_NAMES = ("json", "typing", "regex", "numpy", "numba", "runpy", "re", "struct", "sentencepiece", "sitecustomize")
+
+
+def of_characters() -> Tokenizer:
+    return train(Corpus.from_text("banana bandana " * 9), TrainingConfig(vocabulary_size=12, base="characters"))
+
+
+@pytest.fixture
+def hostile(tmp_path, monkeypatch):
+    """The current folder: modules with the names of those that we need, and a model."""
+    folder = tmp_path / "hostile"
+    folder.mkdir()
+    for name in (*_NAMES, "tokstudio"):
+        (folder / f"{name}.py").write_text(_HOSTILE)
+    save(of_characters(), folder / "x.model", "sentencepiece")
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    return folder
+
+
+def untouched(folder: Path) -> bool:
+    """Whether no module of the folder was run; Python writes what it compiles of them beside them."""
+    return not (folder / "executed").exists() and not (folder / "__pycache__").exists()
+
+
+def test_the_command_line_reads_a_model_in_a_hostile_folder(hostile):
+    # As the installed command does, whose folder is the first that Python looks in.
+    command = [sys.executable, "-P", "-m", "tokstudio", "inspect", "x.model"]
+    done = subprocess.run(command, capture_output=True, timeout=120)
+    assert untouched(hostile)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"sentencepiece" in done.stdout.lower()
+
+
+def test_an_export_to_a_relative_path_is_proved_in_a_process_of_its_own(hostile, monkeypatch):
+    monkeypatch.setattr("tokstudio.core.libraries.client._SMALL", 0)
+    assert save(of_characters(), Path("here.model"), "sentencepiece").proof.startswith("identical")
+    assert untouched(hostile)
+
+
+_COMPILES = """
+from tokstudio.core.warm_up import _compile
+from tokstudio.core.base.progress import finish
+raise SystemExit(0 if finish(_compile()) else 1)
+"""
+
+
+def test_the_loops_are_compiled_in_a_hostile_folder(hostile):
+    assert subprocess.run([sys.executable, "-P", "-c", _COMPILES], timeout=600).returncode == 0
+    assert untouched(hostile)
+
+
+@pytest.mark.parametrize("entry", ["", ".", os.pathsep])
+def test_relative_entries_of_the_search_path_do_not_lead_a_process_there(hostile, monkeypatch, entry):
+    monkeypatch.setenv("PYTHONPATH", f"{entry}{os.pathsep}{own_folder()}")
+    done = subprocess.run(own_command(MODULES[0]), cwd=own_folder(), input=b"", capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert untouched(hostile)
+
+
+def test_a_process_runs_the_package_that_starts_it_though_another_is_installed(hostile, tmp_path, monkeypatch):
+    other = tmp_path / "other" / "tokstudio"
+    other.mkdir(parents=True)
+    (other / "__init__.py").write_text(_HOSTILE)
+    monkeypatch.setenv("PYTHONPATH", str(other.parent))
+    done = subprocess.run(own_command(MODULES[0]), cwd=own_folder(), input=b"", capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert untouched(other)
+
+
+def test_a_wheel_reads_a_model_in_a_hostile_folder(hostile, tmp_path):
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    installed = tmp_path / "installed"
+    with ZipFile(wheel) as archive:
+        archive.extractall(installed)
+    start = "import sys, tokstudio.cli as cli; print(cli.__file__, flush=True); sys.exit(cli.main())"
+    command = [sys.executable, "-P", "-c", start, "inspect", "x.model"]
+    variables = os.environ | {"PYTHONPATH": str(installed)}
+    done = subprocess.run(command, env=variables, capture_output=True, timeout=120)
+    assert untouched(hostile)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(os.fsencode(installed))

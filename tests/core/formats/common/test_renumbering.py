@@ -1,0 +1,74 @@
+"""What an export says of ids that became others: in the proof, and in a sentence that names them."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.core.formats.trained import TEXT, shuffled, trained, with_specials
+from tokstudio import load, save
+from tokstudio.core.base.progress import finish
+from tokstudio.core.formats import save_work
+from tokstudio.core.formats.common.renumbering import closed_gaps, moves
+
+
+def told(pairs):
+    before, after = (np.array(ids, np.int32) for ids in zip(*pairs, strict=True))
+    return moves(before, after)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "sentence"),
+    [
+        ([(0, 0), (1, 1)], ""),
+        ([(0, 0), (744, 743), (745, 744)], "Ids 744-745 became 743-744."),
+        ([(9, 7)], "Id 9 became 7."),
+        ([(1000, 999), (1001, -1)], "Id 1,000 became 999."),
+        ([(5, 4), (6, 5), (8, 6), (9, 8)], "Ids 5-6 became 4-5, 8 became 6, 9 became 8."),
+        ([(2, 3), (3, 2), (4, 5), (5, 4), (6, 7)], "Ids 2 became 3, 3 became 2, 4 became 5, and 2 more changed."),
+    ],
+)
+def test_ids_side_by_side_are_named_together_and_many_are_counted(pairs, sentence):
+    assert told(pairs) == sentence
+
+
+def test_closed_gaps_are_told_in_proof_and_report(tmp_path):
+    plain = trained(TEXT * 3, 61, special_tokens=["<|end|>", "<s>"]).at(12)
+    compact, _ = closed_gaps(plain)
+    report = finish(save_work(compact, tmp_path / "a.json", original=plain, sample=TEXT))
+    first = plain.special_tokens["<|end|>"]
+    moved = f"Ids {first}-{first + 1} became 268-269."
+    assert first > 268
+    assert report.renumbered == moved
+    assert report.proof.startswith("identical over ")
+    assert report.proof.endswith(" tokens after renumbering")
+    assert f"Renumbered\n\n    {moved}\n" in report.text()
+
+
+def test_nothing_is_said_where_all_ids_stay(tmp_path):
+    report = save(with_specials(), tmp_path / "a.json")
+    assert report.renumbered == ""
+    assert "renumber" not in report.text().lower()
+
+
+@pytest.mark.parametrize("name", ["classic", "minbpe", "tiktoken"])
+def test_a_format_that_numbers_anew_says_so_and_what_was_written_has_these_ids(tmp_path, name):
+    tokenizer = shuffled()
+    folder = tmp_path / name
+    folder.mkdir()
+    report = save(tokenizer, folder, name, accept_loss=True)
+    assert report.proof.endswith("after renumbering")
+    assert report.renumbered.startswith("Ids ")
+    back = load(folder, "none" if name == "tiktoken" else None)
+    first = report.renumbered.removeprefix("Ids ").split(",")[0].split(" became ")
+    old, new = (int(ids.split("-")[0]) for ids in first)
+    assert back.tokens[new] == tokenizer.tokens[old]
+    assert old != new
+
+
+def test_special_tokens_before_all_others_move_the_bytes(tmp_path):
+    tokenizer = with_specials(placement="first")
+    report = save(tokenizer, tmp_path, "classic", accept_loss=True)
+    count, size = len(tokenizer.special_tokens), len(tokenizer)
+    assert report.renumbered == f"Ids {count}-{size - 1} became 0-{size - 1 - count}."

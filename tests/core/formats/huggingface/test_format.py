@@ -1,0 +1,297 @@
+"""`tokenizer.json` is held against the library that owns the format: what we write, and what it writes."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+import tokenizers
+from hypothesis import HealthCheck, given, settings
+from tokenizers import decoders as library_decoders
+from tokenizers import models, pre_tokenizers, trainers
+
+from tests.core.formats.trained import (
+    BYTE_LEVEL,
+    TEXT,
+    banana,
+    everything,
+    library_ids,
+    of_characters,
+    same,
+    shuffled,
+    split_by,
+    steps,
+    texts_to_train_on,
+    trained,
+    with_specials,
+    with_unknown,
+)
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.formats import FORMATS, load, save
+from tokstudio.core.formats.huggingface import format as huggingface
+from tokstudio.core.libraries import client as owners
+from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.pretokenization.patterns import REGEX
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+quick = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        banana,
+        everything,
+        shuffled,
+        lambda: everything().at(0),
+        lambda: everything().at(5),
+        lambda: trained(TEXT, 60, pattern="whitespace"),
+        lambda: trained(TEXT, 60, pattern=r"\d+|[^\d\n]+|\n"),
+        lambda: with_specials("none"),
+        lambda: with_specials("gpt2", "first"),
+        lambda: with_specials("cl100k").at(7),
+        lambda: with_specials("o200k").compact(),
+    ],
+)
+def test_the_library_reads_what_we_write_and_would_write_the_same(tmp_path, make):
+    tokenizer, path = make(), tmp_path / "tokenizer.json"
+    report = save(tokenizer, path)
+    for text in (TEXT, torture_text(), "", "ab ba"):
+        assert library_ids(path, text) == tokenizer.encode(text, "all")
+    assert report.losses == ()
+    assert proved(report) >= len(tokenizer.encode(torture_text(), "all"))
+    tokenizers.Tokenizer.from_file(str(path)).save(str(tmp_path / "theirs.json"))
+    assert path.read_bytes() == (tmp_path / "theirs.json").read_bytes()
+    assert same(load(path), tokenizer)
+
+
+def proved(report):
+    return int(report.proof.removeprefix("identical over ").removesuffix(" tokens").replace(",", ""))
+
+
+@pytest.mark.parametrize("pattern", ["none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k"])
+@pytest.mark.parametrize("make", [with_specials, with_unknown])
+def test_the_name_of_a_pattern_is_found_again(tmp_path, make, pattern):
+    tokenizer = make(pattern)
+    save(tokenizer, tmp_path)
+    assert "{1,3}+" not in (tmp_path / "tokenizer.json").read_text(encoding="utf-8")
+    assert same(load(tmp_path), tokenizer)
+    numbers = "1 12 123 1234 12345 1234567 12345678901"
+    assert library_ids(tmp_path / "tokenizer.json", numbers) == tokenizer.encode(numbers)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        with_unknown,
+        lambda: with_unknown("gpt2"),
+        lambda: with_unknown().at(3),
+        of_characters,
+        lambda: of_characters(pattern="cl100k", special_tokens=["the mat", "<s>"]),
+        lambda: of_characters(special_tokens=["<s>", "[UNK]"], unknown_token="[UNK]", special_placement="first"),
+    ],
+)
+def test_characters_are_what_the_library_reads_and_would_write(tmp_path, make):
+    tokenizer, path = make(), tmp_path / "tokenizer.json"
+    report = save(tokenizer, path, sample=TEXT * 20)
+    library = tokenizers.Tokenizer.from_file(str(path))
+    for text in (TEXT, "the mat", " the <s>" if "<s>" in tokenizer.special_tokens else " the ", "日本the"):
+        ids = tokenizer.encode(text, "all")
+        assert library.encode(text, add_special_tokens=False).ids == ids
+        assert library.decode(ids, skip_special_tokens=False) == tokenizer.decode(ids)
+    assert report.losses == ()
+    assert proved(report) > 500
+    library.save(str(tmp_path / "theirs.json"))
+    assert path.read_bytes() == (tmp_path / "theirs.json").read_bytes()
+    assert same(load(path), tokenizer)
+
+
+def test_an_unknown_character_is_one_unknown_token_there_too(tmp_path):
+    tokenizer = with_unknown()
+    save(tokenizer, tmp_path)
+    text = "a\u0301éé the[UNK]b"
+    assert library_ids(tmp_path / "tokenizer.json", text) == tokenizer.encode(text, "all")
+    assert tokenizer.encode(text, "all").count(tokenizer.special_tokens["[UNK]"]) == 4
+
+
+@quick
+@given(texts_to_train_on)
+def test_any_trained_tokenizer_comes_back(tmp_path, text):
+    tokenizer = trained(text, 60)
+    save(tokenizer, tmp_path)
+    assert same(load(tmp_path), tokenizer)
+
+
+def test_a_sample_takes_part_in_the_proof(tmp_path):
+    tokenizer = everything()
+    alone, with_sample = save(tokenizer, tmp_path), save(tokenizer, tmp_path, sample="\ud83d" + TEXT * 300)
+    assert proved(with_sample) > proved(alone)
+    assert with_sample.proof == save(tokenizer, tmp_path, sample=("\ufffd" + TEXT * 300).encode()).proof
+
+
+def test_a_large_file_is_proved_in_another_process(tmp_path, monkeypatch):
+    tokenizer = everything()
+    expected = save(tokenizer, tmp_path, sample=TEXT).proof
+    monkeypatch.setattr(owners, "_SMALL", 0)
+    monkeypatch.setattr(owners, "Answers", None)
+    assert save(tokenizer, tmp_path, sample=TEXT).proof == expected
+
+
+def test_where_another_process_cannot_be_had_it_is_proved_here(tmp_path, monkeypatch):
+    monkeypatch.setattr(owners, "_SMALL", 0)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
+    assert save(banana(), tmp_path).proof.startswith("identical over ")
+
+
+def test_closing_while_another_process_proves_ends_it(tmp_path, monkeypatch):
+    started = []
+    popen = owners.subprocess.Popen
+
+    def watched(*arguments, **more):
+        started.append(popen(*arguments, **more))
+        return started[0]
+
+    monkeypatch.setattr(owners, "_SMALL", 0)
+    monkeypatch.setattr(owners.subprocess, "Popen", watched)
+    work = huggingface.HuggingFace().prove(banana(), {"tokenizer.json": _written(tmp_path)}, "x", "")
+    while not started:
+        next(work)
+    work.close()
+    assert started[0].returncode is not None
+
+
+def _written(folder):
+    path = folder / "some.json"
+    path.write_bytes(b"".join(huggingface.HuggingFace().contents(banana())["tokenizer.json"]))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (b'"a",\n        "n"', b'"n",\n        "a"', "the tokenizers library cannot read it"),
+        (b'"use_regex": false', b'"use_regex": true', "differs at token "),
+        (b'"an": 256', b'"an": 300', "differs at token "),
+        (b'"decoder": {\n    "type": "ByteLevel"', b'"decoder": {\n    "type": "Fuse"', "do not decode to the text"),
+        (b'"an": 256', b'"am": 256', "the tokenizers library cannot read it"),
+    ],
+)
+def test_a_file_that_the_library_understands_differently_never_replaces_the_old_one(
+    tmp_path, monkeypatch, old, new, words
+):
+    target = tmp_path / "tokenizer.json"
+    target.write_text("the old file")
+    pieces = huggingface._pieces
+
+    def wrong(tokenizer):
+        whole = b"".join(pieces(tokenizer))
+        assert old in whole
+        yield whole.replace(old, new)
+
+    monkeypatch.setattr(huggingface, "_pieces", wrong)
+    with pytest.raises(FormatError, match=rf"^tokenizer\.json: .*{words}"):
+        save(Tokenizer(np.array([[97, 110], [97, 32]])), target, sample="an nan  a b, banana")
+    assert target.read_text() == "the old file"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["tokenizer.json"]
+
+
+def test_a_file_that_the_library_trained_is_read(tmp_path):
+    library = tokenizers.Tokenizer(models.BPE())
+    library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    library.decoder = library_decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=330, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+    )
+    library.train_from_iterator([TEXT * 3], trainer)
+    library.save(str(tmp_path / "tokenizer.json"))
+    tokenizer = load(tmp_path)
+    assert len(tokenizer) == 330
+    assert tokenizer.byte_ids[ord("!")] == 0
+    for text in (TEXT, torture_text(), "the hat"):
+        assert tokenizer.encode(text) == library.encode(text).ids
+    assert tokenizer.tokens[300] is not None
+
+
+def test_tokens_far_longer_than_a_piece_come_back(tmp_path):
+    tokenizer = trained(b'\x00\xff"\\' * 40_000, 30)
+    assert tokenizer.tokens.length(len(tokenizer.tokens) - 1) > 100_000
+    pieces = list(huggingface.HuggingFace().contents(tokenizer)["tokenizer.json"])
+    assert max(map(len, pieces)) < 100_000
+    save(tokenizer, tmp_path)
+    assert same(load(tmp_path), tokenizer)
+
+
+def test_the_expression_of_a_named_pattern_is_exported_as_the_library_needs_it(tmp_path):
+    tokenizer = trained(TEXT + "1 12 123 1234567" * 3, 60, pattern=REGEX["cl100k"])
+    save(tokenizer, tmp_path)
+    back = load(tmp_path)
+    assert back.pattern == "cl100k"
+    assert np.array_equal(back.merges, tokenizer.merges)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        (r"\d{1,2}+|\D+", "the tokenizers library splits text by its pattern differently from TokStudio"),
+        (r"\p{Script=Greek}+|[\s\S]", "the tokenizers library cannot use its pattern: "),
+    ],
+)
+def test_an_own_pattern_that_the_library_understands_differently_is_not_exported(tmp_path, pattern, words):
+    tokenizer = trained("12 12 123" + TEXT * 2, 20, pattern=pattern)
+    (tmp_path / "tokenizer.json").write_text("old")
+    with pytest.raises(FormatError, match=rf"^tokenizer\.json: {words}"):
+        save(tokenizer, tmp_path, sample="123123 12121212 ab " * 20)
+    assert (tmp_path / "tokenizer.json").read_text() == "old"
+
+
+def test_where_the_library_panics_it_is_told_in_a_sentence(tmp_path, capfd):
+    path = _written(tmp_path)
+    file = json.loads(path.read_bytes())
+    file["pre_tokenizer"] = steps(split_by("(a+)+$"), BYTE_LEVEL)
+    path.write_text(json.dumps(file))
+    trials = [owners.Trial("a" * 40 + "b", None)]
+    with pytest.raises(FormatError, match=r"^x: the tokenizers library cannot encode with it: .*retry-limit"):
+        finish(owners.library_ids(owners.OwnedFile("tokenizers", path, "x"), trials, elsewhere=True))
+    assert capfd.readouterr().err == ""
+
+
+def test_a_special_token_that_the_library_decodes_as_bytes_is_a_loss(tmp_path):
+    tokenizer = trained("banana", 6, special_tokens=["<café>", "<caf é>", "<cafe>", "<日>"])
+    [loss] = FORMATS["huggingface"].losses(tokenizer)
+    assert loss == 'The special token "<café>" is decoded as different text by the tokenizers library.'
+    with pytest.raises(FormatError, match="<café>"):
+        save(tokenizer, tmp_path)
+    assert save(tokenizer, tmp_path, accept_loss=True).losses == (loss,)
+    text = "ban<café>ana<caf é><日>"
+    assert library_ids(tmp_path / "tokenizer.json", text) == tokenizer.encode(text, "all")
+    assert same(load(tmp_path), tokenizer)
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "words"),
+    [
+        (
+            Tokenizer(trained("a the the", 9).merges, special_tokens={"Ġthe": 900}),
+            'The special token "Ġthe" and token 2',
+        ),
+        (
+            Tokenizer(banana().merges, special_tokens={"an": 900}),
+            'The special token "an" and token 256 have one spelling',
+        ),
+        (
+            Tokenizer(
+                np.array([[0, 1]]), np.array([2]), alphabet=Alphabet.of_characters("an"), special_tokens={"an": 9}
+            ),
+            'The special token "an" and token 2 have one spelling',
+        ),
+    ],
+)
+def test_a_special_token_that_is_spelled_as_another_token_cannot_be_held(tmp_path, tokenizer, words):
+    with pytest.raises(FormatError, match=rf"^tokenizer\.json: {words}"):
+        save(tokenizer, tmp_path, accept_loss=True)
+    assert list(tmp_path.iterdir()) == []

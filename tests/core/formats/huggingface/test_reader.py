@@ -1,0 +1,617 @@
+"""What a `tokenizer.json` of others says is read as its library reads it, or refused by name."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+
+import pytest
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from tests.core.formats.trained import (
+    BYTE_LEVEL,
+    SPECIALS,
+    TEXT,
+    banana,
+    everything,
+    library_ids,
+    of_characters,
+    same,
+    settings_of,
+    split_by,
+    steps,
+    trained,
+    with_specials,
+    with_unknown,
+)
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.formats import load, load_work, save
+from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.pretokenization.patterns import REGEX
+
+METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+LOWER = {"type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "Lowercase"}]}
+
+
+def template(*parts, ids=None):
+    """A post-processor that puts special tokens around a text, which is `$A`."""
+    single = [
+        {"Sequence": {"id": "A", "type_id": 0}} if part == "$A" else {"SpecialToken": {"id": part, "type_id": 0}}
+        for part in parts
+    ]
+    known = {token: {"id": token, "ids": [number], "tokens": [token]} for token, number in (ids or {}).items()}
+    pair = [*single, {"Sequence": {"id": "B", "type_id": 1}}]
+    return {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": known}
+
+
+def read(folder, file):
+    (folder / "tokenizer.json").write_text(json.dumps(file))
+    return load(folder)
+
+
+def test_merges_may_be_texts_and_may_stand_before_the_vocabulary(tmp_path):
+    tokenizer = everything()
+    file = settings_of(tokenizer)
+    merges = file["model"]["merges"]
+    text_form = ["#version: 0.2", *(f"{left} {right}" for left, right in merges)]
+    file["model"] = {"merges": merges, **{key: file["model"][key] for key in file["model"] if key != "merges"}}
+    assert same(read(tmp_path, dict(sorted(file.items()))), tokenizer)
+    plain = trained("banana", 3)
+    file = settings_of(plain)
+    text_form = ["#version: 0.2", *(" ".join(pair) for pair in file["model"]["merges"])]
+    file["model"]["merges"] = text_form
+    assert same(read(tmp_path, file), plain)
+
+
+@pytest.mark.parametrize(
+    "left_out", ["version", "truncation", "padding", "added_tokens", "normalizer", "post_processor"]
+)
+def test_parts_that_say_nothing_may_be_missing(tmp_path, left_out):
+    file = settings_of(banana())
+    del file[left_out]
+    assert same(read(tmp_path, file), banana())
+
+
+def test_a_sequence_of_one_step_and_a_model_without_a_type_are_read(tmp_path):
+    file = settings_of(banana())
+    file["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [file["pre_tokenizer"]]}
+    file["post_processor"] = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True}
+    del file["model"]["type"]
+    assert same(read(tmp_path, file), banana())
+
+
+def is_the_library_s(folder, file, reason, texts=None):
+    """Makes sure that the file is opened through its library, and encodes and decodes as that does."""
+    tokenizer = read(folder, file)
+    assert tokenizer.library == "tokenizers"
+    assert tokenizer.no_playhead.startswith(reason)
+    assert tokenizer.no_playhead.endswith(", so the tokenizers library encodes for it")
+    theirs = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    for text in texts or (TEXT, torture_text()):
+        for allowed in ("all", ()):
+            theirs.encode_special_tokens = allowed == ()
+            ids = theirs.encode(text, add_special_tokens=False).ids
+            assert tokenizer.encode(text, allowed) == ids
+            assert tokenizer.decode(ids) == theirs.decode(ids, skip_special_tokens=False)
+    known = theirs.get_vocab(with_added_tokens=True)
+    assert {number for number, token in enumerate(tokenizer.tokens) if token is not None} == set(known.values())
+    assert len(tokenizer) == len(known)
+    for token in tokenizer.merge_results.tolist():
+        left, right = tokenizer.parts(token)
+        assert tokenizer.tokens[left] + tokenizer.tokens[right] == tokenizer.tokens[token]
+    return tokenizer
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "reason"),
+    [
+        ("pre_tokenizer", {**BYTE_LEVEL, "add_prefix_space": True}, "its pre-tokenizer adds a space"),
+        ("pre_tokenizer", {"type": "Whitespace"}, "its pre-tokenizer is Whitespace"),
+        ("pre_tokenizer", steps(), "its pre-tokenizer splits text in several steps"),
+        ("pre_tokenizer", steps(split_by("x"), split_by("y"), BYTE_LEVEL), "its pre-tokenizer splits text in several"),
+        ("pre_tokenizer", steps(BYTE_LEVEL, split_by("x")), "its pre-tokenizer splits text in several steps"),
+        ("pre_tokenizer", steps({"type": "Digits", "individual_digits": True}), "its pre-tokenizer is Digits"),
+        (
+            "pre_tokenizer",
+            steps(split_by(r"\s*\S+|\s+"), {**BYTE_LEVEL, "use_regex": True}),
+            "its pre-tokenizer splits text by two patterns",
+        ),
+        ("pre_tokenizer", steps(split_by("x"), BYTE_LEVEL), "its pattern does not split text as TokStudio can"),
+        ("pre_tokenizer", steps(split_by("x*"), BYTE_LEVEL), "its pattern does not split text as TokStudio can"),
+        ("pre_tokenizer", steps(split_by("gpt2"), BYTE_LEVEL), 'its pre-tokenizer splits text by the word "gpt2"'),
+        (
+            "pre_tokenizer",
+            steps({**split_by("x"), "pattern": {"String": "x"}}, BYTE_LEVEL),
+            "its pre-tokenizer does not split text by a regular expression",
+        ),
+        (
+            "pre_tokenizer",
+            steps(split_by(r"\s*\S+|\s+", "MergedWithNext"), BYTE_LEVEL),
+            "its pre-tokenizer drops or joins what its pattern finds",
+        ),
+        (
+            "pre_tokenizer",
+            steps(split_by(r"\s+", "Removed"), BYTE_LEVEL),
+            "its pre-tokenizer drops or joins what its pattern finds",
+        ),
+        ("pre_tokenizer", None, "its decoder ByteLevel does not match its pre-tokenizer"),
+        ("pre_tokenizer", split_by(r"[\s\S]"), "its decoder ByteLevel does not match its pre-tokenizer"),
+        ("decoder", METASPACE, "its decoder Metaspace does not go"),
+        ("decoder", {"type": "Fuse"}, "its decoder Fuse does not match its pre-tokenizer"),
+        ("decoder", None, "it has no decoder, so decoding leaves bytes written as characters"),
+        ("normalizer", {"type": "NFC"}, "its normalizer NFC changes the text"),
+        ("normalizer", LOWER, "its normalizer NFD, Lowercase changes the text"),
+        ("post_processor", template("$A", "$A"), "its post-processor repeats the text or leaves it out"),
+    ],
+)
+def test_what_our_engine_does_not_do_is_left_to_the_library(tmp_path, part, value, reason):
+    file = settings_of(everything())
+    file[part] = value
+    is_the_library_s(tmp_path, file, reason)
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "words"),
+    [
+        ("pre_tokenizer", {"type": "Unheard"}, "the tokenizers library cannot read it: "),
+        ("pre_tokenizer", steps(None), "the tokenizers library cannot read it: "),
+        ("pre_tokenizer", {"type": "Sequence", "pretokenizers": 1}, "the tokenizers library cannot read it: "),
+        ("pre_tokenizer", steps(split_by("("), BYTE_LEVEL), "the tokenizers library cannot read it: "),
+        ("pre_tokenizer", 7, "the tokenizers library cannot read it: "),
+        ("decoder", {"type": 7}, "the tokenizers library cannot read it: "),
+        ("normalizer", {"type": "Sequence", "normalizers": {}}, "the tokenizers library cannot read it: "),
+        ("normalizer", "NFC", "the tokenizers library cannot read it: "),
+        ("post_processor", {"type": "TemplateProcessing"}, "the tokenizers library cannot read it: "),
+        ("post_processor", [], "the tokenizers library cannot read it: "),
+        ("truncation", 5, '"truncation" has the wrong type'),
+        ("padding", "left", '"padding" has the wrong type'),
+        ("version", "2.0", "its version is another"),
+    ],
+)
+def test_parts_that_mean_nothing_are_refused(tmp_path, part, value, words):
+    file = settings_of(banana())
+    file[part] = value
+    with pytest.raises(FormatError) as caught:
+        read(tmp_path, file)
+    assert str(caught.value).startswith(f"tokenizer.json: {words}")
+
+
+def test_what_is_added_to_every_text_is_left_out_and_told(tmp_path):
+    file = settings_of(with_specials("llama3"))
+    ids = dict(with_specials("llama3").special_tokens)
+    first, last = SPECIALS[:2]
+    ids = {first: ids[first], last: ids[last]}
+    around = template(first, "$A", last, ids=ids)
+    bert = {"type": "BertProcessing", "sep": [last, ids[last]], "cls": [first, ids[first]]}
+    roberta = {**bert, "type": "RobertaProcessing", "trim_offsets": True, "add_prefix_space": False}
+    byte_level = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}
+    both = f"Its post-processor adds {first} before and {last} after every text; encode does not."
+    for value, remark in (
+        (around, both),
+        (bert, both),
+        (roberta, both),
+        ({"type": "Sequence", "processors": [byte_level, around]}, both),
+        (template(first, "$A", ids=ids), f"Its post-processor adds {first} before every text; encode does not."),
+        (byte_level, None),
+    ):
+        file["post_processor"] = value
+        tokenizer = read(tmp_path, file)
+        assert tokenizer.library is None
+        assert tokenizer.remarks == ((remark,) if remark else ())
+        for text in (TEXT, torture_text()):
+            assert library_ids(tmp_path / "tokenizer.json", text) == tokenizer.encode(text, "all")
+    file["truncation"] = {"direction": "Right", "max_length": 3, "strategy": "LongestFirst", "stride": 0}
+    file["padding"] = {
+        "strategy": {"Fixed": 10**9}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0,
+        "pad_token": "x",
+    }  # fmt: skip
+    tokenizer = read(tmp_path, file)
+    assert tokenizer.remarks == (
+        "The file truncates long texts; encode does not.",
+        "The file pads short texts; encode does not.",
+    )
+    assert len(tokenizer.encode(TEXT)) > 3
+    file["normalizer"] = {"type": "Lowercase"}
+    tokenizer = read(tmp_path, file)
+    assert tokenizer.library == "tokenizers"
+    assert 3 < len(tokenizer.encode(TEXT)) < 1000
+
+
+def test_a_normalizer_without_steps_changes_nothing(tmp_path):
+    file = settings_of(banana())
+    file["normalizer"] = {"type": "Sequence", "normalizers": []}
+    assert same(read(tmp_path, file), banana())
+
+
+def test_a_pattern_that_the_library_reads_differently_is_left_to_it(tmp_path):
+    file = settings_of(everything())
+    for regex in (REGEX["cl100k"], r"\d{1,2}+|\D+", r"(?m:^.+$)\n?|\n"):
+        file["pre_tokenizer"] = steps(split_by(regex), BYTE_LEVEL)
+        is_the_library_s(tmp_path, file, "its pattern does not split text as TokStudio can", (TEXT, "1234567 x\n\ny"))
+
+
+@pytest.mark.parametrize(
+    ("pre_tokenizer", "name"),
+    [
+        ({**BYTE_LEVEL, "use_regex": True}, "gpt2"),
+        (steps({"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}), "gpt2"),
+        (steps(split_by(REGEX["llama3"]), BYTE_LEVEL), "llama3"),
+        (steps(split_by(REGEX["llama3"], "Removed", True), BYTE_LEVEL), "llama3"),
+        (steps(split_by(REGEX["qwen2"], "Isolated", True), BYTE_LEVEL), "qwen2"),
+        (steps(split_by(REGEX["cl100k"].replace("{1,3}+", "{1,3}")), BYTE_LEVEL), "cl100k"),
+        (steps(split_by(r"\s*\S+|\s+"), BYTE_LEVEL), "whitespace"),
+        (steps(split_by(r"\n|[^\n]+"), BYTE_LEVEL), r"\n|[^\n]+"),
+    ],
+)
+def test_patterns_as_others_write_them_are_read_as_the_library_reads_them(tmp_path, pre_tokenizer, name):
+    file = settings_of(everything())
+    file["pre_tokenizer"] = pre_tokenizer
+    tokenizer = read(tmp_path, file)
+    assert tokenizer.pattern == name
+    for text in (torture_text(), TEXT, "It's 12345 o'clock\n \n  x"):
+        assert library_ids(tmp_path / "tokenizer.json", text) == tokenizer.encode(text)
+
+
+def added(token, number, **more):
+    plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
+    return {"id": number, "content": token, **plain, **more}
+
+
+def test_added_tokens_get_their_ids_as_the_library_gives_them(tmp_path):
+    file = settings_of(banana())
+    file["model"]["vocab"]["<in>"] = 300
+    file["added_tokens"] = [added("<a>", 258), added("<in>", 300), added("<b b>", 259, special=True)]
+    tokenizer = read(tmp_path, file)
+    assert tokenizer.special_tokens == {"<a>": 258, "<in>": 300, "<b b>": 259}
+    text = "<a>banana<b b><in>"
+    assert library_ids(tmp_path / "tokenizer.json", text) == tokenizer.encode(text, "all")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "words"),
+    [
+        ({}, "its added tokens are not a list"),
+        ("<s>", "its added tokens are not a list"),
+        ([7], "added token 1 has no content or no id"),
+        ([added("", 257)], "added token 1 has no content or no id"),
+        ([{"content": "<s>"}], "added token 1 has no content or no id"),
+        ([added("<s>", "257")], 'added token "<s>": an id must be a whole number'),
+        ([added("<s>", -1)], 'added token "<s>": id -1 is negative'),
+        ([added("<s>", 10**9)], 'added token "<s>": id 1000000000 is too large'),
+        ([added("\ud83d", 257)], 'added token "\\ud83d" is not a text'),
+        (
+            [added("<s>", 258)],
+            'added token "<s>" has the id 258, but by the vocabulary or its place it must have 257',
+        ),
+        ([added("<s>", 257), added("<s>", 257)], 'added token "<s>" appears twice'),
+        ([added("<s>", 257), added("<t>", 257)], 'added token "<t>" has the id 257'),
+    ],
+)
+def test_added_tokens_that_cannot_be_are_refused(tmp_path, tokens, words):
+    file = settings_of(banana())
+    file["added_tokens"] = tokens
+    with pytest.raises(FormatError) as caught:
+        read(tmp_path, file)
+    assert str(caught.value).startswith(f"tokenizer.json: {words}")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "reason"),
+    [
+        ([added("an", 256)], 'its added token "an" is also an ordinary token'),
+        ([added("a", 97)], 'its added token "a" is also an ordinary token'),
+        ([added("<s>", 257, lstrip=True)], 'its added token "<s>" includes the white space before it'),
+        ([added("<s>", 257, rstrip=True, special=True)], 'its added token "<s>" includes the white space after it'),
+        ([added("<s>", 257, single_word=True)], 'its added token "<s>" matches only whole words'),
+        (
+            [added("<s>", 257, normalized=True, special=True), added("<t>", 258, normalized=False)],
+            "some of its added tokens are found before others",
+        ),
+    ],
+)
+def test_added_tokens_that_are_found_otherwise_are_left_to_the_library(tmp_path, tokens, reason):
+    file = settings_of(banana())
+    file["added_tokens"] = tokens
+    text = "banana <s> an<s>anana a <t> banana<s>s"
+    tokenizer = is_the_library_s(tmp_path, file, reason, (text, torture_text()))
+    specials = {token["content"]: token["id"] for token in tokens if token["special"]}
+    assert tokenizer.special_tokens == specials
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"unk_token": "<unk>"}, "its unknown token is not in the vocabulary"),
+        ({"unk_token": 7}, "its unknown token is not in the vocabulary"),
+        ({"vocab": {}, "merges": []}, "the vocabulary has no characters"),
+        ({"vocab": {"\ud83d": 0}, "merges": []}, 'the vocabulary has the token "\\ud83d", which is not a character'),
+        ({"vocab": {"a": 0, "\ud83db": 1}, "merges": []}, 'the vocabulary has the token "\\ud83db", which is not text'),
+        ({"vocab": {"a": 1, "": 0}, "merges": []}, 'the vocabulary has the token "", which is not text'),
+    ],
+)
+def test_a_model_of_characters_that_cannot_be_is_refused(tmp_path, change, words):
+    file = settings_of(of_characters())
+    file["model"] |= change
+    with pytest.raises(FormatError) as caught:
+        read(tmp_path, file)
+    assert str(caught.value).startswith(f"tokenizer.json: {words}")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"fuse_unk": True}, "it joins unknown characters into one token"),
+        ({"byte_fallback": True}, "it writes unknown characters as bytes"),
+        ({"ignore_merges": True}, "it takes whole words before merging"),
+    ],
+)
+def test_a_model_of_characters_that_does_more_is_left_to_the_library(tmp_path, change, reason):
+    file = settings_of(with_unknown())
+    file["model"] |= change
+    is_the_library_s(tmp_path, file, reason, ("the cat 日本 ЖЖ the", TEXT))
+
+
+def test_tokens_that_no_merge_makes_are_kept(tmp_path):
+    file = settings_of(with_unknown())
+    file["model"]["vocab"] |= {"zz": 700, "[UNK]x": 701}
+    tokenizer = read(tmp_path, file)
+    assert tokenizer.extra_tokens == {700: b"zz", 701: b"[UNK]x"}
+    for text in ("zz the [UNK]x", TEXT):
+        assert library_ids(tmp_path / "tokenizer.json", text) == tokenizer.encode(text, "all")
+    file = settings_of(banana())
+    file["model"]["vocab"] |= {"Ġnew": 300, "日 本": 301, "an": 302}
+    file["model"]["merges"] = []
+    tokenizer = read(tmp_path, file)
+    assert tokenizer.extra_tokens == {300: b" new", 301: "日 本".encode(), 302: b"an"}
+    assert library_ids(tmp_path / "tokenizer.json", "banana new") == tokenizer.encode("banana new")
+
+
+def test_characters_without_a_decoder_are_left_to_the_library(tmp_path):
+    file = settings_of(with_unknown())
+    file["decoder"] = None
+    is_the_library_s(tmp_path, file, "it has no decoder, so decoding puts spaces between tokens")
+
+
+def test_unknown_characters_may_become_one_that_is_known(tmp_path):
+    file = settings_of(of_characters())
+    file["model"]["unk_token"] = "\ufeff"
+    tokenizer = read(tmp_path, file)
+    for text in ("Öthe", TEXT, "the \ufeff"):
+        assert library_ids(tmp_path / "tokenizer.json", text) == tokenizer.encode(text)
+    save(tokenizer, tmp_path / "again.json")
+    assert same(load(tmp_path / "again.json"), tokenizer)
+
+
+@pytest.mark.parametrize("make", [lambda: with_specials("cl100k"), with_unknown])
+def test_the_parts_may_stand_in_any_order(tmp_path, make):
+    tokenizer = make()
+    file = settings_of(tokenizer)
+    for order in (sorted(file), sorted(file, reverse=True), ["model", *file]):
+        model = {key: file["model"][key] for key in sorted(file["model"], reverse=order[0] == "model")}
+        assert same(read(tmp_path, {key: model if key == "model" else file[key] for key in order}), tokenizer)
+
+
+def test_whole_words_that_merging_makes_as_well_change_nothing(tmp_path):
+    file = settings_of(with_specials("llama3"))
+    file["model"]["ignore_merges"] = True
+    tokenizer = read(tmp_path, file)
+    assert same(tokenizer, with_specials("llama3"))
+    for text in (TEXT, torture_text()):
+        assert library_ids(tmp_path / "tokenizer.json", text) == tokenizer.encode(text, "all")
+
+
+def test_whole_words_are_the_tokens_that_merging_does_not_make(tmp_path):
+    file = settings_of(with_specials("llama3"))
+    file["model"]["ignore_merges"] = True
+    # "ab" comes first, so "a" and "bc" never meet in "abc".
+    tokens = {"bc": 1000, "ab": 1001, "abc": 1002, "Ġwhole": 1003, "日": 1004}
+    file["model"]["vocab"] |= tokens
+    file["model"]["merges"] = [["a", "b"], ["b", "c"], ["a", "bc"], *file["model"]["merges"]]
+    tokenizer = read(tmp_path, file)
+    assert tokenizer.whole_words >= {1002, 1003}
+    assert not tokenizer.whole_words & {1000, 1001, 1004}
+    assert tokenizer.encode("abc whole 日")[:2] == [1002, 1003]
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for allowed in ("all", ()):
+        theirs.encode_special_tokens = allowed == ()
+        for text in ("abc abc abcc whole wholes<|end|> <|end|>", TEXT, torture_text()):
+            assert theirs.encode(text, add_special_tokens=False).ids == tokenizer.encode(text, allowed)
+
+
+def test_a_special_token_that_is_spelled_like_bytes_is_a_whole_word_too(tmp_path):
+    file = settings_of(trained("banana", 1))
+    file["model"] |= {"ignore_merges": True, "vocab": file["model"]["vocab"] | {"xyz": 300, "Ġq": 301}}
+    file["added_tokens"] = [added("xyz", 300, special=True)]
+    tokenizer = read(tmp_path, file)
+    assert tokenizer.encode("xyz") == [300]
+    assert tokenizer.encode("xyzb") == [*b"xyzb"]
+    file["added_tokens"].append(added("Ġq", 301, special=True))
+    is_the_library_s(tmp_path, file, 'its added token "Ġq" means different bytes', ("xyz", " q", "Ġq xyz"))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"type": "WordPiece"}, "its model is WordPiece; TokStudio opens only byte pair encodings (BPE)."),
+        ({"type": "Unigram", "vocab": [["a", -1.5]]}, "its model is Unigram; TokStudio opens only byte pair encodings"),
+        ({"type": "WordLevel"}, "its model is WordLevel; TokStudio opens only byte pair encodings"),
+        ({"type": {"a": 1}}, "its model is of another kind; TokStudio opens only byte pair encodings"),
+        ({"dropout": 0.1}, "it skips merges at random (dropout)"),
+        ({"continuing_subword_prefix": 7}, "the tokenizers library cannot read it"),
+        ({"vocab": ["a"]}, '"vocab" must be an object in the model'),
+        ({"vocab": 5}, '"vocab" must be an object in the model'),
+        ({"merges": {"a": "b"}}, '"merges" must be an array in the model'),
+        ({"merges": "a b"}, '"merges" must be an array in the model'),
+        ({"merges": [["a", "b"]]}, 'merge 1 needs the token "ab", which the vocabulary does not have'),
+        ({"merges": [["x y", "b"]]}, 'merge 1 needs the token "x y", which the vocabulary does not have'),
+        ({"merges": [["a", "n"], ["a", "n"]]}, "merge 2 makes token 256, which already exists"),
+        ({"merges": [["a"]]}, "a merge must be two tokens"),
+        ({"merges": [[1, 2]]}, "a merge must be two tokens"),
+        ({"merges": [None]}, "a merge must be two tokens"),
+        ({"merges": ["a  n"]}, 'the merge "a  n" must be two tokens'),
+        ({"merges": ["an"]}, 'the merge "an" must be two tokens'),
+        ({"merges": [["b", "a"], ["an", "a"]]}, 'merge 1 needs the token "ba", which the vocabulary does not have'),
+        ({"merges": [["an", "a"]]}, 'merge 1 needs the token "ana", which the vocabulary does not have'),
+    ],
+)
+def test_a_model_that_cannot_be_modelled_is_refused_by_name(tmp_path, change, words):
+    file = settings_of(banana())
+    file["model"] |= change
+    with pytest.raises(FormatError) as caught:
+        read(tmp_path, file)
+    assert str(caught.value).startswith(f"tokenizer.json: {words}")
+
+
+@pytest.mark.parametrize(
+    ("token", "value", "words"),
+    [
+        ("new", 10**9, 'token "new": id 1000000000 is too large'),
+        ("new", -1, 'token "new": id -1 is negative'),
+        ("new", 1.0, 'token "new": an id must be a whole number'),
+        ("new", False, 'token "new": an id must be a whole number'),
+        ("new", "7", 'token "new": an id must be a whole number'),
+        ("new", 256, 'token "new": id 256 appears twice'),
+        ("", 300, 'the vocabulary has the token "", which is not text'),
+        ("\ud83d", 300, 'the vocabulary has the token "\\ud83d", which is not text'),
+    ],
+)
+def test_a_vocabulary_that_cannot_be_is_refused(tmp_path, token, value, words):
+    file = settings_of(banana())
+    file["model"]["vocab"][token] = value
+    with pytest.raises(FormatError) as caught:
+        read(tmp_path, file)
+    assert str(caught.value).startswith(f"tokenizer.json: {words}")
+    assert "\n" not in str(caught.value)
+
+
+def test_merges_in_no_order_are_refused(tmp_path):
+    file = settings_of(trained("banana", 3))
+    file["model"]["merges"] = file["model"]["merges"][::-1]
+    with pytest.raises(FormatError, match=r"^tokenizer\.json: merge 1 joins token 257, which does not exist yet\.$"):
+        read(tmp_path, file)
+
+
+def test_several_merges_that_make_one_token_are_left_to_the_library(tmp_path):
+    file = settings_of(banana())
+    file["model"]["vocab"] |= {"ana": 300, "na": 301}
+    file["model"]["merges"] += [["n", "a"], ["an", "a"], ["a", "na"]]
+    tokenizer = is_the_library_s(tmp_path, file, "several of its merges make the same token", ("banana anana", TEXT))
+    assert tokenizer.merges.tolist() == [[97, 110], [110, 97], [256, 97]]
+
+
+def test_a_byte_without_a_token_is_left_to_the_library(tmp_path):
+    file = settings_of(everything())
+    del file["model"]["vocab"]["z"]
+    tokenizer = is_the_library_s(tmp_path, file, "the byte 122 has no token in its vocabulary", (TEXT, "zoo z"))
+    assert tokenizer.alphabet.base == "characters"
+
+
+def test_a_part_that_stands_there_twice_is_refused(tmp_path):
+    whole = json.dumps(settings_of(banana()))
+    for old, words in (('"version"', 'the key "version" stands'), ('"type": "BPE"', 'the key "type" stands')):
+        first = old if ":" in old else f'{old}: "1.0"'
+        (tmp_path / "tokenizer.json").write_text(whole.replace(old, f"{first}, {old}", 1))
+        with pytest.raises(FormatError, match=words):
+            load(tmp_path)
+
+
+def test_the_format_and_the_file_are_told(tmp_path):
+    save(banana(), tmp_path / "renamed.json")
+    loaded = finish(load_work(tmp_path / "renamed.json"))
+    assert (loaded.format, loaded.files) == ("huggingface", (tmp_path / "renamed.json",))
+
+
+def trained_by_the_library(folder, model, trainer, **parts):
+    """A `tokenizer.json` as the library itself writes it."""
+    tokenizer = tokenizers.Tokenizer(model)
+    for name, part in parts.items():
+        setattr(tokenizer, name, part)
+    tokenizer.train_from_iterator([TEXT, torture_text()] * 3, trainer)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return json.loads((folder / "tokenizer.json").read_text("utf-8"))
+
+
+def test_a_model_in_the_manner_of_sentencepiece_shows_spaces_and_bytes(tmp_path):
+    file = trained_by_the_library(
+        tmp_path,
+        models.BPE(byte_fallback=True, unk_token="<unk>", fuse_unk=True),
+        trainers.BpeTrainer(
+            vocab_size=500,
+            special_tokens=["<unk>", "<s>", *(f"<0x{byte:02X}>" for byte in range(256))],
+            limit_alphabet=60,
+            show_progress=False,
+        ),
+        normalizer=normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]),
+        decoder=decoders.Sequence(
+            [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+        ),
+    )
+    file["added_tokens"] = file["added_tokens"][:2]
+    tokenizer = is_the_library_s(tmp_path, file, "its normalizer Prepend, Replace changes the text")
+    vocabulary = file["model"]["vocab"]
+    assert tokenizer.tokens[vocabulary["<0x0A>"]] == b"\n"
+    marked = {token: number for token, number in vocabulary.items() if "▁" in token}
+    assert all(tokenizer.tokens[number] == token.replace("▁", " ").encode() for token, number in marked.items())
+    assert marked
+    assert tokenizer.decode(tokenizer.encode("the Ж 日本\n")) == "the Ж 日本\n"
+    assert len(tokenizer.merges) > 50
+    assert tokenizer.special_tokens == {"<unk>": 0, "<s>": 1}
+
+
+def test_words_with_marks_inside_or_at_their_end_are_left_to_the_library(tmp_path):
+    for more, reason in (
+        ({"continuing_subword_prefix": "##"}, "it marks tokens inside a word"),
+        ({"end_of_word_suffix": "</w>"}, "it marks the end of a word"),
+    ):
+        file = trained_by_the_library(
+            tmp_path,
+            models.BPE(unk_token="[UNK]", **more),
+            trainers.BpeTrainer(vocab_size=300, special_tokens=["[UNK]"], show_progress=False, **more),
+            pre_tokenizer=pre_tokenizers.Split(tokenizers.Regex(r"\s*\S+|\s+"), "isolated"),
+            decoder=decoders.Fuse(),
+        )
+        is_the_library_s(tmp_path, file, reason)
+
+
+@pytest.mark.parametrize("normalizer", [None, normalizers.NFC()])
+def test_a_model_in_the_manner_of_llama_3_or_qwen_encodes_like_its_library(tmp_path, normalizer):
+    tokenizer = tokenizers.Tokenizer(models.BPE(ignore_merges=True))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(tokenizers.Regex(REGEX["llama3"].replace("{1,3}+", "{1,3}")), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    if normalizer is not None:
+        tokenizer.normalizer = normalizer
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=600, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator([TEXT, torture_text()] * 3, trainer)
+    tokenizer.add_special_tokens(["<|begin_of_text|>", "<|eot|>"])
+    begin = tokenizer.token_to_id("<|begin_of_text|>")
+    tokenizer.post_processor = processors.Sequence(
+        [
+            processors.ByteLevel(trim_offsets=False),
+            processors.TemplateProcessing(
+                single="<|begin_of_text|> $A",
+                pair="<|begin_of_text|> $A <|begin_of_text|> $B",
+                special_tokens=[("<|begin_of_text|>", begin)],
+            ),
+        ]
+    )
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    remark = "Its post-processor adds <|begin_of_text|> before every text; encode does not."
+    ours = load(tmp_path)
+    assert ours.remarks == (remark,)
+    if normalizer is None:
+        assert (ours.library, ours.no_playhead, ours.pattern) == (None, None, "llama3")
+    else:
+        assert ours.no_playhead == "its normalizer NFC changes the text, so the tokenizers library encodes for it"
+        assert ours.alphabet.base == "bytes"
+    assert len(ours.merges) > 300
+    for text in (TEXT, torture_text(), "e\u0301 <|eot|> 12345"):
+        assert ours.encode(text, "all") == tokenizer.encode(text, add_special_tokens=False).ids
+        assert ours.encode(text, "all") == tokenizer.encode(text).ids[1:]

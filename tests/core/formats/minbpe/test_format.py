@@ -1,0 +1,416 @@
+"""minbpe's model is held against the lines that its `save` writes, and against merging as its documents tell it."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import random
+import re
+import sys
+import types
+
+import numpy as np
+import pytest
+import regex
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.core.formats.trained import (
+    TEXT,
+    banana,
+    everything,
+    of_characters,
+    same,
+    shuffled,
+    texts_to_train_on,
+    trained,
+    with_specials,
+)
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.formats import FORMATS, fit, load, load_work, save
+from tokstudio.core.formats.minbpe import format as minbpe
+from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.pretokenization.patterns import MINBPE, REGEX
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+MUTANTS = 200
+WORDS = ("<|end|>", "<|end|><|start|>", "雨は", "Ġthe")
+
+
+def with_words(pattern="gpt2", merges=60, **more) -> Tokenizer:
+    """Split by a pattern, with special tokens that minbpe can hold and that begin one another."""
+    return trained(TEXT * 3, merges + len(WORDS), pattern=pattern, special_tokens=WORDS, **more)
+
+
+class RegexTokenizer:
+    """What `minbpe.RegexTokenizer` does with a file, as its documents tell it."""
+
+    def __init__(self, pattern=MINBPE):
+        self.compiled = regex.compile(pattern)
+
+    def load(self, file):
+        assert file.endswith(".model")
+        with open(file, encoding="utf-8") as lines:
+            assert lines.readline().strip() == "minbpe v1"
+            self.pattern = lines.readline().strip()
+            pairs = [lines.readline().strip().split() for _ in range(int(lines.readline()))]
+            self.special_tokens = {token: int(number) for token, number in pairs}
+            self.merges = {tuple(map(int, line.split())): 256 + row for row, line in enumerate(lines)}
+
+    def register_special_tokens(self, special_tokens):
+        self.special_tokens = special_tokens
+
+    def encode(self, text, allowed_special="none"):
+        ids = []
+        parts = [text]
+        if self.special_tokens and allowed_special == "all":
+            parts = re.split("(" + "|".join(re.escape(token) for token in self.special_tokens) + ")", text)
+        for part in parts:
+            if part in self.special_tokens:
+                ids.append(self.special_tokens[part])
+            else:
+                for chunk in regex.findall(self.compiled, part):
+                    ids += self.merged(list(chunk.encode()))
+        return ids
+
+    def merged(self, ids):
+        for pair, made in self.merges.items():
+            at = 0
+            while at < len(ids) - 1:
+                if (ids[at], ids[at + 1]) == pair:
+                    ids[at : at + 2] = [made]
+                at += 1
+        return ids
+
+
+class BasicTokenizer(RegexTokenizer):
+    def __init__(self):
+        super().__init__(r"[\s\S]+")
+
+    def encode(self, text):
+        return super().encode(text)
+
+
+def test_banana_is_what_minbpe_writes(tmp_path):
+    report = save(banana(), tmp_path, "minbpe")
+    assert [file.name for file in report.files] == ["tokenizer.model", "tokenizer.vocab"]
+    assert report.files[0].read_bytes() == b"minbpe v1\n\n0\n97 110\n"
+    rows = report.files[1].read_text(encoding="utf-8").split("\n")
+    assert len(rows) == 258
+    assert [rows[0], rows[10], rows[97], rows[200], rows[256], rows[257]] == [
+        "[\\u0000] 0", "[\\u000a] 10", "[a] 97", "[\ufffd] 200", "[a][n] -> [an] 256", "",
+    ]  # fmt: skip
+    assert report.proof.startswith("identical over ")
+    assert report.losses == report.notes == ()
+
+
+def test_special_tokens_and_the_pattern_come_before_the_merges(tmp_path):
+    tokenizer = trained("banana", 2, special_tokens=["<s>"], pattern="gpt2")
+    model, vocabulary = save(tokenizer, tmp_path / "my.model", "minbpe").files
+    assert model.read_text() == f"minbpe v1\n{REGEX['gpt2']}\n1\n<s> 257\n97 110\n"
+    assert vocabulary.name == "my.vocab"
+    assert vocabulary.read_text(encoding="utf-8").endswith("\n[a][n] -> [an] 256\n[<s>] 257\n")
+
+
+MAKE = [
+    banana,
+    everything,
+    lambda: trained("", 1),
+    lambda: everything().at(3),
+    with_words,
+    lambda: with_words("llama3"),
+    lambda: with_words("none"),
+    lambda: with_words(r"\w+|\W").at(7),
+    lambda: trained(TEXT * 4, 200, pattern="o200k"),
+]
+
+
+@pytest.mark.parametrize("make", MAKE)
+def test_what_was_saved_is_loaded_again(tmp_path, make):
+    tokenizer = make()
+    report = save(tokenizer, tmp_path, "minbpe", sample=TEXT)
+    loaded = finish(load_work(tmp_path))
+    assert (loaded.format, loaded.files) == ("minbpe", report.files[:1])
+    assert same(loaded.tokenizer, tokenizer)
+    assert load(tmp_path).encode(TEXT, "all") == tokenizer.encode(TEXT, "all")
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts_to_train_on, st.sampled_from(["none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k"]))
+def test_any_trained_tokenizer_is_read_as_it_was_written(tmp_path, text, pattern):
+    tokenizer = trained(text, 50, pattern=pattern)
+    save(tokenizer, tmp_path / "any.model", "minbpe", sample=text)
+    assert same(load(tmp_path / "any.model"), tokenizer)
+
+
+@pytest.mark.parametrize("name", ["my tokenizer.model", "日本語.model", 'it\'s \\ "quoted".model'])
+@pytest.mark.parametrize("make", MAKE)
+def test_the_snippet_gives_our_ids_with_minbpe(tmp_path, monkeypatch, make, name):
+    if sys.platform == "win32" and '"' in name:
+        pytest.skip("Windows has no such names")
+    tokenizer = make()
+    report = save(tokenizer, tmp_path / name, "minbpe")
+    library = types.ModuleType("minbpe")
+    library.RegexTokenizer, library.BasicTokenizer = RegexTokenizer, BasicTokenizer
+    monkeypatch.setitem(sys.modules, "minbpe", library)
+    names = {}
+    exec(report.snippet, names)
+    assert names["ids"] == tokenizer.encode("Hello world")
+    options = {"allowed_special": "all"} if tokenizer.special_tokens else {}
+    for text in (TEXT, torture_text(), "<|end|><|start|><|end|>雨は"):
+        assert names["tokenizer"].encode(text, **options) == tokenizer.encode(text, "all")
+
+
+def test_the_notes_say_what_minbpe_does_with_the_pattern():
+    own = "minbpe splits by its own pattern, unless you pass it the one in the file."
+    assert fit(with_words("gpt2"), "minbpe").notes == (own,)
+    assert fit(with_words("llama3"), "minbpe").notes == ()
+    assert fit(everything(), "minbpe").notes == ()
+    stripped = "minbpe drops the white space around the pattern when it reads the file."
+    assert fit(trained(TEXT, 3, pattern=r"\S+|\s+| "), "minbpe").notes == (own, stripped)
+
+
+def test_white_space_around_a_pattern_is_kept(tmp_path):
+    tokenizer = trained(TEXT, 30, pattern=r" ?\S+|\s| ")
+    save(tokenizer, tmp_path, "minbpe")
+    assert same(load(tmp_path), tokenizer)
+
+
+@pytest.mark.parametrize(
+    ("make", "losses"),
+    [
+        (
+            lambda: with_specials("gpt2"),
+            [f"The special token {token} is lost: this format allows no white space in special tokens."
+             for token in ('"the mat"', '"\\n\\n"')],
+        ),
+        (shuffled, ["The ids change: this format numbers the bytes 0 to 255 and the merges from 256."]),
+        (
+            lambda: with_words("gpt2", special_placement="first"),
+            ["The ids change: this format numbers the bytes 0 to 255 and the merges from 256."],
+        ),
+        (
+            lambda: trained(TEXT, 30, pattern="\\w+|\n|\\W"),
+            [r'The pattern "\w+|\n|\W" is lost: this format stores it on one line.'],
+        ),
+        (
+            lambda: trained(TEXT, 30, pattern=r"(\w+)|\W"),
+            [r'The pattern "(\w+)|\W" is lost: it has capturing groups, and minbpe keeps only what they match.'],
+        ),
+        (
+            lambda: Tokenizer(everything().merges, extra_tokens={900: b"xyz", 901: b"zyx"}),
+            ["Tokens that no merge makes are lost (2): this format has only merges."],
+        ),
+        (
+            lambda: Tokenizer(everything().merges, whole_words=[270]),
+            ["Words that become a token without merging are merged (1): some ids will differ."],
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_held_is_lost_only_when_that_is_accepted(tmp_path, make, losses):
+    tokenizer = make()
+    path = tmp_path / "out.model"
+    with pytest.raises(FormatError, match=r"^out\.model: minbpe cannot hold all of this tokenizer\. "):
+        save(tokenizer, path, "minbpe")
+    assert not path.exists()
+    report = save(tokenizer, path, "minbpe", accept_loss=True)
+    assert list(report.losses) == losses
+    back = load(path)
+    assert len(back.merges) == len(tokenizer.merges)
+    assert [back.tokens[made] for made in back.merge_results] == [
+        tokenizer.tokens[made] for made in tokenizer.merge_results
+    ]
+
+
+def test_ids_that_change_keep_the_order_of_merges_and_of_special_tokens(tmp_path):
+    tokenizer = with_words("gpt2", special_placement="first")
+    save(tokenizer, tmp_path, "minbpe", accept_loss=True)
+    back = load(tmp_path)
+    assert list(back.special_tokens) == sorted(tokenizer.special_tokens, key=tokenizer.special_tokens.get)
+    assert min(back.special_tokens.values()) == 256 + len(tokenizer.merges)
+    ours, theirs = (one.encode(TEXT, "all") for one in (tokenizer, back))
+    assert [back.tokens[i] for i in theirs] == [tokenizer.tokens[i] for i in ours]
+
+
+@pytest.mark.parametrize("accept_loss", [False, True])
+def test_characters_cannot_be_held(tmp_path, accept_loss):
+    with pytest.raises(FormatError, match=r"^out\.model: minbpe holds only merges of bytes, but"):
+        save(of_characters(), tmp_path / "out.model", "minbpe", accept_loss)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (
+            lambda lines: [*lines[:3], lines[4], lines[3], *lines[5:]],
+            r"it differs at token \d+, near .*: .* instead of",
+        ),
+        (lambda lines: lines[:-20], r"it differs at token \d+, near .*: .* instead of"),
+        (lambda lines: [lines[0], REGEX["whitespace"].encode(), *lines[2:]], "text is split differently: "),
+        (lambda lines: [*lines[:2], b"1", b"<s> 900", *lines[3:]], "its special tokens differ"),
+    ],
+)
+def test_a_file_that_is_wrong_is_found_out_before_it_is_there(tmp_path, monkeypatch, wrong, words):
+    right = minbpe._model
+    monkeypatch.setattr(
+        minbpe, "_model", lambda held: [b"\n".join([*wrong(b"".join(right(held)).split(b"\n")[:-1]), b""])]
+    )
+    tokenizer = trained(TEXT * 9, 150, pattern="gpt2")
+    with pytest.raises(FormatError, match=rf"^x\.model: read back as minbpe reads it, {words}"):
+        save(tokenizer, tmp_path / "x.model", "minbpe", sample=TEXT)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_that_minbpe_would_not_read_gets_its_ending(tmp_path):
+    report = save(banana(), tmp_path / "version 1.2", "minbpe")
+    assert [file.name for file in report.files] == ["version 1.2.model", "version 1.2.vocab"]
+    assert sorted(tmp_path.iterdir()) == sorted(report.files)
+
+
+def test_a_model_with_another_name_is_recognised_by_its_first_line(tmp_path):
+    save(everything(), tmp_path / "x.model", "minbpe")
+    path = (tmp_path / "x.model").rename(tmp_path / "notes.txt")
+    loaded = finish(load_work(path))
+    assert (loaded.format, loaded.files) == ("minbpe", (path,))
+    assert same(loaded.tokenizer, everything())
+
+
+def test_of_several_in_a_folder_one_must_be_named(tmp_path):
+    for name in ("one", "two"):
+        save(banana(), tmp_path / f"{name}.model", "minbpe")
+    with pytest.raises(FormatError, match=r"more than one tokenizer, one\.model and two\.model: open one of them\.$"):
+        load(tmp_path)
+    assert same(load(tmp_path / "two.model"), banana())
+
+
+def test_the_pattern_is_asked_of_the_caller_only_where_the_file_has_none(tmp_path):
+    (tmp_path / "a.model").write_bytes(b"minbpe v1\n\n0\n97 110\n")
+    assert load(tmp_path / "a.model", "gpt2").pattern == "gpt2"
+    (tmp_path / "a.model").write_bytes(b"minbpe v1\n" + MINBPE.encode() + b"\n0\n97 110\n")
+    assert load(tmp_path / "a.model", "gpt2").pattern == "llama3"
+    (tmp_path / "a.model").write_bytes(b"minbpe v1\r\n\\s+|\\S+\r\n1\r\n<s>  300 \r\n97\t110\r\n")
+    tokenizer = load(tmp_path / "a.model")
+    assert (tokenizer.pattern, dict(tokenizer.special_tokens)) == (r"\s+|\S+", {"<s>": 300})
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"minbpe v2\n\n0\n", "the version is not minbpe v1, line 1."),
+        (b"minbpe v1 \n", "the file ends before the pattern, line 1."),
+        (b"minbpe v1\n\n", "the file ends before the number of special tokens, line 2."),
+        (b"minbpe v1\n\n-1\n", '"-1" is not the number of special tokens, line 3.'),
+        (b"minbpe v1\n\n1_0\n", '"1_0" is not the number of special tokens, line 3.'),
+        (b"minbpe v1\n\n\xb2\n", "this is not UTF-8, line 3."),
+        (b"minbpe v1\n\n1000000000\n<s> 256\n", "the file ends before special token 2 of 1,000,000,000, line 4."),
+        (b"minbpe v1\n\n1\n<s>\n", "a special token must be a word, a space and an id, line 4."),
+        (b"minbpe v1\n\n1\na b 256\n", "a special token must be a word, a space and an id, line 4."),
+        (b"minbpe v1\n\n1\n<s> -1\n", '"-1": an id must be a whole number, line 4.'),
+        (b"minbpe v1\n\n1\n<s> 1000000000\n", '"1000000000": id 1000000000 is too large'),
+        (b"minbpe v1\n\n1\n<s> 16000000\n", "the id 16,000,000 is far too high for 257 tokens."),
+        (b"minbpe v1\n\n2\n<s> 300\n<s> 301\n", 'the special token "<s>" appears twice, line 5.'),
+        (
+            b"minbpe v1\n\n2\n<s> 300\n<t> 300\n",
+            'the special token "<t>" has the id 300, which another special token has, line 5.',
+        ),
+        (
+            b"minbpe v1\n\n1\n<s> 97\n",
+            'the special token "<s>" has the id 97, which a byte or a merge also has.',
+        ),
+        (
+            b"minbpe v1\n\n1\n<s> 256\n97 98\n",
+            'the special token "<s>" has the id 256, which a byte or a merge also has',
+        ),
+        (
+            b"minbpe v1\n\n2\n<s> 300\n<s>a 301\n",
+            'the special token "<s>" comes before "<s>a", which begins with it, so minbpe never finds the second: ',
+        ),
+        (b"minbpe v1\n\n0\n97 256\n", "merge 1 joins token 256, which does not exist yet, line 4."),
+        (b"minbpe v1\n\n0\n97 98\n256 257\n", "merge 2 joins token 257, which does not exist yet, line 5."),
+        (b"minbpe v1\n\n0\n97 98\n97 98\n", "merge 2 joins the same two tokens as merge 1."),
+        (b"minbpe v1\n\n0\n97 98 99\n", "a merge must be two ids with a space between them, line 4."),
+        (b"minbpe v1\n\n0\n97 98\n\n", "a merge must be two ids with a space between them, line 5."),
+        (b"minbpe v1\n\n0\n97 9.0\n", '"9.0": an id must be a whole number, line 4.'),
+        (b"minbpe v1\n\n0\n97 \xc2\xb2\n", '"\ufffd\ufffd": an id must be a whole number, line 4.'),
+        (b"minbpe v1\n\n0\n97 98\n97 9", "the last line has no line ending, so the file may be cut off, line 5."),
+        (b"minbpe v1\n(\n0\n", "its pattern cannot be used: The pattern does not compile"),
+        (b"minbpe v1\n\\w*\n0\n", "its pattern cannot be used: The pattern matches empty text"),
+        (
+            b"minbpe v1\n(\\w+)|\\W\n0\n",
+            "its pattern has groups, and minbpe keeps only what they match: TokStudio does not support that.",
+        ),
+        (b"minbpe v1\ngpt2\n0\n", 'its pattern is the word "gpt2", which covers no text.'),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(tmp_path, content, words):
+    (tmp_path / "a.model").write_bytes(content)
+    with pytest.raises(FormatError) as caught:
+        load(tmp_path / "a.model")
+    assert str(caught.value).startswith(f"a.model: {words}")
+
+
+def opened(path) -> Tokenizer | None:
+    """The tokenizer, or None after making sure that the error is one sentence that names the file."""
+    try:
+        return load(path, "none")
+    except FormatError as error:
+        words = str(error)
+        assert re.fullmatch(rf"{path.name}: [^\n]+\.", words), words
+        assert words.isprintable(), words
+        assert len(words) < 300, words
+        return None
+
+
+def test_cut_at_any_length_it_is_refused_or_has_the_merges_so_far(tmp_path):
+    tokenizer, path = with_words("gpt2", merges=20), tmp_path / "a.model"
+    save(tokenizer, path, "minbpe")
+    whole = path.read_bytes()
+    merges_begin = len(whole.split(b"\n", 3 + len(WORDS))[-1])
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        found = opened(path)
+        at_an_end = whole[:length].endswith(b"\n") and length >= len(whole) - merges_begin
+        assert (found is not None) == at_an_end, length
+        if found is not None:
+            assert np.array_equal(found.merges, tokenizer.merges[: len(found.merges)])
+
+
+def test_a_mutant_is_read_or_refused_in_one_sentence(tmp_path):
+    path, chance = tmp_path / "a.model", random.Random("minbpe")
+    save(with_words("gpt2", merges=20), path, "minbpe")
+    lines = path.read_bytes().split(b"\n")
+    refused = 0
+    for _ in range(MUTANTS):
+        mutant = list(lines)
+        at = chance.randrange(len(mutant))
+        match chance.randrange(4):
+            case 0:
+                del mutant[at]
+            case 1:
+                mutant.insert(at, chance.choice(mutant))
+            case 2:
+                mutant[at] = chance.choice([b"", b"0", b"-1 7", b"1e9 9", b"999999999 1", b"\xff", b"a b c", b"\0"])
+            case _:
+                row = bytearray(mutant[at] or b" ")
+                row[chance.randrange(len(row))] = chance.randrange(256)
+                mutant[at] = bytes(row)
+        path.write_bytes(b"\n".join(mutant))
+        tokenizer = opened(path)
+        refused += tokenizer is None
+        if tokenizer is not None:
+            tokenizer.encode("the cat")
+    assert refused > MUTANTS // 4
+
+
+def test_a_huge_file_is_refused_without_being_read(tmp_path):
+    with (tmp_path / "a.model").open("wb") as file:
+        file.write(b"minbpe v1\n")
+        file.truncate(3 * 10**9)
+    with pytest.raises(FormatError, match=r"^a\.model: the file is too large: 3,000,000,000 bytes"):
+        load(tmp_path / "a.model")
+
+
+def test_the_format_is_listed_as_read_and_written():
+    known = FORMATS["minbpe"]
+    assert (known.readable, known.writable, known.folder) == (True, True, False)

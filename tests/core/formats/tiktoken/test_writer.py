@@ -1,0 +1,309 @@
+"""Ranks as we write them, held against tiktoken, which reads them by the file that is written beside them."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import base64
+import json
+import runpy
+
+import numpy as np
+import pytest
+
+from tests.core.formats.trained import SPECIALS, TEXT, banana, everything, of_characters, same, trained, with_specials
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.formats import FORMATS, fit, load, save
+from tokstudio.core.formats.tiktoken import writer as tiktoken_writer
+from tokstudio.core.libraries import client as owners
+from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+tiktoken = pytest.importorskip("tiktoken")
+
+# None of these begins another.
+CLEAR = ("<|end|>", "the mat", "雨は", "\n\n", "<s> é")
+
+
+def with_clear(pattern="gpt2", placement="last", merges=60) -> Tokenizer:
+    return trained(TEXT * 3, merges + len(CLEAR), pattern=pattern, special_tokens=CLEAR, special_placement=placement)
+
+
+def with_gaps() -> Tokenizer:
+    """Bytes at strange ids, and gaps between all."""
+    tokenizer = trained(TEXT * 3, 60, pattern="cl100k")
+    ids = np.array([*range(700, 956), *range(1000, 1000 + 3 * len(tokenizer.merges), 3)], np.int32)
+    return Tokenizer(
+        ids[tokenizer.merges],
+        ids[256:],
+        alphabet=Alphabet.of_bytes(ids[:256]),
+        pattern="cl100k",
+        special_tokens={"<s>": 5, "</s>": 2000},
+    )
+
+
+def theirs(file):
+    """What the Python file beside the ranks makes of them."""
+    return runpy.run_path(str(file))["encoding"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        banana,
+        everything,
+        lambda: everything().at(0),
+        lambda: everything().at(5),
+        with_gaps,
+        lambda: with_clear("none"),
+        lambda: with_clear("gpt2", "first"),
+        lambda: with_clear("cl100k").at(7),
+        lambda: with_clear("o200k").compact(),
+        lambda: with_clear("llama3"),
+        lambda: with_clear("qwen2"),
+        lambda: with_clear("whitespace"),
+        lambda: trained(TEXT, 60, pattern=r"\d+|[^\d\n]+|\n"),
+        lambda: trained(TEXT * 3, 60, pattern="gpt2", max_token_bytes=3),
+    ],
+)
+def test_tiktoken_gives_the_same_ids_and_we_read_the_same_tokenizer(tmp_path, make):
+    tokenizer, folder = make(), tmp_path / 'it\'s \\ "日本"'
+    report = save(tokenizer, folder, "tiktoken", sample=TEXT)
+    assert [file.name for file in report.files] == ["ranks.tiktoken", "ranks.json", "ranks_tiktoken.py"]
+    assert report.losses == ()
+    assert report.proof.startswith("identical over ")
+    found = {}
+    exec(report.snippet, found)
+    assert found["ids"] == tokenizer.encode("Hello world")
+    for encoding in (theirs(folder / "ranks_tiktoken.py"), found["encoding"]):
+        for text in (TEXT, torture_text(), "", "1234567 don't", " ".join(tokenizer.special_tokens)):
+            ids = tokenizer.encode(text, "all")
+            assert encoding.encode(text, allowed_special="all") == ids
+            assert encoding.decode(ids) == text
+            assert encoding.encode(text, disallowed_special=()) == tokenizer.encode(text)
+    assert same(load(folder), tokenizer)
+
+
+def test_the_files_go_by_the_name_of_the_ranks(tmp_path):
+    target = tmp_path / "my own.v2.tiktoken"
+    report = save(with_clear(), target, "tiktoken")
+    assert [file.name for file in report.files] == ["my own.v2.tiktoken", "my own.v2.json", "my own.v2_tiktoken.py"]
+    assert same(load(target), with_clear())
+    assert theirs(report.files[2]).name == "my own.v2"
+    assert save(banana(), target, "tiktoken").files == report.files
+    assert same(load(target), banana())
+
+
+def test_no_module_that_libraries_import_is_shadowed_and_an_older_file_stays(tmp_path):
+    (tmp_path / "numpy.py").write_text("older = True")
+    report = save(banana(), tmp_path / "numpy.tiktoken", "tiktoken")
+    assert [file.name for file in report.files] == ["numpy.tiktoken", "numpy.json", "numpy_tiktoken.py"]
+    assert (tmp_path / "numpy.py").read_text() == "older = True"
+    assert theirs(report.files[2]).encode("banana") == banana().encode("banana")
+
+
+def test_files_that_are_not_ours_are_never_replaced(tmp_path):
+    for name, content in (
+        ("train_tiktoken.py", "print()"),
+        ("train.json", '{"pattern": 1}'),
+        ("ranks_tiktoken.py", ""),
+    ):
+        (tmp_path / name).write_text(content)
+        target = tmp_path / "train.tiktoken" if name.startswith("train") else tmp_path
+        with pytest.raises(FormatError, match=rf"^{name}: a file with this name already exists, and TokStudio"):
+            save(banana(), target, "tiktoken")
+        assert (tmp_path / name).read_text() == content
+        (tmp_path / name).unlink()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["tokenizer", "vocab", "Encoder"])
+def test_a_name_that_would_make_other_files_of_those_beside_it_is_refused(tmp_path, name):
+    with pytest.raises(
+        FormatError, match=rf"^{name}\.tiktoken: the file beside it, {name}\.json, .*choose another name"
+    ):
+        save(banana(), tmp_path / f"{name}.tiktoken", "tiktoken")
+
+
+def test_another_file_is_no_folder(tmp_path):
+    (tmp_path / "ranks.txt").write_text("old")
+    with pytest.raises(FormatError, match=r"^ranks\.txt: tiktoken is saved to a folder, or to a file that ends in"):
+        save(banana(), tmp_path / "ranks.txt", "tiktoken")
+
+
+def test_the_ranks_are_lines_of_base64(tmp_path):
+    save(banana(), tmp_path, "tiktoken")
+    lines = (tmp_path / "ranks.tiktoken").read_bytes().splitlines()
+    assert lines[0] == b"AA== 0"
+    assert lines[256:] == [base64.b64encode(b"an") + b" 256"]
+    assert json.loads((tmp_path / "ranks.json").read_bytes()) == {
+        "pattern": r"[\s\S]+",
+        "special_tokens": {},
+        "version": 1,
+    }
+
+
+def test_merges_out_of_the_order_of_their_ids_are_numbered_anew_only_when_that_is_accepted(tmp_path):
+    merges = np.array([[97, 98], [300, 99], [97, 97]], np.int32)
+    tokenizer = Tokenizer(merges, np.array([300, 290, 400], np.int32), special_tokens={"<s>": 500})
+    [loss] = fit(tokenizer, "tiktoken").losses
+    assert loss == (
+        "The ids change: tiktoken merges in the order of ids, so 2 merges make a different id, "
+        "the first of them 290 instead of 300."
+    )
+    with pytest.raises(FormatError, match=r"^ranks\.tiktoken: .*The ids change"):
+        save(tokenizer, tmp_path / "out", "tiktoken")
+    assert list(tmp_path.iterdir()) == []
+    report = save(tokenizer, tmp_path / "out", "tiktoken", accept_loss=True)
+    assert report.losses == (loss,)
+    text = "abc ab aab aaa<s>"
+    ids = theirs(report.files[2]).encode(text, allowed_special="all")
+    renamed = {300: 290, 290: 300}
+    assert ids == [renamed.get(token, token) for token in tokenizer.encode(text, "all")]
+    assert load(tmp_path / "out").encode(text, "all") == ids
+
+
+def test_special_tokens_that_begin_one_another_are_a_loss(tmp_path):
+    tokenizer = with_specials("gpt2")
+    assert tokenizer.special_tokens.keys() == set(SPECIALS)
+    [loss] = fit(tokenizer, "tiktoken").losses
+    assert loss == (
+        'The special token "<|end|><|start|>" begins with "<|end|>", and tiktoken may find the shorter one where '
+        "TokStudio finds the longer."
+    )
+    report = save(tokenizer, tmp_path, "tiktoken", accept_loss=True)
+    assert report.proof.startswith("identical over ")
+    assert same(load(tmp_path), tokenizer)
+    assert theirs(report.files[2]).encode("the mat雨は", allowed_special="all") == tokenizer.encode(
+        "the mat雨は", "all"
+    )
+
+
+def test_what_cannot_be_held_at_all_is_said():
+    assert fit(of_characters(), "tiktoken").problem == (
+        "tiktoken holds only merges of bytes, but this tokenizer merges characters."
+    )
+    twice = Tokenizer(np.array([[97, 98], [98, 99], [256, 99], [97, 257]], np.int32))
+    assert fit(twice, "tiktoken").problem == "The token 258 and token 259 have the same spelling in this format."
+    assert fit(Tokenizer(banana().merges, special_tokens={"an": 900}), "tiktoken").problem is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (b"YW4= 256\n", b"YW4= 300\n", r"read back by the tiktoken library, it differs at token \d.*\[300"),
+        (b"YW4= 256\n", b"", "read back by the tiktoken library, it differs at token "),
+        (b"YW4= 256\nbmE= 257\n", b"YW4= 257\nbmE= 256\n", "read back by the tiktoken library, it differs at token "),
+        (b"AA== 0\n", b"", "the byte 0 has no rank"),
+        (b"AA== 0\n", b"AA==\n", "a line must be a token in base64, a space and a rank"),
+    ],
+)
+def test_ranks_that_tiktoken_understands_differently_never_replace_the_old_ones(tmp_path, monkeypatch, old, new, words):
+    save(everything(), tmp_path, "tiktoken")
+    before = [file.read_bytes() for file in sorted(tmp_path.iterdir())]
+    pieces = tiktoken_writer.ranks
+
+    def wrong(tokenizer):
+        whole = b"".join(pieces(tokenizer))
+        assert old in whole
+        yield whole.replace(old, new)
+
+    monkeypatch.setattr(tiktoken_writer, "ranks", wrong)
+    with pytest.raises(FormatError, match=rf"^ranks\.tiktoken: {words}"):
+        save(Tokenizer(np.array([[97, 110], [110, 97]])), tmp_path, "tiktoken", sample="banana nana anan nan")
+    assert [file.read_bytes() for file in sorted(tmp_path.iterdir())] == before
+
+
+@pytest.mark.parametrize(("old", "new"), [('"<s>": 300', '"<s>": 301'), (r'"\\s*\\S+|\\s+"', r'"\\S+|\\s+"')])
+def test_a_sidecar_that_says_something_else_fails_the_proof(tmp_path, monkeypatch, old, new):
+    sidecar = tiktoken_writer.sidecar(Tokenizer(banana().merges, pattern="whitespace", special_tokens={"<s>": 300}))
+    assert old.encode() in sidecar
+    monkeypatch.setattr(tiktoken_writer, "sidecar", lambda _: sidecar.replace(old.encode(), new.encode()))
+    tokenizer = Tokenizer(np.array([[97, 110], [32, 98]]), pattern="whitespace", special_tokens={"<s>": 300})
+    with pytest.raises(FormatError, match=r"^ranks\.tiktoken: "):
+        save(tokenizer, tmp_path, "tiktoken", sample="an an banana b <s>")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        (r"[a-z--b]+|[\s\S]", "the tiktoken library splits text by its pattern differently from TokStudio"),
+        (r"\X|[\s\S]", "the tiktoken library cannot use its pattern: "),
+    ],
+)
+def test_an_own_pattern_that_tiktoken_understands_differently_is_not_exported(tmp_path, pattern, words):
+    tokenizer = trained("ab 12 ab" + TEXT * 2, 20, pattern=pattern)
+    with pytest.raises(FormatError, match=rf"^ranks\.tiktoken: {words}"):
+        save(tokenizer, tmp_path, "tiktoken", sample="abab 12 " * 20)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_large_file_is_proved_in_another_process(tmp_path, monkeypatch):
+    expected = save(with_clear(), tmp_path, "tiktoken", sample=TEXT).proof
+    monkeypatch.setattr(owners, "_SMALL", 0)
+    monkeypatch.setattr(owners, "Answers", None)
+    assert save(with_clear(), tmp_path, "tiktoken", sample=TEXT).proof == expected
+
+
+def test_without_the_library_it_is_read_back_by_us_and_that_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr("tokstudio.core.libraries.client.is_installed", lambda library: library != "tiktoken")
+    monkeypatch.setattr(owners, "Answers", None)
+    report = save(trained(TEXT, 60, pattern=r"\d+|[^\d\n]+|\n"), tmp_path, "tiktoken")
+    assert report.proof == "identical by TokStudio alone: the tiktoken library is not installed"
+    pieces = tiktoken_writer.ranks
+    monkeypatch.setattr(tiktoken_writer, "ranks", lambda _: pieces(everything().at(5)))
+    with pytest.raises(FormatError, match=r"^ranks\.tiktoken: when read back, its merges or its special tokens differ"):
+        save(everything(), tmp_path, "tiktoken")
+
+
+def test_tokens_far_longer_than_a_piece_come_back(tmp_path):
+    tokenizer = trained(b'\x00\xff"\\' * 40_000, 30)
+    assert max(map(len, tiktoken_writer.ranks(tokenizer))) < 100_000
+    save(tokenizer, tmp_path, "tiktoken")
+    assert same(load(tmp_path), tokenizer)
+
+
+def test_it_is_told_what_the_files_are_for():
+    assert "tiktoken" in FORMATS["tiktoken"].description
+    assert any(".py" in note for note in fit(banana(), "tiktoken").notes)
+
+
+def with_words(**more) -> Tokenizer:
+    """What ranks may hold: tokens that no merge makes, which are taken whole."""
+    merges = np.array([[116, 104], [256, 101]], np.int32)
+    return Tokenizer(merges, pattern="gpt2", extra_tokens={258: b"cats", 300: b" dogs"}, **more)
+
+
+def test_tokens_that_are_taken_whole_are_held(tmp_path):
+    tokenizer = with_words(whole_words=(258, 300))
+    assert fit(tokenizer, "tiktoken").losses == ()
+    report = save(tokenizer, tmp_path, "tiktoken", sample="the cats, cats and dogs")
+    assert theirs(report.files[2]).encode("cats dogs catsup") == tokenizer.encode("cats dogs catsup")
+    back = load(tmp_path)
+    assert same(back, tokenizer)
+    assert (back.extra_tokens, back.whole_words) == (tokenizer.extra_tokens, tokenizer.whole_words)
+
+
+@pytest.mark.parametrize("name", ["tiktoken", "huggingface"])
+def test_tokens_that_would_be_taken_whole_elsewhere_only_are_a_loss(tmp_path, name):
+    tokenizer = with_words(whole_words=(258,))
+    [loss] = fit(tokenizer, name).losses
+    assert loss.endswith("some ids will differ.")
+    with pytest.raises(FormatError, match="some ids will differ"):
+        save(tokenizer, tmp_path / "out", name)
+    report = save(tokenizer, tmp_path / "out", name, accept_loss=True, sample="cats dogs")
+    assert report.proof.startswith("identical over ")
+    assert load(tmp_path / "out").encode("cats dogs") == [258, 300]
+
+
+def test_two_tokens_that_tiktoken_joins_and_no_merge_here_are_a_loss(tmp_path):
+    merges = np.array([[97, 98], [99, 100]], np.int32)
+    tokenizer = Tokenizer(merges, extra_tokens={300: b"abcd"}, whole_words=(300,))
+    [loss] = fit(tokenizer, "tiktoken").losses
+    assert loss == (
+        'tiktoken joins any two tokens that make a token, even if no merge here does (1, such as "abcd"): '
+        "some ids will differ."
+    )
+    report = save(tokenizer, tmp_path, "tiktoken", accept_loss=True, sample="xabcdx")
+    assert theirs(report.files[2]).encode("xabcdx") == load(tmp_path).encode("xabcdx") == [120, 300, 120]

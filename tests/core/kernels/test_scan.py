@@ -1,0 +1,262 @@
+"""The scanners against their expressions: in Python's `regex`, in `tokenizers` and in `tiktoken`."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import random
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+import regex
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Regex, pre_tokenizers
+
+from tests.core.texts import patient
+from tokstudio.core.kernels.scan import scan
+from tokstudio.core.pretokenization import patterns
+from tokstudio.core.text import unicode_classes
+from tokstudio.core.text.unicode_classes import LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UNASSIGNED, UPPER, classes
+
+ROOT = Path(__file__).resolve().parents[3]
+EXPRESSIONS = {
+    name: entry["regex"]
+    for name, entry in json.loads((ROOT / "tests" / "data" / "patterns.json").read_text())["patterns"].items()
+}
+each_pattern = pytest.mark.parametrize("name", EXPRESSIONS)
+
+# One or more of every class, and all that some pattern treats in its own way.
+PIECES = (
+    *("a", "Z", "ß", "É", "ﬁ", "я", "Ω", "ǅ", "ʰ", "ˮ", "ª", "中", "日本", "ا", "हि", "각", "\U0001d400", "\U00020000"),
+    *("\u0301", "\u0903", "\u20dd", "\ufe0f", "\U000e0100"),
+    *("1", "42", "٣", "Ⅷ", "²", "½", "〇", "๙", "\U0001d7d8"),
+    *("'s", "'S", "'ſ", "'t", "'re", "'vE", "'Ll", "'d", "'m", "'", "''", "’s", "'l", "'v", "'r", "ſ", "K"),
+    *(" ", "  ", "   ", "\t", "\n", "\r", "\r\n", "\n\n", "\n ", " \n", "\v", "\f", "\x1c", "\x1f"),
+    *("\x85", "\xa0", "\u1680", "\u2003", "\u2028", "\u2029", "\u200b", "\u202f", "\u3000", "\ufeff", "\u180e"),
+    *(".", "!", "/", "//", "-", "_", "€", "😀", "👩\u200d🚀", "\0", "\x7f", "\ufffd", "\ue000", "\U000f0000"),
+    # What newer Unicode has made a letter, a number, a mark, and a letter of another case.
+    *("\u088f", "\u1acf", "\u0558", "\u0295", "\u0378", "\U00050000", "\U0010ffff"),
+)
+hard = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
+any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+text = st.one_of(hard, any_text, st.tuples(hard, any_text, hard).map("".join))
+# Overlong forms, surrogates, too large, broken off, and continuation bytes alone.
+BROKEN = (b"\xc0\x80", b"\xc3", b"\xe0\x80\x80", b"\xe2\x82", b"\xed\xa0\x80", b"\xed\x9f\xbf", b"\xee\x80\x80")
+BROKEN += (
+    b"\xf0\x80\x80\x80",
+    b"\xf0\x9f\x98",
+    b"\xf4\x90\x80\x80",
+    b"\xf5\x80\x80\x80",
+    b"\x80",
+    b"\xbf\xbf",
+    b"\xff",
+)
+raw = st.one_of(
+    text.map(str.encode),
+    st.binary(max_size=12),
+    st.lists(st.one_of(st.sampled_from(BROKEN), st.sampled_from(PIECES).map(str.encode)), max_size=10).map(b"".join),
+)
+
+
+def translation():
+    """What Python's `regex` must be shown so that its classes are those of our Unicode version."""
+    codes = np.flatnonzero(classes() & UNASSIGNED)
+    characters = codes.astype("<u4").tobytes().decode("utf-32-le")
+    newer = regex.findall(r"[\p{L}\p{N}\p{M}\s]", characters)
+    return str.maketrans({**dict.fromkeys(newer, "\U00050000"), "\u0295": "ʩ"})
+
+
+TRANSLATION = translation()
+
+
+def by_definition(name, data):
+    """The pre-tokens as Python's `regex` gives them."""
+    characters = data.decode("utf-8", "surrogateescape")
+    found = [match.span() for match in regex.finditer(EXPRESSIONS[name], characters.translate(TRANSLATION))]
+    return [characters[first:last].encode("utf-8", "surrogateescape") for first, last in found]
+
+
+def by_tokenizers(name, characters):
+    # Oniguruma reads {1,3}+ as a repeated group.
+    split = pre_tokenizers.Split(Regex(EXPRESSIONS[name].replace("{1,3}+", "{1,3}")), "isolated")
+    return [piece for piece, _ in split.pre_tokenize_str(characters)]
+
+
+def ends_of(name, data, room=4096, at=0, stop=None):
+    array, ends = np.frombuffer(bytearray(data) or bytearray(1), np.uint8), np.empty(room, np.int64)
+    stop = len(data) if stop is None else stop
+    found: list[int] = []
+    while at < stop:
+        n = scan(patterns.NAMES.index(name), array, at, stop, classes(), ends)
+        assert n > 0
+        found += ends[:n].tolist()
+        at = found[-1]
+    return found
+
+
+def scanned(name, data, **options):
+    ends = ends_of(name, data, **options)
+    first = options.get("at", 0)
+    return [data[start:end] for start, end in zip([first, *ends], ends, strict=False)]
+
+
+@each_pattern
+@settings(patient, max_examples=500)
+@given(data=raw)
+def test_every_scanner_equals_its_expression(name, data):
+    assert scanned(name, data) == by_definition(name, data)
+
+
+@each_pattern
+@settings(patient, max_examples=300)
+@given(characters=text)
+def test_every_scanner_equals_tokenizers(name, characters):
+    assert [piece.decode() for piece in scanned(name, characters.encode())] == by_tokenizers(name, characters)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k", "llama3", "qwen2", "o200k", "whitespace"])
+def test_every_scanner_equals_tiktoken(name):
+    tiktoken = pytest.importorskip("tiktoken")
+    chance = random.Random(7)
+    texts = ["".join(chance.choices(PIECES, k=7)) for _ in range(250)]
+    # With every part of every text a token, whatever tiktoken splits off is one token.
+    parts = {
+        data[first:last]
+        for data in map(str.encode, texts)
+        for first in range(len(data))
+        for last in range(first + 1, len(data) + 1)
+    }
+    parts |= {bytes([byte]) for byte in range(256)}
+    ranks = {part: rank for rank, part in enumerate(sorted(parts, key=lambda part: (len(part), part)))}
+    encoding = tiktoken.Encoding("parts", pat_str=EXPRESSIONS[name], mergeable_ranks=ranks, special_tokens={})
+    for characters in texts:
+        theirs = [encoding.decode_single_token_bytes(token) for token in encoding.encode_ordinary(characters)]
+        assert scanned(name, characters.encode()) == theirs
+
+
+@each_pattern
+def test_every_character_between_others(name):
+    # Planes 4 to 13 hold no characters: their edges speak for them.
+    codes = [code for code in range(0x110000) if not 0x40400 <= code < 0xDFC00 and not 0xD800 <= code < 0xE000]
+    if name != "o200k":
+        # That one looks at every bit of a class. For the others it is enough where a class begins or ends.
+        changes = np.flatnonzero(np.diff(classes()))
+        codes = sorted({*range(0x3400), *changes.tolist(), *(changes + 1).tolist()} & set(codes))
+    lines = "".join(f"a{chr(code)}b {chr(code)}1'{chr(code)}\n" for code in codes)
+    widths = np.fromiter((len(chr(code).encode()) for code in map(ord, lines)), np.int64, len(lines))
+    pattern = regex.compile(EXPRESSIONS[name])
+    theirs = np.fromiter((match.end() for match in pattern.finditer(lines.translate(TRANSLATION))), np.int64)
+    assert np.array_equal(ends_of(name, lines.encode()), np.cumsum(widths)[theirs - 1])
+
+
+@each_pattern
+@settings(patient, max_examples=150)
+@given(data=raw, room=st.integers(1, 3))
+def test_a_short_buffer_makes_no_difference(name, data, room):
+    assert ends_of(name, data, room=room) == ends_of(name, data)
+
+
+@each_pattern
+@settings(patient, max_examples=150)
+@given(before=raw, data=raw, behind=raw)
+def test_nothing_outside_of_the_text_is_looked_at(name, before, data, behind):
+    place = {"at": len(before), "stop": len(before) + len(data)}
+    assert scanned(name, before + data + behind, **place) == by_definition(name, data)
+
+
+@each_pattern
+def test_long_runs(name):
+    for unit in ("a", "A", "é", "я", "中", "1", " ", "\n", "\xa0", ".", "\u0301", "'s", "aA", "a" * 15 + "B"):
+        data = unit.encode() * 137
+        assert scanned(name, data) == by_definition(name, data)
+        assert scanned(name, data + b" x") == by_definition(name, data + b" x")
+    assert scanned(name, b"\xff" * 137) == by_definition(name, b"\xff" * 137)
+
+
+@each_pattern
+def test_words_of_every_length(name):
+    data = " ".join(f"{'a' * length}é {'B' * length}-{'c' * length}" for length in range(40)).encode()
+    for stop in range(len(data)):
+        assert scanned(name, data[:stop]) == by_definition(name, data[:stop])
+
+
+def test_a_buffer_without_room_is_left_alone():
+    data, ends = np.zeros(3, np.uint8), np.empty(0, np.int64)
+    assert scan(2, data, 0, 3, classes(), ends) == 0
+    assert scan(2, data, 3, 3, classes(), np.empty(4, np.int64)) == 0
+
+
+def test_no_pattern_makes_one_piece():
+    assert ends_of("none", b"one two\n") == [8]
+
+
+@settings(patient, max_examples=800)
+@given(data=raw, at=st.integers(0, 30), more=raw)
+def test_a_cut_changes_nothing(data, at, more):
+    data += more
+    at = min(at, len(data))
+    place = patterns.cut(np.frombuffer(data, np.uint8), at, len(data))
+    assert at <= place <= len(data)
+    for name in EXPRESSIONS:
+        parts = by_definition(name, data[:place]) + by_definition(name, data[place:])
+        assert parts == by_definition(name, data)
+
+
+@pytest.mark.parametrize(
+    ("data", "at", "place"),
+    [
+        (b"one two three", 0, 3),
+        (b"one two three", 3, 7),
+        (b"one two three", 8, 13),
+        (b"one, two", 0, 4),
+        (b"one,\ntwo\nthree", 0, 8),
+        (b"1990\n1991", 0, 4),
+        ("日本\n語".encode(), 0, 6),
+        ("日本。\n語 ".encode(), 0, 13),
+        ("a\u3000 b".encode(), 0, 6),
+        (b"\n \n  \n", 0, 6),
+        (b"\xff b", 0, 1),
+        (b"\x80 b", 0, 3),
+        (b"\x80\x80\x80\x80\x80 b", 0, 5),
+        (b"a\xff b", 0, 2),
+        (b"", 0, 0),
+    ],
+)
+def test_where_text_can_be_cut(data, at, place):
+    assert patterns.cut(np.frombuffer(data, np.uint8), at, len(data)) == place
+
+
+def test_the_classes_are_those_of_tiktoken_and_tokenizers(monkeypatch):
+    pytest.importorskip("tiktoken")
+    monkeypatch.syspath_prepend(str(ROOT / "packaging"))
+    generator = import_module("unicode_classes")
+    try:
+        for name, expression in generator.SETS.items():
+            ours = " ".join(getattr(unicode_classes, f"_{name}").split())
+            assert ours == generator.ranges(generator.code_points(expression)), name
+    finally:
+        del sys.modules["unicode_classes"]
+
+
+def test_every_code_point_has_one_kind():
+    kinds = classes() & (LETTER | NUMBER | SPACE | OTHER)
+    assert len(kinds) == 0x110000
+    assert set(kinds.tolist()) == {LETTER, NUMBER, SPACE, OTHER}
+    assert np.flatnonzero(classes() & NEWLINE).tolist() == [10, 13]
+    assert not classes().flags.writeable
+
+
+def test_the_classes_are_of_unicode_16():
+    # Garay came with Unicode 16.0, Sidetic with 17.0.
+    assert unicode_classes.UNICODE_VERSION == "16.0"
+    assert classes()[0x10D50] & UPPER
+    assert classes()[0x10940] & UNASSIGNED
+
+
+@pytest.mark.parametrize(("character", "bits"), [("A", UPPER), ("a", LOWER), ("中", UPPER | LOWER), ("ǅ", UPPER)])
+def test_the_case_of_letters(character, bits):
+    assert classes()[ord(character)] == LETTER | bits

@@ -1,0 +1,183 @@
+"""What a configuration refuses, and with which words."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from tokstudio.core.base.errors import ConfigError, TokStudioError
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.training.trainer import train
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        ({}, "Set a vocabulary size, a minimum frequency, or both."),
+        ({"vocabulary_size": 256}, "Vocabulary size must be greater than 256."),
+        ({"vocabulary_size": 0}, "Vocabulary size must be greater than 256."),
+        ({"vocabulary_size": -5, "min_frequency": 2}, "Vocabulary size must be greater than 256."),
+        ({"vocabulary_size": 2**31}, "Vocabulary size must be at most 2,147,483,647."),
+        ({"min_frequency": 1}, "Minimum frequency must be at least 2."),
+        ({"min_frequency": 0, "vocabulary_size": 300}, "Minimum frequency must be at least 2."),
+        ({"vocabulary_size": 300.0}, "Vocabulary size must be a whole number, not 300.0."),
+        ({"vocabulary_size": "300"}, "Vocabulary size must be a whole number, not '300'."),
+        ({"min_frequency": True}, "Minimum frequency must be a whole number, not True."),
+        ({"vocabulary_size": 300, "max_token_bytes": 1}, "Longest token must be at least 2 bytes."),
+        ({"vocabulary_size": 300, "max_token_bytes": 2.5}, "Longest token must be a whole number, not 2.5."),
+        (
+            {"vocabulary_size": 300, "tie_break": "last"},
+            'Tie rule "last" is unknown. Choose one of: first, lowest-id, huggingface, bytes.',
+        ),
+        ({"vocabulary_size": 300, "base": "words"}, 'Base "words" is unknown. Choose one of: bytes, characters.'),
+        (
+            {"vocabulary_size": 258, "special_tokens": ["<s>", "</s>"]},
+            "Vocabulary size must be greater than 258 (256 bytes and 2 special tokens).",
+        ),
+        (
+            {"vocabulary_size": 256, "special_tokens": ["<s>"], "special_placement": "first"},
+            "Vocabulary size must be greater than 257 (256 bytes and 1 special token).",
+        ),
+        (
+            {"vocabulary_size": 3, "base": "characters", "base_vocabulary": ["a", "b", "<s>"]},
+            "Vocabulary size must be greater than 3 (3 in the base vocabulary).",
+        ),
+        ({"min_frequency": 2, "special_tokens": ["<s>", ""]}, "Special tokens must not contain an empty string."),
+        ({"min_frequency": 2, "special_tokens": ["<s>", "<s>"]}, 'Special tokens must not contain "<s>" twice.'),
+        (
+            {"min_frequency": 2, "special_tokens": "<s>"},
+            "Special tokens must be a list of strings, not a single string.",
+        ),
+        ({"min_frequency": 2, "special_tokens": [7]}, "Special tokens must be strings, not 7."),
+        (
+            {"min_frequency": 2, "special_tokens": ["a"]},
+            'Special token "a" is already a base token: choose another text.',
+        ),
+        (
+            {"min_frequency": 2, "base": "characters", "special_tokens": ["é"]},
+            'Special token "é" is already a base token: choose another text.',
+        ),
+        (
+            {"min_frequency": 2, "base": "characters", "base_vocabulary": ["a", "<s>"], "special_tokens": ["<s>"]},
+            'Special token "<s>" is already in the base vocabulary.',
+        ),
+        (
+            {"min_frequency": 2, "base": "characters", "base_vocabulary": ["a", "b", "a"]},
+            'The base vocabulary must not contain "a" twice.',
+        ),
+        (
+            {"min_frequency": 2, "base": "characters", "base_vocabulary": [""]},
+            "The base vocabulary must not contain an empty string.",
+        ),
+        (
+            {"min_frequency": 2, "base": "characters", "base_vocabulary": ["<s>"]},
+            "The base vocabulary has no characters.",
+        ),
+        (
+            {"min_frequency": 2, "base_vocabulary": ["a"]},
+            "A base vocabulary needs base characters: base bytes can encode any text.",
+        ),
+        (
+            {"min_frequency": 2, "unknown_token": "<unk>"},
+            "An unknown token needs base characters: base bytes can encode any text.",
+        ),
+        (
+            {"min_frequency": 2, "base": "characters", "unknown_token": "<unk>"},
+            'The unknown token "<unk>" must be one of the special tokens.',
+        ),
+        (
+            {"min_frequency": 2, "special_placement": "middle"},
+            'Special token placement "middle" is unknown. Choose one of: last, first.',
+        ),
+        ({"min_frequency": 2**62 + 1}, "Minimum frequency must be at most 4,611,686,018,427,387,904."),
+        ({"min_frequency": 2, "max_token_bytes": 2**70}, "Longest token must be at most 4,611,686,018,427,387,904."),
+        ({"vocabulary_size": 2**70}, "Vocabulary size must be at most 2,147,483,647."),
+        ({"min_frequency": 2, "pattern": 5}, "Pattern must be a string, not 5."),
+        ({"min_frequency": 2, "pattern": ["a"]}, "Pattern must be a string, not ['a']."),
+        ({"min_frequency": 2, "special_tokens": None}, "Special tokens must be a list of strings, not None."),
+        ({"min_frequency": 2, "special_tokens": 5}, "Special tokens must be a list of strings, not 5."),
+        (
+            {"min_frequency": 2, "base": "characters", "base_vocabulary": 5},
+            "The base vocabulary must be a list of strings, not 5.",
+        ),
+        ({"min_frequency": 2, "held_out": 1.0}, "The held-out share must be at least 0 and less than 1, not 1.0."),
+        ({"min_frequency": 2, "held_out": -0.1}, "The held-out share must be at least 0 and less than 1, not -0.1."),
+        (
+            {"min_frequency": 2, "held_out": float("nan")},
+            "The held-out share must be at least 0 and less than 1, not nan.",
+        ),
+    ],
+)
+def test_what_cannot_work_is_refused_in_words(chosen, words):
+    with pytest.raises(ConfigError) as caught:
+        TrainingConfig(**chosen)
+    assert str(caught.value) == words
+
+
+def test_a_refused_setting_is_a_value_error_and_ours():
+    with pytest.raises(ValueError, match="greater than 256") as caught:
+        TrainingConfig(vocabulary_size=1)
+    assert isinstance(caught.value, TokStudioError)
+
+
+def test_settings_are_given_by_name():
+    with pytest.raises(TypeError):
+        TrainingConfig(300)  # pyright: ignore[reportCallIssue]
+
+
+def test_a_configuration_is_a_value():
+    config = TrainingConfig(vocabulary_size=300)
+    assert config == TrainingConfig(vocabulary_size=300)
+    assert hash(config) == hash(TrainingConfig(vocabulary_size=300))
+    assert config != TrainingConfig(vocabulary_size=300, min_frequency=2)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config.vocabulary_size = 400  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_the_size_counts_all_tokens():
+    assert TrainingConfig(vocabulary_size=257).max_merges(256) == 1
+    assert TrainingConfig(min_frequency=2).max_merges(256) is None
+    assert TrainingConfig(vocabulary_size=300, special_tokens=["<s>"]).max_merges(256) == 43
+    first = TrainingConfig(vocabulary_size=300, special_tokens=["<s>"], special_placement="first")
+    assert (first.base_size, first.max_merges(257)) == (257, 43)
+    assert TrainingConfig(vocabulary_size=300, base="characters").base_size is None
+
+
+def test_a_pattern_that_cannot_work_is_refused():
+    with pytest.raises(ConfigError, match="does not compile"):
+        TrainingConfig(vocabulary_size=300, pattern="(a")
+
+
+def test_the_defaults():
+    config = TrainingConfig(vocabulary_size=300)
+    assert (config.pattern, config.base, config.tie_break, config.max_token_bytes) == ("none", "bytes", "first", None)
+
+
+def test_the_least_that_is_allowed():
+    TrainingConfig(vocabulary_size=257, min_frequency=2, max_token_bytes=2)
+
+
+@pytest.mark.parametrize("size", [np.int64(300), np.int32(300)])
+def test_a_size_out_of_an_array_is_a_whole_number_too(size):
+    config = TrainingConfig(vocabulary_size=size)
+    assert config == TrainingConfig(vocabulary_size=300)
+    assert type(config.vocabulary_size) is int
+
+
+def test_the_largest_that_is_allowed_trains():
+    corpus = Corpus.from_text("abab")
+    config = TrainingConfig(vocabulary_size=2**31 - 1, min_frequency=2**62, max_token_bytes=2**62)
+    assert len(train(corpus, config).run) == 0
+    assert len(train(corpus, TrainingConfig(vocabulary_size=300, max_token_bytes=2**62)).run) == 2
+
+
+def test_messages_stay_on_one_line_whatever_stands_in_a_token():
+    for specials in (["\n"], ["a\nb", "a\nb"]):
+        with pytest.raises(ConfigError) as refused:
+            TrainingConfig(vocabulary_size=300, special_tokens=specials)
+        assert "\n" not in str(refused.value)
+        assert "\\n" in str(refused.value)

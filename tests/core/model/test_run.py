@@ -1,0 +1,117 @@
+"""What a run remembers."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tokstudio import __version__
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import BASES, TIE_BREAKS, TrainingConfig
+from tokstudio.core.model.run import MergeBatch, Run, TrainedOn
+from tokstudio.core.training.trainer import Trainer, train
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return train(Corpus.from_texts(["abcabcabc", "abcd"]), TrainingConfig(vocabulary_size=259)).run
+
+
+def test_a_run_knows_what_it_was_trained_on(run):
+    digest = hashlib.sha256(b"\t" + b"\0" * 7 + b"abcabcabc" + b"\4" + b"\0" * 7 + b"abcd").hexdigest()
+    assert run.corpus == TrainedOn(13, 2, digest)
+    assert run.config == TrainingConfig(vocabulary_size=259)
+
+
+def test_a_run_knows_the_versions_that_matter(run):
+    assert run.versions["tokstudio"] == __version__
+    assert run.versions["numpy"] == np.__version__
+    assert set(run.versions) >= {"tokstudio", "python", "numpy"}
+
+
+def test_a_run_by_hand(run):
+    assert run.merges.tolist() == [[97, 98], [256, 99], [257, 257]]
+    assert run.counts.tolist() == [4, 4, 2]
+    assert run.tokens_before == 13
+    assert run.tokens_after.tolist() == [9, 5, 4]
+    assert run.merged.tolist() == [4, 4, 1]
+    assert len(run) == 3
+    assert run.seconds > 0
+
+
+def test_uses_are_what_was_made_less_what_was_taken(run):
+    assert {token: count for token, count in enumerate(run.uses().tolist()) if count} == {100: 1, 257: 2, 258: 1}
+    assert {token: count for token, count in enumerate(run.uses(1).tolist()) if count} == {99: 4, 100: 1, 256: 4}
+    assert run.uses(0).tolist() == run.base_counts.tolist()
+
+
+def test_bytes_per_token(run):
+    assert [run.bytes_per_token(merges) for merges in (0, 1, 2, None)] == [1.0, 13 / 9, 13 / 5, 13 / 4]
+
+
+def test_the_arrays_of_a_run_have_the_promised_types(run):
+    assert (run.merges.dtype, run.merges.shape) == (np.int32, (3, 2))
+    assert [array.dtype for array in (run.counts, run.tokens_after, run.base_counts, run.uses())] == [np.int64] * 4
+    assert run.base_counts.shape == (256,)
+
+
+def test_a_run_cannot_be_changed(run):
+    for array in (run.merges, run.counts, run.tokens_after, run.base_counts):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        run.ended = "otherwise"
+
+
+def test_a_batch_cannot_be_changed():
+    batch = next(iter(Trainer(Corpus.from_text("abab"), TrainingConfig(vocabulary_size=257))))
+    assert isinstance(batch, MergeBatch)
+    assert (batch.first, batch.left.tolist(), batch.right.tolist()) == (1, [97], [98])
+    assert (batch.count.tolist(), batch.tokens_after.tolist()) == ([2], [2])
+    for array in (batch.left, batch.right, batch.count, batch.tokens_after):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+def test_the_batches_of_a_training_join_to_its_run():
+    trainer = Trainer(Corpus.from_text("the cat in the hat sat on the mat" * 3), TrainingConfig(min_frequency=2))
+    batches = []
+    while trainer.ended is None:
+        batches.append(trainer.advance(7))
+    assert np.concatenate([batch.count for batch in batches]).tolist() == trainer.run.counts.tolist()
+    assert np.concatenate([batch.tokens_after for batch in batches]).tolist() == trainer.run.tokens_after.tolist()
+    numbers = [batch.first for batch in batches if len(batch)]
+    assert numbers == [1 + 7 * i for i in range(len(numbers))]
+
+
+def test_a_trainer_knows_the_bytes_once_they_are_laid_out():
+    trainer = Trainer(Corpus.from_text("abca"), TrainingConfig(vocabulary_size=300))
+    assert trainer.prepared is None
+    list(trainer)
+    assert trainer.prepared is not None
+    assert trainer.prepared.base_counts[ord("a")] == 2
+    assert (trainer.prepared.bytes, trainer.prepared.tokens) == (4, 4)
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    texts=st.lists(st.text("aab\u00e9 ", min_size=1, max_size=60), min_size=1, max_size=4),
+    base=st.sampled_from(BASES),
+    tie_break=st.sampled_from(TIE_BREAKS),
+    pattern=st.sampled_from(["none", "gpt2"]),
+    longest=st.none() | st.integers(2, 6),
+)
+def test_counts_never_rise_and_are_the_fall_in_tokens_but_for_overlaps(texts, base, tie_break, pattern, longest):
+    config = TrainingConfig(min_frequency=2, base=base, tie_break=tie_break, pattern=pattern, max_token_bytes=longest)
+    run = train(Corpus.from_texts(texts), config).run
+    assert np.all(np.diff(run.counts) <= 0)
+    is_double = run.merges[:, 0] == run.merges[:, 1]
+    assert np.array_equal(run.counts[~is_double], run.merged[~is_double])
+    assert np.all(run.merged[is_double] <= run.counts[is_double])
+    assert np.all(run.counts[is_double] <= 2 * run.merged[is_double])

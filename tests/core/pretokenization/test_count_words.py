@@ -1,0 +1,306 @@
+"""Counting pre-tokens: in threads, in document order, and from counts that are given."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.core.reference import named_pattern, pre_tokens, train_slowly_with_pattern
+from tests.core.texts import documents, patient
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.word_counts import read_counts_work
+from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
+from tokstudio.core.pretokenization import count_words as counting
+from tokstudio.core.pretokenization.count_words import count_work
+from tokstudio.core.pretokenization.patterns import splitter
+from tokstudio.core.pretokenization.special_tokens import SpecialFinder
+from tokstudio.core.pretokenization.word_table import WordTable
+from tokstudio.core.training.trainer import train
+
+NO_SPECIALS = SpecialFinder([])
+
+
+def cut(sources, specials=NO_SPECIALS):
+    return [(source, finish(specials.cut_work(source.data, source.ends))) for source in sources]
+
+
+def counted(sources, pattern="gpt2", threads=1, specials=NO_SPECIALS) -> dict[bytes, int]:
+    made = finish(count_work(cut(sources, specials), splitter(pattern), threads))
+    words = [made.data[start:stop].tobytes() for start, stop in zip(made.starts, made.stops, strict=True)]
+    assert len(set(words)) == len(words)
+    return dict(zip(words, made.counts.tolist(), strict=True))
+
+
+def expected(texts, pattern="gpt2") -> Counter[bytes]:
+    return Counter(word for text in texts for word in pre_tokens(text, named_pattern(pattern)))
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    monkeypatch.setattr(counting, "_CHUNK", 50)
+
+
+@patient
+@given(documents)
+def test_words_are_counted_in_order_of_first_occurrence(texts):
+    made = counted([Source.from_texts(texts)])
+    assert list(made.items()) == list(expected(texts).items())
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("pattern", ["whitespace", "gpt2", "cl100k", "o200k"])
+def test_threads_change_nothing(threads, pattern, small_chunks):
+    lines = [f"line {n % 17} isn't {n * n % 101} of\n\n  many,  {'日本' * (n % 3)}!\n" for n in range(400)]
+    sources = [Source.from_texts(["".join(lines[:300]).encode()]), Source.from_texts([line.encode() for line in lines])]
+    texts = ["".join(lines[:300]).encode(), *(line.encode() for line in lines)]
+    made = counted(sources, pattern, threads)
+    assert list(made.items()) == list(expected(texts, pattern).items())
+
+
+def test_a_table_that_grows_forgets_nothing():
+    table = WordTable(1)
+    words = [f"{n:x}".encode() * (1 + n % 11) for n in range(3_000)]
+    data = np.frombuffer(b"".join(words) + bytes(8), np.uint8)
+    ends = np.cumsum([len(word) for word in words])
+    numbers = table.look_up(data, 0, ends).tolist()
+    first = {word: number for number, word in enumerate(dict.fromkeys(words))}
+    assert numbers == [first[word] for word in words]
+    assert table.look_up(data, 0, ends).tolist() == numbers
+    offsets = table.offsets
+    held = [table.words[offsets[n] : offsets[n + 1]].tobytes() for n in range(len(table))]
+    assert held == list(first)
+
+
+@given(st.lists(st.binary(min_size=1, max_size=30), min_size=1, max_size=50))
+def test_words_of_any_bytes_and_lengths_are_told_apart(words):
+    table = WordTable(2)
+    data = np.frombuffer(b"".join(words) + b"\x7f" * 8, np.uint8)
+    numbers = table.look_up(data, 0, np.cumsum([len(word) for word in words]))
+    first = {word: number for number, word in enumerate(dict.fromkeys(words))}
+    assert numbers.tolist() == [first[word] for word in words]
+
+
+@patient
+@given(documents, st.sampled_from(TIE_BREAKS), st.sampled_from(["whitespace", "gpt2", "cl100k"]), st.booleans())
+def test_training_on_counted_words_equals_the_slow_reference(texts, tie_break, pattern, limited):
+    limit = {"vocabulary_size": 270} if limited else {"min_frequency": 2}
+    slow = train_slowly_with_pattern(texts, named_pattern(pattern), tie_break=tie_break, **limit)
+    run = train(Corpus.from_texts(texts), TrainingConfig(pattern=pattern, tie_break=tie_break, **limit)).run
+    assert [tuple(pair) for pair in run.merges.tolist()] == slow.merges
+    assert (run.counts.tolist(), run.tokens_after.tolist()) == (slow.counts, slow.tokens_after)
+    assert run.ended == slow.ended
+
+
+def test_uses_with_a_pattern_are_what_encoding_gives():
+    text = "the cat isn't the hat, and 12345 hats aren't the cats' hats\n" * 3
+    made = train(Corpus.from_text(text), TrainingConfig(vocabulary_size=290, pattern="cl100k"))
+    ids = made.encode_array(text)
+    assert np.array_equal(made.run.uses(), np.bincount(ids, minlength=len(made)))
+    assert made.run.tokens_after[-1] == len(ids)
+
+
+def test_given_counts_train_as_the_text_they_were_counted_in():
+    text = b"the cat and the hat, and the other cat and a hat"
+    words = expected([text])
+    by_text = train(Corpus.from_texts([text]), TrainingConfig(vocabulary_size=270, pattern="gpt2")).run
+    corpus = Corpus.from_counts(words)
+    assert corpus.bytes == len(text)
+    for pattern in ("gpt2", "none", "cl100k"):
+        by_counts = train(corpus, TrainingConfig(vocabulary_size=270, pattern=pattern)).run
+        assert by_counts.merges.tolist() == by_text.merges.tolist()
+        assert by_counts.counts.tolist() == by_text.counts.tolist()
+        assert by_counts.tokens_after.tolist() == by_text.tokens_after.tolist()
+        assert by_counts.bytes_per_token() == by_text.bytes_per_token()
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_special_tokens_are_cut_out_of_given_counts_as_out_of_text(pattern):
+    counts = {"ab<|e|>ba": 3, "<|e|>": 10, "<|e|><|e|>ab": 2, "abab": 4, "xyx": 6}
+    text = [part for word, count in counts.items() for part in [word] * count]
+    config = TrainingConfig(min_frequency=2, pattern=pattern, special_tokens=["<|e|>"])
+    by_counts, by_text = train(Corpus.from_counts(counts), config), train(Corpus.from_texts(text), config)
+    assert by_counts.merges.tolist() == by_text.merges.tolist()
+    assert [by_counts.tokens[token] for token in by_counts.merge_results.tolist()] == [
+        b"ab",
+        b"xy",
+        b"xyx",
+        b"abab",
+        b"ba",
+    ]
+    assert by_counts.run.tokens_after[-1] == by_text.run.tokens_after[-1]
+    assert by_counts.run.counts.tolist() == by_text.run.counts.tolist()
+    nothing = train(Corpus.from_counts({"<|e|>": 10}), config)
+    assert (len(nothing.merges), nothing.run.tokens_before) == (0, 0)
+
+
+def test_given_counts_stand_beside_files_in_the_order_of_the_corpus():
+    sources = [
+        Source.from_texts([b" b b"]),
+        *Corpus.from_counts({" c": 4, " b": 1}).sources,
+        Source.from_texts([b" a c"]),
+    ]
+    assert counted(sources) == {b" b": 3, b" c": 5, b" a": 1}
+    assert list(counted(sources)) == [b" b", b" c", b" a"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("the\t3\n cat\t1\n", {b"the": 3, b" cat": 1}),
+        ("\ufeffa\t1\r\nb\t2\r\n", {b"a": 1, b"b": 2}),
+        ('["the", 3]\n{"token": "\\n", "count": 2}\n', {b"the": 3, b"\n": 2}),
+        ("\\n\\t\\\\n\t2\n[\t5\n", {b"\n\t\\n": 2, b"[": 5}),
+        ("a\t1\n\na\t2", {b"a": 3}),
+        ("a\tb\t2", {b"a\tb": 2}),
+        ('{"token": "a",\t"count": 2}\n ["b",\t3]\t\n', {b"a": 2, b"b": 3}),
+        ('{"token": "a"\t2\n["b", 3]\t4\n', {b'{"token": "a"': 2, b'["b", 3]': 4}),
+        ('["\\ud83d\\ude00", 2]\n["\\ufffd", 3]', {"😀".encode(): 2, "\ufffd".encode(): 3}),
+        ("x" * 700_000 + "\t2\n" + "y\t1\n" * 90_000, {b"x" * 700_000: 2, b"y": 90_000}),
+    ],
+)
+def test_files_of_counts(tmp_path, content, words):
+    file = tmp_path / "counts.tsv"
+    file.write_text(content, encoding="utf-8", newline="")
+    assert counted(Corpus.from_counts(file).sources) == words
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"the\t3\ncat\n", "line 2: it must be a pre-token, a tab and a count"),
+        (b"the\t-3\n", "line 1: the count -3 must be at least 1"),
+        (b"the\t0\n", "the count 0 must be at least 1"),
+        (b"the\t1.5\n", "the count '1.5' is not a whole number"),
+        (b"the\t99999999999999999999\n", "the counts are too large"),
+        (b"\t4\n", "the pre-token is empty"),
+        (b"\xff\t4\n", "the pre-token is not UTF-8"),
+        (b"a\t1\n" * 9_000 + b"\n\xff\t4\n", "line 9,002: the pre-token is not UTF-8"),
+        (b"a\t1\n" * 90_000 + b"b\n", "line 90,001: it must be a pre-token"),
+        (b"x" * 600_000 + b"\t1\nb\n", "line 2: it must be a pre-token"),
+        (b"a\t4000000000000000000\nb\t900000000000000000\n", "line 2: the counts are too large"),
+        (b"a\t4000000000000000000\nbb\t400000000000000000\n", "line 2: the counts are too large"),
+        (b'["\\ud800", 2]', r"line 1: the pre-token '\\ud800' is not UTF-8"),
+        (b'{"token": "a\\udc00\\ufffd", "count": 2}', "is not UTF-8: it contains half a character"),
+        (b'{"token": "a",\t"count": 2\n', "it is not JSON, nor a pre-token, a tab and a count"),
+        (b"\\q\t4\n", r"\\q means nothing"),
+        (b'["the"]\n', 'it must be \\["token", count\\]'),
+        (b'["the", true]\n', "the count True is not a whole number"),
+        (b'{"token": "a"}\n', "the count None is not a whole number"),
+        (b'["the", 3\n', "it is not JSON"),
+        (b"[" * 100_000, "it is not JSON"),
+        (b"[" * 300 + b"]" * 300, "it is not JSON"),
+        (b"\n\n", "holds no word counts"),
+    ],
+)
+def test_wrong_counts_are_refused_with_their_line(tmp_path, content, fault):
+    file = tmp_path / "counts.tsv"
+    file.write_bytes(content)
+    with pytest.raises(CorpusError, match=f"counts.tsv: .*{fault}"):
+        Corpus.from_counts(file)
+
+
+def test_a_file_of_counts_is_read_and_laid_out_in_bounded_pieces(tmp_path):
+    file = tmp_path / "counts.tsv"
+    file.write_text("".join(f"word{n}\t{n + 1}\n" for n in range(100_000)))
+    # At most 4,096 lines and 16,384 words a step.
+    assert sum(1 for _ in read_counts_work(file)) >= 100_000 // (1 << 12) + 100_000 // (1 << 14) + 2
+    (source,) = Corpus.from_counts(file).sources
+    assert source.counts.tolist() == list(range(1, 100_001))
+    assert source.data[source.ends[-2] :].tobytes() == b"word99999"
+
+
+@pytest.mark.parametrize(
+    ("counts", "fault"),
+    [
+        ({"a": -1}, "the count -1 must be at least 1"),
+        ({"a": 2.5}, "the count 2.5 is not a whole number"),
+        ({"a": -(10**5_000)}, "a count must be at least 1"),
+        ({"a": 2**62 + 1}, "the counts are too large"),
+        ({5: 3}, "the pre-token 5 is not a string"),
+        ({b"\xff": 3}, r"the pre-token b'\\xff' is not UTF-8"),
+        ({"\ud800": 3}, "is not UTF-8: it contains half a character"),
+        ({}, "Word counts: there are none"),
+        ([("a", 3)], "must be a mapping from pre-token to count, or the name of a file, not of the type list"),
+        (5, "not of the type int"),
+        (None, "not of the type NoneType"),
+    ],
+)
+def test_wrong_counts_at_hand_are_refused(counts, fault):
+    with pytest.raises(CorpusError, match=fault):
+        Corpus.from_counts(counts)
+
+
+def test_many_counts_keep_their_order():
+    words = {f"word{n * 7919 % 50_021}": n + 1 for n in range(50_000)}
+    (source,) = Corpus.from_counts(words).sources
+    assert [bytes(word).decode() for word in Corpus((source,)).iter_documents()] == list(words)
+    assert source.counts.tolist() == list(words.values())
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_counts_that_overflow_together_are_refused(pattern):
+    corpus = Corpus(Corpus.from_counts({"ab": 2**60}).sources * 9)
+    with pytest.raises(CorpusError, match="The corpus is too large: its word counts add up to more text"):
+        train(corpus, TrainingConfig(min_frequency=2, pattern=pattern))
+    fitting = Corpus(Corpus.from_counts({"ab": 2**60}).sources * 2)
+    assert train(fitting, TrainingConfig(min_frequency=2, pattern=pattern)).run.counts.tolist() == [2**61]
+
+
+def test_counts_are_part_of_what_a_corpus_is():
+    one, other = Corpus.from_counts({"a": 1, "b": 2}), Corpus.from_counts({"a": 2, "b": 1})
+    assert one.sha256 != other.sha256
+    assert one.sha256 != Corpus.from_texts(["a", "b"]).sha256
+
+
+def test_an_expression_of_ones_own_counts_alike(small_chunks):
+    texts = [b"one two one", b"two one two one", b""]
+    assert counted([Source.from_texts(texts)], r"\w+|\W") == Counter(
+        word for text in texts for word in pre_tokens(text, r"\w+|\W")
+    )
+
+
+def test_closing_the_work_ends_the_threads(small_chunks):
+    work = count_work(cut([Source.from_texts([b"some words " * 2_000])]), splitter("gpt2"), 2)
+    next(work)
+    work.close()
+
+
+def test_short_documents_are_counted_together_by_an_expression_of_ones_own(monkeypatch):
+    monkeypatch.setattr(counting, "_SECONDS_OF_A_PIECE", 3_600)
+    calls = []
+    original = WordTable.look_up
+
+    def look_up(table, data, start, ends):
+        calls.append(len(ends))
+        return original(table, data, start, ends)
+
+    monkeypatch.setattr(WordTable, "look_up", look_up)
+    texts = [f"{n % 7} and".encode() for n in range(3_000)]
+    words = Counter(word for text in texts for word in pre_tokens(text, r"\w+|\W"))
+    assert counted([Source.from_texts(texts)], r"\w+|\W") == words
+    assert len(calls) < 10
+
+
+@patient
+@given(documents, st.integers(1, 30), st.integers(2, 4))
+def test_an_expression_of_ones_own_counts_alike_in_any_pieces(texts, chunk, words):
+    pieces = [part for text in texts for part in text.split(b"a")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "_CHUNK", chunk)
+        patch.setattr(counting, "MOST_WORDS", words)
+        made = counted([Source.from_texts(texts)], r"\w+|\W", specials=SpecialFinder([b"a"]))
+    assert list(made.items()) == list(Counter(word for text in pieces for word in pre_tokens(text, r"\w+|\W")).items())
+
+
+def test_a_long_document_is_reported_while_it_is_split_by_an_expression_of_ones_own(monkeypatch):
+    monkeypatch.setattr(counting, "_SECONDS_OF_A_PIECE", 0)
+    source = Source.from_texts([b"some words " * 100_000])
+    assert len(list(count_work(cut([source]), splitter(r"\w+|\W"), 1))) > 20

@@ -1,0 +1,264 @@
+"""The patterns: their expressions, a person's own, and what is refused of those."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import regex
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.core.texts import patient
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.kernels import scan
+from tokstudio.core.pretokenization import custom_regex as expressions
+from tokstudio.core.pretokenization import patterns
+from tokstudio.core.pretokenization.patterns import NAMES, OWN, REGEX, check_pattern, splitter
+from tokstudio.core.text.unicode_classes import LETTER, LOWER, NUMBER, SPACE, UNASSIGNED, UPPER, classes
+
+GOLDEN = json.loads((Path(__file__).resolve().parents[2] / "data" / "patterns.json").read_text())["patterns"]
+GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+ALL = r"\w+|\W"
+SAMPLE = "It's 1990's naïve café, isn't it?\r\n\r\n  日本語 text\t😀 '\u017f x \u0301\n  "
+own_text = st.text(st.one_of(st.sampled_from("ab 1'.\n\téя日😀\u088f\u0295"), st.characters()), max_size=30)
+raw = st.one_of(own_text.map(lambda text: text.encode("utf-8", "replace")), st.binary(max_size=20))
+
+
+def joined_ends(pattern, data, start=0, stop=None):
+    array = np.frombuffer(data, np.uint8)
+    pieces = splitter(pattern).ends_work(array, start, len(data) if stop is None else stop)
+    return [end for piece in pieces for end in piece.tolist()]
+
+
+def test_the_expressions_are_those_of_their_owners():
+    assert dict(REGEX) == {name: entry["regex"] for name, entry in GOLDEN.items()}
+    assert set(NAMES) == {"none", *REGEX}
+
+
+def test_a_name_gets_its_scanner():
+    for name in NAMES:
+        assert splitter(name).kind == getattr(scan, name.upper())
+        assert splitter(name).pattern == name
+        assert splitter(name).regex == REGEX.get(name, "")
+
+
+@pytest.mark.parametrize("name", REGEX)
+def test_an_expression_that_is_a_named_ones_gets_its_scanner(name):
+    chosen = splitter(REGEX[name])
+    assert chosen.kind == splitter(name).kind
+    assert chosen.pattern == chosen.regex == REGEX[name]
+
+
+@pytest.mark.parametrize("spelling", [each for each in patterns._SPELLINGS if each not in REGEX.values()])
+def test_another_spelling_splits_every_text_alike(spelling):
+    assert splitter(spelling).kind > 0
+    # A group around it changes nothing, except that no scanner knows it.
+    slow = f"(?:{spelling})"
+    assert splitter(slow).kind == OWN
+
+    @settings(patient, max_examples=300)
+    @given(st.text("as'1. \n\r\tſ\xa0L", max_size=14))
+    def alike(text):
+        assert splitter(spelling).split(text) == splitter(slow).split(text)
+
+    alike()
+
+
+def test_splitting_a_sentence():
+    assert splitter("gpt2").split("I'll pay 1234$") == [b"I", b"'ll", b" pay", b" 1234", b"$"]
+    assert splitter("cl100k").split("I'll pay 1234$") == [b"I", b"'ll", b" pay", b" ", b"123", b"4", b"$"]
+    assert splitter("qwen2").split("12") == [b"1", b"2"]
+    assert splitter("whitespace").split(" a\tb ") == [b" a", b"\tb", b" "]
+    assert splitter("o200k").split("helloWorld don't") == [b"hello", b"World", b" don't"]
+    assert splitter("none").split("a b") == [b"a b"]
+
+
+def test_cl100k_and_llama3_differ_in_white_space_at_the_end():
+    assert splitter("cl100k").split("x\n ") == [b"x", b"\n "]
+    assert splitter("llama3").split("x\n ") == [b"x", b"\n", b" "]
+
+
+@pytest.mark.parametrize("pattern", [*NAMES, ALL])
+def test_no_text_has_no_pre_tokens(pattern):
+    assert splitter(pattern).split("") == []
+    assert joined_ends(pattern, b"abc", 2, 2) == []
+
+
+@pytest.mark.parametrize("pattern", [*NAMES, ALL])
+def test_lone_surrogates_become_replacement_characters(pattern):
+    assert b"".join(splitter(pattern).split("a\ud800 \ud83d\ude00")) == "a\ufffd 😀".encode()
+
+
+@pytest.mark.parametrize("pattern", [*NAMES, ALL])
+def test_a_part_of_a_text_is_split_as_if_it_were_all(pattern):
+    data = SAMPLE.encode()
+    part = data[3:40]
+    assert joined_ends(pattern, data, 3, 40) == [3 + end for end in joined_ends(pattern, part)]
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", ALL])
+def test_long_texts_come_in_pieces(pattern):
+    text = SAMPLE * 4000
+    pieces = list(splitter(pattern).ends_work(np.frombuffer(text.encode(), np.uint8), 0, len(text.encode())))
+    assert len(pieces) > 1
+    assert max(map(len, pieces)) <= 1 << 16
+    ends = np.concatenate(pieces)
+    assert np.all(np.diff(ends) > 0)
+    assert ends[-1] == len(text.encode())
+
+
+@settings(patient, max_examples=400)
+@given(data=raw, piece=st.integers(1, 9), matches=st.integers(1, 4))
+def test_an_own_expression_sees_the_document_as_one_text(data, piece, matches):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(expressions, "_BYTES_IN_A_PIECE", piece)
+        patch.setattr(expressions, "_MATCHES_IN_A_PIECE", matches)
+        ends = joined_ends(r"(?<=a)b+|(?s:.)", data)
+    text = data.decode("utf-8", "surrogateescape")
+    expected = [match.group() for match in regex.finditer(r"(?<=a)b+|(?s:.)", text)]
+    assert [data[a:b] for a, b in zip([0, *ends], ends, strict=False)] == [
+        part.encode("utf-8", "surrogateescape") for part in expected
+    ]
+
+
+@settings(patient, max_examples=300)
+@given(data=raw)
+@pytest.mark.parametrize("name", REGEX)
+def test_an_own_expression_is_read_with_the_unicode_of_the_scanners(name, data):
+    assert joined_ends(f"(?:{REGEX[name]})", data) == joined_ends(name, data)
+
+
+def test_characters_of_a_newer_unicode_are_no_letters():
+    # U+088F is a letter since Unicode 17.0.
+    assert splitter(r"\p{L}+|\P{L}").split("a\u088fb") == [b"a", "\u088f".encode(), b"b"]
+    assert splitter(r"\p{Cn}|\w+").split("a\u088fb") == [b"a", "\u088f".encode(), b"b"]
+    # U+0295 was a small letter until then.
+    assert splitter(r"\p{Ll}+|.").split("a\u0295") == ["a\u0295".encode()]
+
+
+def test_regex_differs_in_no_other_letter():
+    known = np.flatnonzero(~classes() & UNASSIGNED)
+    codes = known[(known < 0xD800) | (known >= 0xE000)]
+    text = codes.astype("<u4").tobytes().decode("utf-32-le")
+    both = LETTER | NUMBER | SPACE | UPPER | LOWER
+    theirs = np.zeros(0x110000, np.uint8)
+    for expression, bits in (
+        (r"[\p{Lu}\p{Lt}]", LETTER | UPPER),
+        (r"\p{Ll}", LETTER | LOWER),
+        (r"[\p{Lm}\p{Lo}]", LETTER | UPPER | LOWER),
+        (r"\p{M}", UPPER | LOWER),
+        (r"\p{N}", NUMBER),
+        (r"\s", SPACE),
+    ):
+        theirs[list(map(ord, regex.findall(expression, text)))] = bits
+    assert np.flatnonzero((theirs ^ classes()) & both).tolist() == list(expressions.CHANGED)
+
+
+def test_a_character_that_the_expression_names_is_that_character():
+    assert splitter("\u088f+|[a-z]+").split("a\u088f\u088f") == [b"a", "\u088f\u088f".encode()]
+
+
+def test_bytes_that_are_not_utf8_are_characters_of_their_own():
+    assert splitter(r"\w+|[^\w]").split(b"a\xe2\x82b\xff") == [b"a", b"\xe2", b"\x82", b"b", b"\xff"]
+
+
+def refusal(pattern):
+    with pytest.raises(ConfigError) as caught:
+        check_pattern(pattern)
+    return str(caught.value)
+
+
+def test_a_pattern_that_does_not_compile_says_where():
+    assert refusal("(abc") == "The pattern does not compile at character 5: missing )."
+    assert refusal("a|[b") == "The pattern does not compile at character 5: unterminated character set."
+    assert refusal("(" * 9000).startswith("The pattern does not compile")
+
+
+def test_a_pattern_that_can_match_nothing_is_refused():
+    for pattern in ("a*", r"\w*", "(?=a)", r"\b|\w+|\W+", "^", "x|"):
+        assert refusal(pattern) == "The pattern matches empty text: each match must take at least one character."
+
+
+def test_a_pattern_that_matches_nothing_only_now_and_then_is_refused_then():
+    pattern = r"(?=ü)|(?s:.)"
+    check_pattern(pattern)
+    with pytest.raises(ConfigError, match="matches empty text at character 3"):
+        splitter(pattern).split("abü")
+
+
+def test_no_pattern_at_all():
+    assert refusal("") == 'The pattern is empty. Use "none" to leave text whole.'
+
+
+def test_a_name_that_is_not_known():
+    assert refusal("gpt-4").startswith('Pattern "gpt-4" is unknown. Choose one of: none, whitespace, gpt2,')
+
+
+def test_a_pattern_that_searches_backwards():
+    assert refusal(r"(?r)\w+|\W+") == "The pattern searches backwards: remove (?r)."
+
+
+def test_a_pattern_without_end():
+    assert refusal("(a)" * 5000) == "The pattern is too long: 15,000 characters, at most 10,000."
+
+
+@pytest.mark.parametrize("pattern", ["(((a{1000}){1000}){1000}){1000}|.", "a{100000000}|.", "a{" + "9" * 5000 + "}"])
+def test_a_pattern_that_would_take_for_ever_to_compile(pattern):
+    assert refusal(pattern) == "The pattern repeats too much: use smaller numbers in braces."
+
+
+def test_ordinary_repeats():
+    check_pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\w{1,99999}|\W")
+
+
+def dropped(pattern, text):
+    with pytest.raises(ConfigError) as caught:
+        splitter(pattern).split(text)
+    return str(caught.value)
+
+
+def test_a_pattern_that_drops_text_says_what():
+    message = 'The pattern drops "{}" (first at character {}): it must cover all text.'
+    assert dropped(r"\w+", "one, two") == message.format(", ", 4)
+    assert splitter(r"\w+").split("one") == [b"one"]
+    assert dropped(r"\w+", "üü\n") == message.format("\\n", 3)
+    assert dropped(r"[^x]+", "日本x") == message.format("x", 3)
+    assert dropped(r"[a-z]", "é" * 50) == message.format("é" * 40 + "…", 1)
+    assert dropped(r"\w+| ", b"one \xff") == message.format("\\xff", 5)
+    assert dropped(r"\w+|\s+", "日本 \u088f") == message.format("\\u088f", 4)
+
+
+def test_the_place_of_dropped_text_far_into_a_document():
+    assert "(first at character 140,001)" in dropped(r"\w", "é" * 140_000 + "!" + "é" * 10)
+
+
+def test_a_pattern_that_backtracks_for_ever_is_given_up(monkeypatch):
+    monkeypatch.setattr(expressions, "_SECONDS_OF_A_MATCH", 0.1)
+    pattern = r"(?:a|aa)+$|b"
+    check_pattern(pattern)
+    message = dropped(pattern, "bb" + "a" * 60 + "!")
+    assert message.startswith('The pattern takes more than 0.1 seconds at character 3, "' + "a" * 40 + '…".')
+
+
+def test_cancelling_between_two_pieces():
+    data = np.frombuffer(SAMPLE.encode() * 4000, np.uint8)
+    for pattern in ("cl100k", ALL):
+        work = splitter(pattern).ends_work(data, 0, len(data))
+        next(work)
+        work.close()
+        assert list(work) == []
+
+
+def test_choosing_a_pattern_loads_no_compiler():
+    program = (
+        "import sys; from tokstudio.core.pretokenization.patterns import check_pattern; check_pattern('cl100k');"
+        "assert not {'numba', 'regex'} & set(sys.modules); check_pattern(r'\\w+|\\W');"
+        "assert 'numba' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

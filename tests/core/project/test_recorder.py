@@ -1,0 +1,393 @@
+"""What a process leaves behind that did not end as it should, and how it is found."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import threading
+import time
+from contextlib import closing
+
+import pytest
+from projects import LINES, differences, opened, saved, small_project, stopped
+
+from tests.core.formats.trained import TEXT
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.run import REACHED_SIZE, STOPPED
+from tokstudio.core.project import ProjectRun, Recorder, keep_source_work, recoverable_work
+from tokstudio.core.project import recorder as recovery
+from tokstudio.core.training.trainer import Trainer
+
+CORPUS = Corpus((Source.from_texts([LINES, TEXT]),))
+KINDS = [
+    {},
+    {"special_tokens": ["<s>", "corpus"]},
+    {"special_tokens": ["<s>"], "special_placement": "first", "pattern": "gpt2"},
+    {
+        "base": "characters",
+        "special_tokens": ["[UNK]"],
+        "unknown_token": "[UNK]",
+        "base_vocabulary": list("line corpus"),
+    },
+]
+
+
+def left(folder):
+    return finish(recoverable_work(folder))
+
+
+def kill(recorder):
+    """Leaves everything as the system does when a process is killed: files as they are, locks gone."""
+    for name in ("_recording", "_lock"):
+        connection = getattr(recorder, name)
+        if connection is not None:
+            connection.close()
+            setattr(recorder, name, None)
+
+
+def record(recorder, trainer, merges):
+    """Trains to so many merges, recording them."""
+    kept = (finish(keep_source_work(trainer.corpus.sources[0])),)
+    while trainer.prepared is None:
+        trainer.advance()
+    finish(recorder.begin_work(ProjectRun("Run 1", trainer.run, (0,), {"colour": 2}), kept))
+    while trainer.ended is None and trainer.merges_made < merges:
+        recorder.append(trainer.advance(min(3, merges - trainer.merges_made)), trainer.seconds)
+
+
+def config(size=340, **settings):
+    base = settings.get("base_vocabulary")
+    return TrainingConfig(vocabulary_size=size if base is None else len(base) + 60, **settings)
+
+
+@pytest.fixture
+def recorder(tmp_path):
+    made = Recorder(tmp_path / "deep" / "recovery")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def folder(recorder):
+    return recorder._folder
+
+
+@pytest.mark.parametrize("settings", KINDS)
+def test_a_run_that_was_being_trained_is_offered_and_goes_on(recorder, folder, settings):
+    trainer = Trainer(CORPUS, config(**settings))
+    record(recorder, trainer, 14)
+    kill(recorder)
+    (lost,) = left(folder)
+    assert lost.project is None
+    (entry,) = lost.recording.runs
+    assert (entry.name, entry.sources, entry.state, entry.run.ended) == ("Run 1", (0,), {"colour": 2}, STOPPED)
+    assert differences(entry.run, trainer.run) == []
+    resumed = Trainer.resume(Corpus((lost.recording.sources[0].text,)), entry.run, trainer.config)
+    for trained in (resumed, trainer):
+        for _ in trained:
+            pass
+    assert set(differences(resumed.run, trainer.run)) <= {"seconds"}
+    lost.discard()
+    assert left(folder) == ()
+    assert list(folder.iterdir()) == []
+
+
+def test_a_run_that_went_on_from_an_earlier_one_is_offered_with_all_its_merges(recorder, folder):
+    settings = config(special_tokens=["<s>"])
+    trainer = Trainer(CORPUS, settings)
+    while trainer.merges_made < 9:
+        trainer.advance(9 - trainer.merges_made)
+    earlier = trainer.run
+    finish(recorder.begin_work(ProjectRun("Run 2", earlier), ()))
+    resumed = Trainer.resume(CORPUS, earlier, settings)
+    while resumed.merges_made < 20:
+        recorder.append(resumed.advance(5), resumed.seconds)
+    kill(recorder)
+    (lost,) = left(folder)
+    assert differences(lost.recording.runs[0].run, resumed.run) == []
+
+
+def test_a_run_that_ended_is_offered_as_it_ended_until_it_is_discarded(recorder, folder):
+    trainer = Trainer(CORPUS, config())
+    record(recorder, trainer, 1000)
+    recorder.finish(trainer.run)
+    kill(recorder)
+    (lost,) = left(folder)
+    assert lost.recording.runs[0].run.ended == REACHED_SIZE
+    assert differences(lost.recording.runs[0].run, trainer.run) == []
+
+
+def test_what_has_no_merges_or_was_discarded_is_not_offered(recorder, folder):
+    record(recorder, Trainer(CORPUS, config()), 0)
+    kill(recorder)
+    assert left(folder) == ()
+    assert list(folder.iterdir()) == []
+    again = Recorder(folder)
+    record(again, Trainer(CORPUS, config()), 5)
+    again.discard()
+    kill(again)
+    assert left(folder) == ()
+
+
+def test_the_next_run_takes_the_place_of_the_one_before(recorder, folder):
+    record(recorder, Trainer(CORPUS, config()), 5)
+    record(recorder, Trainer(CORPUS, config()), 8)
+    kill(recorder)
+    assert [len(lost.recording.runs[0].run) for lost in left(folder)] == [8]
+
+
+def test_the_project_is_offered_as_it_was_kept_last(recorder, folder):
+    finish(recorder.autosave_work(small_project(2)))
+    finish(recorder.autosave_work(small_project(6)))
+    kill(recorder)
+    (lost,) = left(folder)
+    assert lost.recording is None
+    assert len(lost.project.runs[0].run) == 6
+    assert abs(lost.modified - time.time()) < 1000
+
+
+def test_the_project_is_kept_while_a_run_is_being_recorded(recorder, folder):
+    def keep():
+        for merges in (2, 3, 4, 5, 6):
+            finish(recorder.autosave_work(small_project(merges)))
+
+    other = threading.Thread(target=keep)
+    other.start()
+    trainer = Trainer(CORPUS, config())
+    record(recorder, trainer, 60)
+    other.join()
+    assert recorder.problem is None
+    kill(recorder)
+    (lost,) = left(folder)
+    assert len(lost.project.runs[0].run) == 6
+    assert differences(lost.recording.runs[0].run, trainer.run) == []
+
+
+def test_a_closed_autosave_leaves_the_project_as_it_was_kept_before(recorder, folder):
+    finish(recorder.autosave_work(small_project(2)))
+    work = recorder.autosave_work(small_project(6))
+    next(work)
+    work.close()
+    kill(recorder)
+    assert len(left(folder)[0].project.runs[0].run) == 2
+
+
+def test_what_a_living_process_keeps_is_not_offered(recorder, folder):
+    record(recorder, Trainer(CORPUS, config()), 5)
+    finish(recorder.autosave_work(small_project()))
+    before = sorted(folder.iterdir())
+    other = Recorder(folder)
+    record(other, Trainer(CORPUS, config()), 7)
+    assert left(folder) == ()
+    kill(other)
+    assert [len(lost.recording.runs[0].run) for lost in left(folder)] == [7]
+    assert recorder.problem is None
+    left(folder)[0].discard()
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_program_that_ends_as_it_should_leaves_nothing(recorder, folder):
+    record(recorder, Trainer(CORPUS, config()), 5)
+    finish(recorder.autosave_work(small_project()))
+    recorder.close()
+    assert list(folder.iterdir()) == []
+
+
+def test_where_nothing_was_ever_kept_nothing_is_found(tmp_path):
+    assert left(tmp_path / "gone") == ()
+
+
+def test_several_are_offered_the_latest_first(recorder, folder):
+    for number, merges in enumerate((4, 5, 6)):
+        one = Recorder(folder)
+        record(one, Trainer(CORPUS, config()), merges)
+        kill(one)
+        os.utime(one._recording_file, (number, number))
+    assert [len(lost.recording.runs[0].run) for lost in left(folder)] == [6, 5, 4]
+
+
+@pytest.mark.parametrize("damage", [b"", b"no database", b"SQLite format 3\0" + bytes(5000), None])
+def test_what_is_damaged_is_put_aside_and_the_rest_is_offered(recorder, folder, damage):
+    record(recorder, Trainer(CORPUS, config()), 5)
+    finish(recorder.autosave_work(small_project()))
+    kill(recorder)
+    file = recorder._recording_file
+    file.write_bytes(file.read_bytes()[:-5000] if damage is None else damage)
+    (lost,) = left(folder)
+    assert lost.recording is None
+    assert lost.project is not None
+    assert not file.exists()
+    assert file.with_name(file.name + ".damaged").exists()
+    lost.discard()
+    assert left(folder) == ()
+
+
+def test_a_lock_without_anything_is_cleared_away_when_it_is_old(tmp_path):
+    lock = tmp_path / f"{'0' * 16}.lock"
+    lock.touch()
+    assert left(tmp_path) == ()
+    assert lock.exists()
+    os.utime(lock, (0, 0))
+    assert left(tmp_path) == ()
+    assert not lock.exists()
+
+
+# ---- what goes wrong
+
+
+def test_where_nothing_can_be_kept_it_is_said_once_and_training_goes_on(tmp_path):
+    (tmp_path / "recovery").write_text("a file is in the way")
+    recorder = Recorder(tmp_path / "recovery")
+    trainer = Trainer(CORPUS, config())
+    record(recorder, trainer, 20)
+    finish(recorder.autosave_work(small_project()))
+    recorder.finish(trainer.run)
+    assert trainer.merges_made == 20
+    assert recorder.problem
+    assert recorder.problem.count("\n") == 0
+    recorder.close()
+    assert (tmp_path / "recovery").read_text() == "a file is in the way"
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="an administrator may write anywhere")
+def test_a_read_only_folder_is_said(tmp_path):
+    tmp_path.chmod(0o500)
+    try:
+        recorder = Recorder(tmp_path)
+        record(recorder, Trainer(CORPUS, config()), 5)
+        assert recorder.problem == f"the folder {tmp_path} cannot be written to"
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_a_disk_that_fills_up_while_a_run_is_recorded_ends_the_recording_only(recorder, folder, monkeypatch):
+    connect = recovery.connect
+
+    def small(path, settings):
+        connection = connect(path, settings)
+        if settings == "mode=rw":
+            (pages,) = connection.execute("PRAGMA page_count").fetchone()
+            connection.execute(f"PRAGMA max_page_count = {pages}")
+        return connection
+
+    monkeypatch.setattr(recovery, "connect", small)
+    corpus = Corpus.from_text("".join(str(number**5) for number in range(1000)))
+    trainer = Trainer(corpus, config(2000, special_tokens=["<s>"]))
+    record(recorder, trainer, 1000)
+    assert trainer.merges_made == 1000
+    assert recorder.problem == "there is no space left on the disk"
+    kill(recorder)
+    (lost,) = left(folder)
+    recorded = lost.recording.runs[0].run
+    assert 0 < len(recorded) < 1000
+    assert recorded.merges.tolist() == trainer.run.merges[: len(recorded)].tolist()
+
+
+def test_where_nothing_can_be_written_what_was_lost_stays_for_another_time(recorder, folder, monkeypatch):
+    record(recorder, Trainer(CORPUS, config()), 20)
+    kill(recorder)
+    connect = recovery.connect
+
+    def read_only(path, settings):
+        connection = connect(path, settings)
+        connection.execute("PRAGMA query_only=ON")
+        return connection
+
+    with monkeypatch.context() as patched:
+        patched.setattr(recovery, "connect", read_only)
+        assert left(folder) == ()
+    (lost,) = left(folder)
+    assert len(lost.recording.runs[0].run) == 20
+
+
+def test_what_cannot_be_saved_is_said_and_what_was_kept_stays(recorder, folder, monkeypatch):
+    finish(recorder.autosave_work(small_project(2)))
+
+    def fail(*_, **__):
+        raise FormatError("x.tokstudio: there is no space left on the disk; nothing was changed.")
+        yield
+
+    with monkeypatch.context() as patched:
+        patched.setattr(recovery, "save_work", fail)
+        finish(recorder.autosave_work(small_project(6)))
+        finish(recorder.begin_work(ProjectRun("Run", stopped()), ()))
+    assert recorder.problem.endswith("no space left on the disk")
+    kill(recorder)
+    assert len(left(folder)[0].project.runs[0].run) == 2
+
+
+def test_a_recording_that_was_found_is_a_project_as_any_other(recorder, folder, tmp_path):
+    record(recorder, Trainer(CORPUS, config()), 6)
+    kill(recorder)
+    (lost,) = left(folder)
+    assert differences(opened(recorder._recording_file).runs[0].run, lost.recording.runs[0].run) == []
+    again = opened(saved(lost.recording, tmp_path / "mine.tokstudio"))
+    assert differences(again.runs[0].run, lost.recording.runs[0].run) == []
+    assert len(left(folder)) == 1
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE batch SET merges = x'00'",
+        "UPDATE batch SET merges = zeroblob(96)",
+        "UPDATE batch SET merges = 7",
+        "DELETE FROM batch WHERE first = 1",
+        "DROP TABLE merge",
+    ],
+)
+def test_a_recording_with_wrong_merges_is_put_aside(recorder, folder, statement):
+    record(recorder, Trainer(CORPUS, config()), 6)
+    kill(recorder)
+    with closing(sqlite3.connect(recorder._recording_file, isolation_level=None)) as connection:
+        connection.execute(statement)
+    assert left(folder) == ()
+    assert recorder._recording_file.with_name(recorder._recording_file.name + ".damaged").exists()
+
+
+def test_what_is_left_as_the_session_ends_is_found_and_goes_with_all_its_files(tmp_path, recorder):
+    folder = tmp_path / "deep" / "recovery"
+    record(recorder, Trainer(CORPUS, config()), 7)
+    finish(recorder.autosave_work(small_project()))
+    recorder.leave()
+    recorder.close()
+    (found,) = left(folder)
+    assert found.ended
+    assert len(found.recording.runs[0].run) >= 7
+    assert found.project is not None
+    found.discard()
+    assert list(folder.iterdir()) == []
+    record(recorder, Trainer(CORPUS, config()), 7)
+    kill(recorder)
+    (found,) = left(folder)
+    assert not found.ended
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions are POSIX's")
+def test_nobody_else_can_read_what_is_kept(tmp_path):
+    folder = tmp_path / "recovery"
+    folder.mkdir()
+    older = folder / "0123456789abcdef.project.tokstudio"
+    older.touch()
+    older.chmod(0o644)
+    folder.chmod(0o755)
+    mask = os.umask(0)
+    try:
+        for place in (folder, tmp_path / "new" / "recovery"):
+            recorder = Recorder(place)
+            record(recorder, Trainer(CORPUS, TrainingConfig(vocabulary_size=270)), 6)
+            finish(recorder.autosave_work(small_project()))
+            assert place.stat().st_mode & 0o777 == 0o700
+            suffixes = {file.name[16:] for file in place.iterdir()}
+            assert suffixes >= {".lock", ".run.tokstudio", ".run.tokstudio-wal", ".project.tokstudio"}
+            recorder.leave()
+            assert {file.stat().st_mode & 0o777 for file in place.iterdir()} == {0o600}
+            assert len(left(place)) == 1
+    finally:
+        os.umask(mask)

@@ -1,0 +1,67 @@
+"""Several texts encoded together."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tokstudio.core.analysis.baselines import ByteTokenizer
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.tokenizer.batch import Batch, encode_texts, padding_id
+
+TEXTS = ["ab", "", b"c\xff", "é!"]
+
+
+def test_without_padding_each_text_keeps_its_length():
+    batch = encode_texts(ByteTokenizer().encode, TEXTS)
+    assert batch == Batch([[97, 98], [], [99, 255], [195, 169, 33]], [[1, 1], [], [1, 1], [1, 1, 1]])
+
+
+def test_padding_goes_to_the_right_and_the_mask_says_where():
+    batch = encode_texts(ByteTokenizer().encode, TEXTS, padding=True, pad_id=7)
+    assert batch.ids == [[97, 98, 7], [7, 7, 7], [99, 255, 7], [195, 169, 33]]
+    assert batch.attention_mask == [[1, 1, 0], [0, 0, 0], [1, 1, 0], [1, 1, 1]]
+    assert np.array(batch.ids).shape == np.array(batch.attention_mask).shape == (4, 3)
+
+
+@pytest.mark.parametrize("padding", [0, 1, np.uint32(50256)])
+def test_a_number_is_the_id_to_pad_with_even_where_python_takes_it_for_a_truth_value(padding):
+    assert encode_texts(ByteTokenizer().encode, ["a", ""], padding, pad_id=7).ids == [[97], [padding]]
+
+
+@pytest.mark.parametrize("padding", [False, True, 3])
+def test_no_texts_make_an_empty_batch(padding):
+    assert encode_texts(ByteTokenizer().encode, [], padding) == Batch([], [])
+
+
+@pytest.mark.parametrize("text", ["one text", b"one text"])
+def test_one_text_is_no_batch(text):
+    with pytest.raises(ConfigError, match="list of texts"):
+        encode_texts(ByteTokenizer().encode, text)
+
+
+@pytest.mark.parametrize("padding", [-1, 1.0, "longest", None])
+def test_padding_that_is_no_id_is_refused_before_anything_is_encoded(padding):
+    asked: list[object] = []
+    with pytest.raises(ConfigError, match=f"not {padding!r}"):
+        encode_texts(lambda text: asked.append(text) or [1], ["a"], padding)
+    assert asked == []
+
+
+@pytest.mark.parametrize("token", ["<pad>", "<PAD>", "[PAD]", "<|pad|>", "<|padding|>", "<padding>"])
+def test_a_padding_token_is_recognised(token):
+    assert padding_id({"<|endoftext|>": 3, "<unk>": 1, token: 9}) == 9
+
+
+@pytest.mark.parametrize("token", ["pad", "<pads>", "<|pad>", "[pad|]", "<launchpad>", "a <pad>"])
+def test_what_only_looks_like_a_padding_token_is_not_taken(token):
+    assert padding_id({token: 9, "<|endoftext|>": 3}) == 3
+
+
+def test_of_two_padding_tokens_the_lower_id_counts_whatever_their_order():
+    assert padding_id({"[PAD]": 9, "<pad>": 4}) == padding_id({"<pad>": 4, "[PAD]": 9}) == 4
+
+
+def test_without_special_tokens_zero_pads():
+    assert padding_id({}) == 0

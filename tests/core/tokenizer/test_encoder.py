@@ -1,0 +1,295 @@
+"""Encoding is held against applying the merges one after another; decoding against joining bytes."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.core.reference import encode_slowly
+from tests.core.texts import document, documents, patient, settings_of_runs
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.kernels.encode import STATE_SIZE, encode_sequence
+from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.tokenizer.encoder import Merges
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.trainer import train
+
+
+@st.composite
+def tokenizers(draw):
+    """Tokenizers as files may hold them: ids in any order and with gaps, merges that no training would have made."""
+    merges = draw(st.integers(0, 30))
+    ids = draw(st.permutations(range(0, 2 * (256 + merges), 2))) if draw(st.booleans()) else list(range(256 + merges))
+    byte_ids, results = ids[:256], ids[256:]
+    # Few bytes, so that the texts hold them.
+    known = [byte_ids[byte] for byte in b"ab\0\xff"]
+    pairs = []
+    for result in results:
+        pairs.append((draw(st.sampled_from(known)), draw(st.sampled_from(known))))
+        known.append(result)
+    alphabet = Alphabet.of_bytes(byte_ids)
+    return Tokenizer(np.array(pairs, np.int32).reshape(-1, 2), np.array(results), alphabet=alphabet)
+
+
+encodable = st.one_of(document, st.text("ab\0", max_size=60).map(str.encode), st.binary(max_size=60))
+runs_of_ab = st.lists(st.sampled_from([b"a", b"b", b"ab", b"\xff", b"aaaa"]), max_size=40).map(b"".join)
+
+
+def trained(*texts, size=300):
+    return train(Corpus.from_texts(texts), TrainingConfig(vocabulary_size=size))
+
+
+@settings(patient, max_examples=200)
+@given(tokenizers(), st.one_of(encodable, runs_of_ab))
+def test_encoding_applies_the_merges_in_the_order_of_their_ranks(tokenizer, text):
+    expected = encode_slowly(
+        text, tokenizer.merges.tolist(), tokenizer.merge_results.tolist(), tokenizer.byte_ids.tolist()
+    )
+    ids = tokenizer.encode(text)
+    assert ids == expected
+    assert tokenizer.decode_bytes(ids) == text
+
+
+@settings(patient, max_examples=100)
+@given(documents, settings_of_runs, encodable)
+def test_a_trained_tokenizer_encodes_as_the_slow_loop_does(texts, chosen, text):
+    tokenizer = train(Corpus.from_texts(texts), TrainingConfig(**chosen))
+    for one in [text, *texts]:
+        assert tokenizer.encode(one) == encode_slowly(one, tokenizer.merges.tolist())
+
+
+@settings(patient, max_examples=60)
+@given(tokenizers(), st.one_of(encodable, runs_of_ab), st.data())
+def test_at_encodes_with_the_first_merges_only(tokenizer, text, data):
+    merges = data.draw(st.integers(0, len(tokenizer.merges)))
+    earlier = tokenizer.at(merges)
+    results, byte_ids = tokenizer.merge_results[:merges].tolist(), tokenizer.byte_ids.tolist()
+    assert earlier.encode(text) == encode_slowly(text, tokenizer.merges[:merges].tolist(), results, byte_ids)
+    assert len(earlier) == 256 + merges
+    assert sum(token is not None for token in earlier.tokens) == 256 + merges
+
+
+@settings(patient, max_examples=60)
+@given(documents, st.data())
+def test_at_equals_the_run_trained_to_as_many_merges(texts, data):
+    corpus = Corpus.from_texts(texts)
+    whole = train(corpus, TrainingConfig(vocabulary_size=330))
+    merges = data.draw(st.integers(0, len(whole.merges)))
+    earlier = whole.at(merges)
+    assert earlier.at(merges).merges.tolist() == earlier.merges.tolist()
+    if merges:
+        shorter = train(corpus, TrainingConfig(vocabulary_size=256 + merges))
+        assert earlier.merges.tolist() == shorter.merges.tolist()
+        assert earlier.merge_results.tolist() == shorter.merge_results.tolist()
+        assert earlier.tokens == shorter.tokens
+
+
+@settings(patient, max_examples=100)
+@given(tokenizers(), st.one_of(encodable, runs_of_ab), st.data())
+def test_compact_closes_the_gaps_and_changes_nothing_else(tokenizer, text, data):
+    earlier = tokenizer.at(data.draw(st.integers(0, len(tokenizer.merges))))
+    compact = earlier.compact()
+    assert len(compact) == len(compact.tokens) == len(earlier)
+    assert list(compact.tokens) == [token for token in earlier.tokens if token is not None]
+    assert [compact.tokens[i] for i in compact.encode(text)] == [earlier.tokens[i] for i in earlier.encode(text)]
+
+
+def test_compact_leaves_a_trained_tokenizer_as_it_is():
+    tokenizer = trained("the cat in the hat", size=270)
+    assert tokenizer.compact().merges.tolist() == tokenizer.merges.tolist()
+    assert tokenizer.compact().tokens == tokenizer.tokens
+
+
+@pytest.mark.parametrize("merges", [-1, 5])
+def test_there_are_no_more_merges_than_there_are(merges):
+    tokenizer = trained("abcde", size=260)
+    with pytest.raises(ConfigError, match=f"There is no merge {merges}: this tokenizer has 4"):
+        tokenizer.at(merges)
+    with pytest.raises(ConfigError):
+        tokenizer.at(2).at(3)
+
+
+class TestLongTexts:
+    def test_a_million_times_the_same_letter(self):
+        tokenizer = trained("a" * 4096, size=268)
+        ids = tokenizer.encode("a" * 1_000_000)  # 244 times 4,096, then 512 and 64
+        assert ids == [267] * 244 + [264, 261]
+        assert tokenizer.decode_bytes(ids) == b"a" * 1_000_000
+
+    def test_a_long_text_is_encoded_in_pieces_that_report(self):
+        tokenizer = trained("ab" * 50, size=262)
+        seen = list(tokenizer.encode_work("ab" * 400_000))
+        assert len(seen) > 2
+        assert all(0 <= progress.done <= progress.total == 800_000 for progress in seen)
+        assert [progress.done for progress in seen] == sorted(progress.done for progress in seen)
+
+    def test_tokens_as_long_as_the_corpus_do_no_harm(self):
+        """Where pairs that occur once are merged, all tokens together are quadratic in the corpus."""
+        text = np.random.default_rng(1).integers(0, 256, 40_000, np.uint8).tobytes()
+        tokenizer = trained(text, size=100_000)
+        assert tokenizer.encode(text) == [len(tokenizer) - 1]
+        assert tokenizer.tokens.length(len(tokenizer) - 1) == len(text)
+        assert tokenizer.tokens.prefix(len(tokenizer) - 1, 5) == text[:5]
+        assert len(tokenizer.at(len(tokenizer.merges) - 1).compact()) == len(tokenizer) - 1
+
+
+class TestTexts:
+    @settings(patient, max_examples=100)
+    @given(st.text())
+    def test_every_text_comes_back(self, text):
+        tokenizer = trained("a text, a tale é😀")
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+
+    @settings(patient, max_examples=100)
+    @given(st.binary())
+    def test_every_byte_string_comes_back(self, data):
+        tokenizer = trained(b"\xff\xfe\xff\xfe\0\0")
+        assert tokenizer.decode_bytes(tokenizer.encode(data)) == data
+
+    def test_nothing_is_no_tokens(self):
+        tokenizer = trained("abab")
+        assert (tokenizer.encode(""), tokenizer.encode(b""), tokenizer.decode([])) == ([], [], "")
+
+    def test_surrogates_become_their_character_or_the_replacement_character(self):
+        tokenizer = trained("😀😀")
+        assert tokenizer.encode("\ud83d\ude00") == tokenizer.encode("😀")
+        assert tokenizer.decode(tokenizer.encode("\ud83d!")) == "\ufffd!"
+
+    def test_what_is_not_utf8_decodes_to_the_replacement_character(self):
+        tokenizer = trained("abab")
+        assert tokenizer.decode(tokenizer.encode(b"a\xff\xe4b")) == "a\ufffd\ufffdb"
+        with pytest.raises(UnicodeDecodeError):
+            tokenizer.decode(tokenizer.encode(b"\xff"), errors="strict")
+
+    def test_an_array_of_ids_is_uint32(self):
+        ids = trained("abab", size=257).encode_array("ababa")
+        assert (ids.dtype, ids.tolist()) == (np.uint32, [256, 256, 97])
+
+    @pytest.mark.parametrize("ids", [[256], [97, -1], [2**40], np.array([300], np.uint32)])
+    def test_an_unknown_id_is_named(self, ids):
+        tokenizer = trained("abab", size=257).at(0)
+        with pytest.raises(ConfigError, match=f"Id {ids[-1]} is not in the vocabulary"):
+            tokenizer.decode(ids)
+
+    def test_an_id_in_a_gap_is_unknown(self):
+        tokenizer = Tokenizer(np.array([[97, 98]]), np.array([500]))
+        assert (tokenizer.encode("ab"), tokenizer.tokens[400], len(tokenizer.tokens)) == ([500], None, 501)
+        with pytest.raises(ConfigError, match="Id 400 is not"):
+            tokenizer.decode([400])
+
+
+class TestMaking:
+    @pytest.mark.parametrize(
+        ("merges", "results", "says"),
+        [
+            ([[97, 256]], None, "Merge 1 joins token 256, which does not exist yet"),
+            ([[97, 98], [258, 97]], None, "Merge 2 joins token 258, which does not exist yet"),
+            ([[97, 98]], [97], "Merge 1 makes token 97, which already exists"),
+            ([[97, 98], [98, 97]], [300, 300], "Merge 2 makes token 300, which already exists"),
+            ([[97, -1]], None, "Ids must be whole numbers from 0"),
+            ([[97, 2**32 + 98]], None, "Ids must be whole numbers from 0"),
+            ([[97, 98.5]], None, "Ids must be whole numbers from 0"),
+        ],
+    )
+    def test_merges_that_cannot_be_are_refused(self, merges, results, says):
+        with pytest.raises(ConfigError, match=says):
+            Tokenizer(np.array(merges), None if results is None else np.array(results))
+
+    def test_two_bytes_need_two_ids(self):
+        with pytest.raises(ConfigError, match="Each of the bytes needs an id of its own"):
+            Tokenizer(np.empty((0, 2)), alphabet=Alphabet.of_bytes(np.zeros(256, np.int32)))
+
+    def test_a_tokenizer_shares_nothing_with_the_arrays_it_is_made_of(self):
+        merges, results = np.array([[97, 98]], np.int32), np.array([300], np.int32)
+        tokenizer = Tokenizer(merges, results)
+        merges[0], results[0] = (99, 99), 5
+        assert (tokenizer.merges.tolist(), tokenizer.merge_results.tolist()) == ([[97, 98]], [300])
+
+    def test_what_a_tokenizer_holds_cannot_be_changed(self):
+        tokenizer = trained("abab", size=257)
+        for array in (tokenizer.merges, tokenizer.merge_results, tokenizer.byte_ids, tokenizer.at(1).merges):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1
+
+    def test_a_tokenizer_can_be_sent_to_another_process(self):
+        tokenizer = trained("the cat in the hat", size=270)
+        for one in (tokenizer, tokenizer.at(3)):
+            copy = pickle.loads(pickle.dumps(one))
+            assert copy.merges.tolist() == one.merges.tolist()
+            assert copy.encode("the hat") == one.encode("the hat")
+            assert copy.run.ended == tokenizer.run.ended
+
+    def test_parts_lead_from_a_token_to_its_bytes(self):
+        tokenizer = trained("abcabc", size=258)
+        assert (tokenizer.parts(257), tokenizer.parts(256), tokenizer.parts(97)) == ((256, 99), (97, 98), None)
+
+    def test_tokens_are_a_sequence(self):
+        tokens = trained("abab", size=257).tokens
+        assert (tokens[-1], tokens[97:99], len(tokens)) == (b"ab", [b"a", b"b"], 257)
+        assert tokens == [*(bytes([byte]) for byte in range(256)), b"ab"]
+        assert tokens != [b"ab"]
+        with pytest.raises(IndexError, match="no token 257"):
+            tokens[257]
+
+
+class TestRefusing:
+    def test_an_id_out_of_all_proportion(self):
+        with pytest.raises(ConfigError, match="The id 600,000,000 is far too high for 257 tokens"):
+            Tokenizer(np.array([[1, 2]]), np.array([600_000_000]))
+
+    def test_results_of_another_length(self):
+        with pytest.raises(ConfigError, match="Merges and their results must be equally many, not 1 and 2"):
+            Tokenizer(np.array([[1, 2]]), np.array([256, 257]))
+
+    def test_an_empty_special_token(self):
+        with pytest.raises(ConfigError, match="may not be empty"):
+            Tokenizer(np.empty((0, 2), np.int32), special_tokens={"": 256})
+
+    @pytest.mark.parametrize("merges", [0.5, 1.0, "1"])
+    def test_merges_that_are_no_whole_number(self, merges):
+        with pytest.raises(ConfigError, match="must be a whole number"):
+            Tokenizer(np.array([[1, 2]])).at(merges)
+
+    def test_ids_that_are_no_whole_numbers(self):
+        with pytest.raises(ConfigError, match=r"An id must be a whole number, not 1\.5"):
+            Tokenizer(np.array([[1, 2]])).decode([1.5])
+
+
+def test_a_pickled_tokenizer_cannot_be_changed_either():
+    tokenizer = train(Corpus.from_text("the cat"), TrainingConfig(vocabulary_size=258))
+    tokenizer.encode("the")
+    back = pickle.loads(pickle.dumps(tokenizer))
+    assert not any(array.flags.writeable for array in (back.alphabet.units, back.alphabet.ids, back.run.merges))
+    assert back.encode("the") == tokenizer.encode("the")
+
+
+def test_every_part_of_encoding_a_long_text_is_bounded():
+    """The look-up of each pair, the making of the heap, and the merges."""
+    pairs = Merges(np.array([[97, 98]], np.int32), np.array([256], np.int32)).pairs
+    symbols, n = np.array([97, 98] * 500, np.int32), 1_000
+    following, previous, pending = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64)
+    scratch = symbols, following, previous, pending, np.empty(2 * n, np.int64), np.zeros(STATE_SIZE, np.int64)
+    calls = 1
+    while not encode_sequence(pairs, 1, *scratch, 10):
+        calls += 1
+    assert calls >= (n + 250 + 500) / 10
+    assert symbols[::2].tolist() == [256] * 500
+
+
+def test_the_tokens_of_a_long_text_are_gathered_in_pieces(monkeypatch):
+    monkeypatch.setattr("tokstudio.core.tokenizer.encoder._PIECE", 100)
+    tokenizer = trained("ab" * 50, size=257)
+    assert len(list(tokenizer.encode_work("ab" * 1_000))) >= 20 + 10 - 2
+    assert tokenizer.encode("ab" * 1_000) == [256] * 1_000
+
+
+def test_decoding_lets_other_threads_run_every_few_thousand_ids():
+    work = Tokenizer(np.zeros((0, 2), np.int32)).decode_bytes_work(np.full(100_000, 97, np.uint32))
+    assert sum(1 for _ in work) >= 20

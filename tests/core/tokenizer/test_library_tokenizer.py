@@ -1,0 +1,212 @@
+"""Tokenizers that their libraries encode for: the same methods, the same errors, and a process that may be ended."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pickle
+import sys
+import threading
+
+import numpy as np
+import pytest
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+
+from tokstudio import ConfigError, Corpus, load
+from tokstudio.core.analysis import concordance
+from tokstudio.core.analysis import library_concordance as library_places
+from tokstudio.core.analysis.concordance import Concordance
+from tokstudio.core.analysis.token_counts import count_uses_work
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.libraries import client as owners
+from tokstudio.core.libraries.torture_text import torture_text
+
+TEXT = "The cat sat on the mat; THE CAT, naïve, sat: 日本語 😀 <s>x</s>"
+
+
+@pytest.fixture(scope="module")
+def content():
+    library = tokenizers.Tokenizer(models.BPE())
+    library.normalizer = normalizers.Lowercase()
+    library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    library.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=330, initial_alphabet=alphabet, special_tokens=["<s>", "</s>"], show_progress=False
+    )
+    library.train_from_iterator([TEXT] * 3, trainer)
+    return library.to_str()
+
+
+@pytest.fixture
+def opened(tmp_path, content):
+    (tmp_path / "tokenizer.json").write_text(content, "utf-8")
+    tokenizer = load(tmp_path)
+    # The bytes are kept: nobody can change the tokenizer by its file.
+    (tmp_path / "tokenizer.json").unlink()
+    return tokenizer
+
+
+@pytest.fixture
+def theirs(content):
+    return tokenizers.Tokenizer.from_str(content)
+
+
+def test_it_encodes_and_decodes_as_its_library(opened, theirs):
+    for text in (TEXT, torture_text(), ""):
+        ids = theirs.encode(text).ids
+        assert opened.encode(text, "all") == ids
+        assert opened.encode_array(text.encode(), "all").tolist() == ids
+        assert opened.decode(ids) == theirs.decode(ids, skip_special_tokens=False)
+        assert opened.decode_bytes(np.array(ids, np.uint32)).decode() == opened.decode(ids)
+    theirs.encode_special_tokens = True
+    assert opened.encode(TEXT) == theirs.encode(TEXT).ids != opened.encode(TEXT, "all")
+    batch = opened.encode_batch(["the", "the cat sat"], padding=True)
+    assert batch.attention_mask[0] == [1] + [0] * (len(batch.ids[1]) - 1)
+
+
+def test_what_is_no_text_is_made_text(opened):
+    assert opened.encode(b"the\xff") == opened.encode("the\ufffd")
+    assert opened.encode("\ud83d\ude00\ud83d") == opened.encode("😀\ufffd")
+
+
+def test_special_tokens_are_all_recognised_or_none(opened):
+    assert opened.encode(TEXT, ["<s>", "</s>"]) == opened.encode(TEXT, "all")
+    assert opened.encode(TEXT, []) == opened.encode(TEXT)
+    with pytest.raises(ConfigError, match=r"^The tokenizers library recognises all special tokens .* or none: allow"):
+        opened.encode(TEXT, ["<s>"])
+    with pytest.raises(ConfigError, match=r'^There is no special token "<x>"\.$'):
+        opened.encode(TEXT, ["<x>"])
+
+
+def test_ids_that_are_not_there_are_named(opened):
+    for token in (len(opened), -1):
+        with pytest.raises(ConfigError, match=rf"^Id {token} is not in the vocabulary\.$"):
+            opened.decode([0, token])
+    with pytest.raises(ConfigError, match=r"^An id must be a whole number"):
+        opened.decode(["0"])
+
+
+def test_only_all_merges_together_can_be_used(opened):
+    assert opened.at(len(opened.merges)) is opened
+    with pytest.raises(
+        ConfigError, match=r"^The \d+ merges can only be used all together: its normalizer Lowercase changes the text"
+    ):
+        opened.at(3)
+    with pytest.raises(ConfigError, match=r"^There is no merge 9,999"):
+        opened.at(9999)
+    assert opened.compact() is opened
+
+
+def test_tokens_end_where_their_text_does(opened):
+    ids, ends = finish(opened.encode_with_ends_work(TEXT, "all"))
+    assert ids.tolist() == opened.encode(TEXT, "all")
+    data = TEXT.encode()
+    pieces = [data[begin:end] for begin, end in zip([0, *ends.tolist()], ends.tolist(), strict=False)]
+    assert b"".join(pieces) == data
+    # The normalizer has changed the case; of the bytes of a character the last token shows all.
+    for token, piece in zip(ids.tolist(), pieces, strict=True):
+        made = opened.tokens[token]
+        assert piece.lower() == made or not made.decode("utf-8", "ignore") or not piece.isascii()
+
+
+def test_it_can_be_pickled_and_used_by_several_threads(opened):
+    again = pickle.loads(pickle.dumps(opened))
+    assert again.encode(TEXT) == opened.encode(TEXT)
+    assert again.source_files == opened.source_files
+    assert again.special_tokens == opened.special_tokens
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(again.encode(TEXT * 20))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [opened.encode(TEXT * 20)] * 8
+
+
+def test_a_question_that_is_given_up_ends_the_process_and_the_next_one_starts_another(opened):
+    work = opened.encode_work("lorem ipsum " * 200_000)
+    next(work)
+    first = opened._process._running.process
+    work.close()
+    assert first.wait(10) is not None
+    assert opened.encode(TEXT)
+    assert opened._process._running.process is not first
+
+
+def test_a_question_that_waits_for_its_turn_keeps_no_other_waiting(opened):
+    paused = opened.encode_work("lorem ipsum " * 1000)
+    next(paused)
+    assert opened.encode(TEXT) == opened.encode(TEXT)
+    assert len(finish(paused)) > 1000
+
+
+def test_a_process_that_dies_is_told_and_started_again(opened, monkeypatch):
+    opened.encode(TEXT)
+    opened._process._running.process.kill()
+    opened._process._running.process.wait()
+    assert opened.encode(TEXT)
+    exchange = owners._exchange
+
+    def killed(process, question):
+        process.kill()
+        return exchange(process, question)
+
+    monkeypatch.setattr(owners, "_exchange", killed)
+    with pytest.raises(FormatError, match=r"^tokenizer\.json: the tokenizers library ended without an answer; try "):
+        opened.encode(TEXT)
+    monkeypatch.undo()
+    assert opened.encode(TEXT)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="no limit is set elsewhere")
+def test_a_library_that_wants_too_much_memory_is_stopped_and_that_is_said(opened, monkeypatch):
+    monkeypatch.setattr(owners, "share_for_libraries", lambda: 400 << 20)
+    opened._process.close()
+    with pytest.raises(FormatError, match=r"^tokenizer\.json: .* half of this computer's memory, which is the limit"):
+        opened.encode("the cat " * 1_000_000)
+    assert opened.encode(TEXT), "the next question is answered"
+
+
+def test_where_no_process_can_be_had_it_is_done_here(opened, content, monkeypatch):
+    expected = opened.encode(TEXT, "all")
+    monkeypatch.setattr(owners, "_started", lambda: None)
+    again = pickle.loads(pickle.dumps(opened))
+    assert again.encode(TEXT, "all") == expected
+    assert again.decode(expected) == opened.decode(expected)
+
+
+def test_its_tokens_are_found_in_lines_as_often_as_it_uses_them(opened, monkeypatch):
+    monkeypatch.setattr(library_places, "_PIECE", 64)
+    latin = "naïve\n".encode("latin-1")
+    lines = [TEXT.encode() + b"\n", latin, b"x\r\n", b"\n", "日本語 ".encode() * 30, b"\nthe end"]
+    corpus = Corpus.from_texts([b"".join(lines), b"", TEXT.encode()])
+    whole, cut = corpus.sources[0].data, []
+    for start, stop in ((0, sum(map(len, lines))), (sum(map(len, lines)), len(whole))):
+        cut += [whole[a:b].tobytes() for a, b in library_places.lines_of(whole, start, stop)]
+    assert b"".join(cut) == b"".join([*(line for line in lines if line != latin), TEXT.encode()])
+    assert max(map(len, cut)) <= 64
+    readable = Corpus.from_texts([TEXT + "\n", b"".join(lines[2:]), TEXT])
+    uses = finish(count_uses_work(opened, readable))
+    for token in np.flatnonzero(uses).tolist():
+        search = Concordance(corpus, opened, token)
+        hits = finish(search.find_work(10_000))
+        assert (len(hits), search.done, search.limit) == (uses[token], True, None)
+        assert [hit.position for hit in hits] == sorted(hit.position for hit in hits)
+    cat = opened.encode(" cat")
+    assert len(cat) == 1
+    hits = finish(Concordance(corpus, opened, cat[0]).find_work(3))
+    # The text is that of the corpus, which the library has made small.
+    assert [(hit.left, hit.text, hit.right) for hit in hits[:2]] == [
+        ("The", " cat", TEXT[7:67]),
+        (TEXT[:27], " CAT", TEXT[31:]),
+    ]
+
+
+def test_no_more_of_a_large_corpus_is_given_to_a_library_than_it_reads_in_reasonable_time(opened, monkeypatch):
+    monkeypatch.setattr(concordance, "MOST", 100)
+    monkeypatch.setattr(library_places, "_PIECE", 10)
+    search = Concordance(Corpus.from_text("the cat\n" * 50), opened, opened.encode(" cat")[0])
+    assert len(finish(search.find_work(1000))) == 12
+    assert (search.done, search.limit) == (True, 96)

@@ -1,0 +1,263 @@
+"""Our ids are those of the libraries that own the files: tiktoken for ranks, `tokenizers` for `tokenizer.json`."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import base64
+import json
+import lzma
+from functools import cache
+from pathlib import Path
+
+import pytest
+import regex
+import tokenizers
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.core.reference import named_pattern
+from tests.core.texts import patient
+from tokstudio import Corpus, TrainingConfig, load, save, train
+from tokstudio.core.libraries.torture_text import torture_text
+from tokstudio.core.text.byte_level import to_bytes
+
+tiktoken = pytest.importorskip("tiktoken")
+
+PATTERNS = ("none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
+MANY_SCRIPTS = (Path(__file__).parents[2] / "data" / "many-scripts.txt").read_text(encoding="utf-8")
+OPENAI = {
+    "gpt2": {"<|endoftext|>": 50256},
+    "cl100k": {
+        "<|endoftext|>": 100257,
+        "<|fim_prefix|>": 100258,
+        "<|fim_middle|>": 100259,
+        "<|fim_suffix|>": 100260,
+        "<|endofprompt|>": 100276,
+    },
+}
+# One begins another, one ends as another begins, one looks like words, one ends in white space.
+SPECIALS = ("<|end|>", "<|end|><|end|>", "end|><|start", "the captain", "雨は", "\n\n\n ")
+
+SPACES = " \t\n\r\x0b\x0c\x1c\x1f\x85\xa0\u1680\u2003\u200b\u2028\u2029\u202f\u3000\ufeff"
+HARD = (
+    torture_text(),
+    MANY_SCRIPTS,
+    MANY_SCRIPTS.replace("\n", "\r\n"),
+    "".join(one + other for one in SPACES for other in SPACES),
+    "".join(f"a{one}{other}b" for one in SPACES for other in SPACES) + " \n\n \t",
+    "".join(
+        f"{apostrophe}{letters} x{apostrophe}{letters}y"
+        for apostrophe in "'’"
+        for letters in ["s", "S", "ſ", "t", "Re", "VE", "ll", "D"]
+    ),
+    " ".join("1" * n + "a" * n + "!" * n for n in range(1, 12)),
+    "\n ",
+    " ",
+    "",
+)
+# What patterns tell apart: letters of each kind and case, marks, numbers, white space, line ends, apostrophes, others.
+characters = st.sampled_from(
+    [*"aZsSſtTlLvVeEdDmM019 '’!./-_=\n\r\t\0", *SPACES, *"éßǅʰªא字あ한าे\u0301\u20e3½Ⅷ²٣०😀\u200d\ue000\U0010ffff"]
+)
+texts = st.one_of(st.text(characters, max_size=60), st.text(max_size=30))
+anything = settings(patient, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def expression(pattern):
+    return r"[\s\S]+" if pattern == "none" else named_pattern(pattern)
+
+
+@cache
+def trained(pattern, specials=()):
+    """1,000 merges learned from many scripts."""
+    config = TrainingConfig(vocabulary_size=1256 + len(specials), pattern=pattern, special_tokens=specials)
+    return train(Corpus.from_text(MANY_SCRIPTS), config)
+
+
+@cache
+def in_tiktoken(pattern, specials=()):
+    """The trained tokenizer, as tiktoken has it."""
+    tokenizer = trained(pattern, specials)
+    return tiktoken.Encoding(
+        "ours",
+        pat_str=expression(pattern),
+        mergeable_ranks={tokenizer.tokens[i]: i for i in range(1256)},
+        special_tokens=dict(tokenizer.special_tokens),
+    )
+
+
+def by_tiktoken(encoding, text, allowed_special=()):
+    return encoding.encode(text, allowed_special=set(allowed_special), disallowed_special=())
+
+
+@cache
+def openai(name, folder):
+    """A tokenizer of OpenAI, by us and by tiktoken; nothing but the files is read."""
+    if name == "gpt2":
+        place, encoder = folder / "gpt2", json.loads((folder / "gpt2" / "encoder.json").read_text(encoding="utf-8"))
+        ranks = {to_bytes(token): rank for token, rank in encoder.items() if token not in OPENAI[name]}
+    else:
+        place = folder / "cl100k_base.tiktoken"
+        lines = [line.split() for line in place.read_bytes().splitlines()]
+        ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+    specials = OPENAI[name]
+    theirs = tiktoken.Encoding(name, pat_str=expression(name), mergeable_ranks=ranks, special_tokens=specials)
+    return load(place), theirs
+
+
+def spoiled(text):
+    """Bytes of the text with such in between that are not UTF-8, at the edges of words and inside characters."""
+    wrong = [b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe3\x81", b"\x80"]
+    data = text.encode()
+    pieces = [data[at : at + 7] + wrong[at // 7 % len(wrong)] for at in range(0, len(data), 7)]
+    return b"".join(pieces)
+
+
+def piece_by_piece(encoding, pattern, data):
+    """What bytes mean that are not UTF-8: each is a character that is no letter, number or white space."""
+    pieces = regex.findall(f"(?:{pattern})", data.decode("utf-8", "surrogateescape"))
+    return [i for piece in pieces for i in encoding._encode_single_piece(piece.encode("utf-8", "surrogateescape"))]
+
+
+class TestOurOwnInTiktoken:
+    @pytest.mark.parametrize("pattern", PATTERNS)
+    def test_hard_texts(self, pattern):
+        tokenizer, theirs = trained(pattern), in_tiktoken(pattern)
+        for text in HARD:
+            expected = by_tiktoken(theirs, text)
+            assert tokenizer.encode(text) == expected
+            assert tokenizer.encode(text) == expected  # now that its words are known
+            assert tokenizer.encode(text.encode()) == expected
+            assert tokenizer.decode(expected) == text
+
+    @anything
+    @given(st.sampled_from(PATTERNS), texts)
+    def test_any_text(self, pattern, text):
+        assert trained(pattern).encode(text) == by_tiktoken(in_tiktoken(pattern), text)
+
+    @pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "o200k"])
+    def test_every_character_there_is(self, pattern):
+        text = "".join(chr(code) + "a 1" for code in range(0x110000) if not 0xD800 <= code < 0xE000)
+        expected = in_tiktoken(pattern).encode_to_numpy(text, disallowed_special=())
+        assert (trained(pattern).encode_array(text) == expected).all()
+
+    @pytest.mark.parametrize("pattern", PATTERNS)
+    def test_bytes_that_are_not_utf8(self, pattern):
+        data = spoiled(MANY_SCRIPTS)
+        expected = piece_by_piece(in_tiktoken(pattern), expression(pattern), data)
+        assert trained(pattern).encode(data) == expected
+        assert trained(pattern).decode_bytes(expected) == data
+
+    @pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "o200k"])
+    @pytest.mark.parametrize(
+        "text", ["a" * 1_000_000, " " * 100_000, "\n" * 100_000, "ab1!\t" * 50_000, "雨" * 100_000]
+    )
+    def test_long_runs(self, pattern, text):
+        assert trained(pattern).encode(text) == by_tiktoken(in_tiktoken(pattern), text)
+
+    def test_surrogates(self):
+        text = "\ud83d\ude00 \ud83d!\ude00 a"
+        assert trained("cl100k").encode(text) == by_tiktoken(in_tiktoken("cl100k"), text)
+
+
+class TestSpecialTokens:
+    # tiktoken tries special tokens in no fixed order, so that one may not begin another there.
+    PLAIN = ("<|end|>", "the captain", "雨は")
+
+    @pytest.mark.parametrize("allowed", [(), ("<|end|>",), ("the captain", "雨は"), PLAIN])
+    @pytest.mark.parametrize("pattern", ["none", "gpt2", "cl100k"])
+    def test_tiktoken_with_some_allowed(self, pattern, allowed):
+        tokenizer, theirs = trained(pattern, self.PLAIN), in_tiktoken(pattern, self.PLAIN)
+        for text in (MANY_SCRIPTS, "<|end|><|end|> <|end|>\n<|end|", "a <|end|>", "<|end|>", "\n <|end|> \n"):
+            expected = by_tiktoken(theirs, text, allowed)
+            assert tokenizer.encode(text, allowed_special=allowed) == expected
+            assert tokenizer.decode(expected) == text
+
+    @pytest.mark.parametrize("pattern", PATTERNS)
+    def test_tokenizers_where_they_overlap(self, pattern, tmp_path):
+        tokenizer = trained(pattern, SPECIALS)
+        save(tokenizer, tmp_path / "tokenizer.json")
+        theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+        mixed = "<|end|><|end|><|end|><|start<|end|><|start\n\n\n \n\n\n\n the captain雨は雨は<|end|"
+        for text in (MANY_SCRIPTS, mixed, mixed[::-1], " ".join(SPECIALS), "".join(SPECIALS)):
+            theirs.encode_special_tokens = False
+            assert tokenizer.encode(text, allowed_special="all") == theirs.encode(text, add_special_tokens=False).ids
+            theirs.encode_special_tokens = True  # as plain text, that is
+            assert tokenizer.encode(text) == theirs.encode(text, add_special_tokens=False).ids
+
+
+@cache
+def in_tokenizers(pattern, folder):
+    """The trained tokenizer, as `tokenizers` reads it from the file that we write."""
+    path = folder / f"{pattern}.json"
+    save(trained(pattern), path)
+    return tokenizers.Tokenizer.from_file(str(path))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("exported")
+
+
+class TestOurOwnInTokenizers:
+    @pytest.mark.parametrize("pattern", PATTERNS)
+    def test_hard_texts(self, pattern, folder):
+        for text in HARD:
+            assert trained(pattern).encode(text) == in_tokenizers(pattern, folder).encode(text).ids
+
+    @anything
+    @given(pattern=st.sampled_from(PATTERNS), text=texts)
+    def test_any_text(self, pattern, text, folder):
+        assert trained(pattern).encode(text) == in_tokenizers(pattern, folder).encode(text).ids
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize("name", OPENAI)
+class TestOpenAI:
+    def test_special_tokens_and_vocabulary(self, shared, name):
+        ours, theirs = openai(name, shared / "tokenizers")
+        assert ours.special_tokens == OPENAI[name]
+        assert [token for token in ours.tokens if token is not None] == [
+            theirs.decode_single_token_bytes(i) for i, token in enumerate(ours.tokens) if token is not None
+        ]
+        assert len(ours) == len(theirs.token_byte_values()) + len(OPENAI[name])
+
+    def test_hard_texts(self, shared, name):
+        ours, theirs = openai(name, shared / "tokenizers")
+        for text in HARD:
+            assert ours.encode(text) == by_tiktoken(theirs, text)
+
+    def test_bytes_that_are_not_utf8(self, shared, name):
+        ours, theirs = openai(name, shared / "tokenizers")
+        data = spoiled(MANY_SCRIPTS)
+        assert ours.encode(data) == piece_by_piece(theirs, expression(name), data)
+
+    @anything
+    @given(text=texts)
+    def test_any_text(self, shared, name, text):
+        ours, theirs = openai(name, shared / "tokenizers")
+        assert ours.encode(text) == by_tiktoken(theirs, text)
+
+    @pytest.mark.parametrize("text", ["a" * 1_000_000, " " * 1_000_000, "abcde" * 200_000, "\n" * 300_000])
+    def test_long_runs(self, shared, name, text):
+        ours, theirs = openai(name, shared / "tokenizers")
+        assert ours.encode(text) == by_tiktoken(theirs, text)
+
+    def test_a_megabyte_of_real_text(self, shared, name):
+        ours, theirs = openai(name, shared / "tokenizers")
+        with lzma.open(shared / "corpora" / "mixed_10mb.txt.xz") as file:
+            text = file.read(1_000_000).decode("utf-8", "ignore")
+        assert ours.encode_array(text).tolist() == by_tiktoken(theirs, text)
+
+    def test_a_manual_in_seven_languages(self, shared, name):
+        ours, theirs = openai(name, shared / "tokenizers")
+        for file in sorted((shared / "corpora" / "help").glob("*.txt")):
+            text = file.read_text(encoding="utf-8")[:100_000]
+            assert ours.encode(text) == by_tiktoken(theirs, text), file.name
+
+    def test_special_tokens_in_text(self, shared, name):
+        ours, theirs = openai(name, shared / "tokenizers")
+        text = "a <|endoftext|><|endoftext|>\n<|endofprompt|> <|endof<|fim_prefix|>b"
+        for allowed in ((), ("<|endoftext|>",), tuple(OPENAI[name])):
+            assert ours.encode(text, allowed_special=allowed) == by_tiktoken(theirs, text, allowed)
+        assert ours.encode(text, allowed_special="all") == by_tiktoken(theirs, text, OPENAI[name])

@@ -1,0 +1,202 @@
+"""Training and encoding on characters, with and without a base vocabulary."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.core.reference import count_pairs, replace
+from tests.core.texts import patient
+from tokstudio.core.base.errors import ConfigError, CorpusError
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
+from tokstudio.core.training.trainer import Trainer, train
+
+FILE = Path(__file__).parents[2] / "data" / "goldens.json"
+
+texts = st.lists(st.text("abé日😀 ", max_size=25), max_size=5)
+
+
+def trained(documents, **settings):
+    return train(Corpus.from_texts(documents), TrainingConfig(base="characters", **settings))
+
+
+def recount(documents: list[str], size: int, tie_break: str, longest: int | None) -> tuple[list[str], list[tuple]]:
+    """The tokens and the merges, counted anew before each."""
+    tokens = list(dict.fromkeys("".join(documents)))
+    code_points = sorted(range(len(tokens)), key=tokens.__getitem__)
+    order = {token: place for place, token in enumerate(code_points)}
+    ids = [[tokens.index(character) for character in document] for document in documents]
+    merges = []
+    while len(tokens) < size:
+        counts = count_pairs(ids, [1] * len(ids))
+        if longest is not None:
+            counts = {(a, b): n for (a, b), n in counts.items() if len((tokens[a] + tokens[b]).encode()) <= longest}
+        if not counts:
+            break
+        best = [pair for pair in counts if counts[pair] == max(counts.values())]
+        if tie_break == "first":
+            pair = best[0]
+        elif tie_break == "lowest-id":
+            pair = min(best)
+        elif tie_break == "huggingface":
+            pair = min(best, key=lambda pair: [order.get(token, token) for token in pair])
+        else:
+            pair = max(best, key=lambda pair: [tokens[token].encode() for token in pair])
+        ids = [replace(document, *pair, len(tokens)) for document in ids]
+        merges.append(pair)
+        tokens.append(tokens[pair[0]] + tokens[pair[1]])
+    return tokens, merges
+
+
+@patient
+@given(texts, st.integers(1, 12), st.sampled_from(TIE_BREAKS), st.one_of(st.none(), st.integers(2, 9)))
+def test_merges_equal_those_of_the_slow_reference(documents, merges, tie_break, longest):
+    alphabet = len(set("".join(documents)))
+    tokens, pairs = recount(documents, alphabet + merges, tie_break, longest)
+    made = trained(documents, vocabulary_size=alphabet + merges, tie_break=tie_break, max_token_bytes=longest)
+    assert [tuple(pair) for pair in made.merges.tolist()] == pairs
+    assert [token.decode() for token in made.tokens] == tokens
+    for document in documents:
+        assert made.decode(made.encode(document)) == document
+
+
+def test_characters_and_a_base_vocabulary():
+    cases = json.loads(FILE.read_text(encoding="utf-8"))["cases"]
+    case = next(case for case in cases if case["name"] == "characters and a base vocabulary")
+    made = train(
+        Corpus.from_texts(case["sequences"]),
+        TrainingConfig(
+            base="characters",
+            base_vocabulary=case["base_vocabulary"],
+            unknown_token="<UNK>",
+            vocabulary_size=case["target_vocabulary_size"],
+        ),
+    )
+    spelled = [[made.tokens[token].decode() for token in pair] for pair in made.merges.tolist()]
+    assert spelled == case["expect_merges_text"]
+    ids = made.encode(case["encode"]["text"])
+    assert [made.tokens[token].decode() for token in ids] == case["encode"]["tokens"]
+    assert made.special_tokens == {"<PAD>": 95, "<UNK>": 96, "<BOS>": 97, "<EOS>": 98}
+    assert made.merge_results.tolist() == list(range(99, 111))
+    assert made.encode("the é")[-1] == 96
+    assert made.encode("<BOS>the", "all")[0] == 97
+
+
+def test_ids_are_in_order_of_first_appearance():
+    made = trained(["cab", "dab"], vocabulary_size=5)
+    assert [token.decode() for token in made.tokens] == ["c", "a", "b", "d", "ab"]
+    assert made.run.base_counts.tolist() == [1, 2, 2, 1]
+
+
+def test_an_unknown_character_takes_part_in_no_merge():
+    made = trained(
+        ["ab??ab"], vocabulary_size=5, base_vocabulary=["a", "b", "c"], special_tokens=["<unk>"],
+        unknown_token="<unk>",
+    )  # fmt: skip
+    assert made.run.tokens_before == 6
+    assert [token.decode() for token in made.tokens] == ["a", "b", "c", "ab", "<unk>"]
+    assert (made.run.tokens_after.tolist(), made.run.merged.tolist()) == ([4], [2])
+    assert made.encode("a??b ab") == [0, 4, 4, 1, 4, 3]
+    assert made.run.bytes_per_token() == 6 / 4
+
+
+@pytest.mark.parametrize("settings", [{"special_placement": "first"}, {"base_vocabulary": ["a", "<unk>", "b"]}])
+def test_uses_of_an_unknown_token_are_counted(settings):
+    settings = {"base_vocabulary": ["a", "b"], "special_tokens": ["<unk>"], **settings}
+    if len(settings["base_vocabulary"]) == 3:
+        settings["special_tokens"] = []
+    made = trained(["ab?ab??"], vocabulary_size=4, unknown_token="<unk>", **settings)
+    assert made.run.uses()[made.special_tokens["<unk>"]] == 3
+    assert made.run.tokens_before == 7
+    assert np.array_equal(made.run.uses(), np.bincount(made.encode_array("ab?ab??"), minlength=4))
+
+
+def test_a_strange_character_is_told_with_its_place(tmp_path):
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    first.write_text("abc\ncab\n", "utf-8")
+    second.write_text("abc\r\nab" + "ß" * 400_000 + "\nßab é" + "b" * 100, "utf-8")
+    config = TrainingConfig(vocabulary_size=20, base="characters", base_vocabulary=list("abcß\r\n "))
+    for documents in ("file", "line"):
+        with pytest.raises(CorpusError, match=r"^second\.txt, line 3, character 5: The character \"é\""):
+            train(Corpus.from_files([first, second], documents), config)
+    with pytest.raises(CorpusError, match=r"^Pasted text, document 2, character 3: The character \"x\""):
+        train(Corpus.from_texts(["abc", "abx"]), config)
+
+
+def test_without_an_unknown_token_a_strange_character_is_named():
+    with pytest.raises(CorpusError, match=r'The character "é" \(U\+00E9\) is not in the base vocabulary.*"some cafés"'):
+        trained(["a", "some cafés"], vocabulary_size=20, base_vocabulary=list("abcdefms o"))
+    made = trained(["abab"], vocabulary_size=3)
+    with pytest.raises(ConfigError, match=r'The character "c" \(U\+0063\) is not in the vocabulary'):
+        made.encode("abc")
+    with pytest.raises(ConfigError, match=r'The character "c"'):
+        trained(["ab ab"], vocabulary_size=4, pattern="gpt2").encode("abc")
+
+
+def test_a_size_below_the_characters_is_refused_with_their_number():
+    with pytest.raises(ConfigError, match=r"must be greater than 4 \(3 characters and 1 special token\)"):
+        trained(["abc"], vocabulary_size=4, special_tokens=["<s>"])
+
+
+def test_bytes_that_are_no_text_become_replacement_characters():
+    trainer = Trainer(Corpus.from_texts([b"a\xffb", "ab\ufffd"]), TrainingConfig(base="characters", min_frequency=2))
+    for _ in trainer:
+        pass
+    assert trainer.prepared.replaced == 1
+    assert [token.decode() for token in trainer.tokenizer().tokens] == ["a", "\ufffd", "b"]
+    assert trainer.tokenizer().encode(b"a\xff") == [0, 1]
+
+
+def test_twenty_thousand_characters():
+    alphabet = "".join(map(chr, range(0x4E00, 0x4E00 + 20_000)))
+    text = alphabet + alphabet[:50] * 3
+    made = trained([text], min_frequency=2)
+    assert made.run.base_size == 20_000
+    assert made.run.counts[0] == 4
+    assert made.decode(made.encode(text)) == text
+    assert np.array_equal(made.run.uses(), np.bincount(made.encode_array(text), minlength=len(made)))
+
+
+def test_long_words_with_a_pattern():
+    text = "é" * 5_000 + " " + "日本" * 3_000
+    made = trained([text], vocabulary_size=40, pattern="gpt2")
+    assert made.decode(made.encode(text)) == text
+    assert made.encode(text) == made.encode(text[:5_000]) + made.encode(text[5_000:])
+
+
+def test_words_of_characters_count_as_documents_do():
+    made = trained(["one two one two one"], vocabulary_size=12, pattern="gpt2")
+    numbers = count()
+    base = {character: next(numbers) for character in dict.fromkeys("one two one two one")}
+    assert made.run.base_counts.tolist() == [3 + 2, 3, 3, 4, 2, 2]
+    assert made.alphabet.ids.tolist() == list(base.values())
+
+
+def test_a_long_text_is_looked_up_in_pieces(monkeypatch):
+    monkeypatch.setattr("tokstudio.core.tokenizer.encoder._PIECE", 10)
+    text = "aé日😀" * 50
+    made = trained([text], vocabulary_size=4 + 5, special_tokens=["<u>"], unknown_token="<u>")
+    seen = list(made.encode_work(text + "x"))
+    assert len(seen) > 50
+    assert [progress.done for progress in seen] == sorted(progress.done for progress in seen)
+    assert made.encode(text + "x") == [*made.encode(text), made.special_tokens["<u>"]]
+    assert made.decode(made.encode(text)) == text
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_replacing_what_is_no_text_in_pieces_changes_nothing(size, monkeypatch):
+    texts = [b"a\xffb", "\ufffd\ufffd日".encode() + b"\xe6\x97", b"\xa5", b"", "\ufffd".encode()]
+    monkeypatch.setattr("tokstudio.core.training.prepare_corpus._PIECE", size)
+    trainer = Trainer(Corpus.from_texts(texts), TrainingConfig(base="characters", min_frequency=9))
+    for _ in trainer:
+        pass
+    assert trainer.prepared.replaced == 3
+    assert trainer.prepared.bytes == sum(len(text.decode("utf-8", "replace").encode()) for text in texts)

@@ -1,0 +1,369 @@
+"""The engine with hardly any room or time: squeezing, growing, rounds and interruptions at every point.
+
+Small corpora never get there by themselves, so its private sizes are made small. Sequences have weights here, which no
+Trainer gives them yet.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba.core.dispatcher import Dispatcher
+
+from tests.core.reference import HUGGINGFACE_ORDER, count_pairs, train_slowly
+from tests.core.texts import document, patient
+from tokstudio.core import kernels
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.kernels import tables as k
+from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.model.config import TIE_BREAKS, TrainingConfig
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training import engine as engine_module
+from tokstudio.core.training.engine import Engine, Units
+from tokstudio.core.training.trainer import Trainer, train
+from tokstudio.core.warm_up import exercise
+
+# Room for one round's pairs at least, and hardly more.
+TIGHT = {"_POOL_SHARE": 1.0, "_SLACK": 0, "_PAIRS_AT_FIRST": 2}
+
+# A grid has 65,536 cells at least, and is not walked one by one.
+budgets_and_grids = st.sampled_from(
+    [(1, 0), (2, 0), (7, 0), (50, 0), (40, 1 << 22), (1000, 1 << 22), (400_000, 1 << 22)]
+)
+rooms = st.fixed_dictionaries(
+    {
+        "_BATCH": st.sampled_from([1, 3, 4096]),
+        "FLOOR_STEP": st.sampled_from([2, 32]),
+        "_FIRST_FLOOR_SHARE": st.sampled_from([1, 3, 10, 2048]),
+        "_POOL_SHARE": st.sampled_from([1.0, 1.15]),
+        "_SLACK": st.sampled_from([0, 1, 5, 1024]),
+        "_PAIRS_AT_FIRST": st.sampled_from([2, 3, 10, 1 << 14]),
+        "_FEWEST_CELLS": st.sampled_from([32, 64, 1 << 16]),
+        "_CELL_SHARE": st.sampled_from([0, 4]),
+    }
+)
+weighted = st.lists(st.tuples(document, st.integers(1, 5)), max_size=6)
+
+
+def units_of(texts, weights=None, tie_break="first"):
+    symbols, weight_at = [-1], [0]
+    for text, weight in zip(texts, weights or [1] * len(texts), strict=True):
+        symbols += [*text, -1]
+        weight_at += [weight] * len(text) + [0]
+    order = np.arange(256, dtype=np.int32)
+    if tie_break == "huggingface":
+        order = np.argsort(HUGGINGFACE_ORDER).astype(np.int32)
+    return Units(
+        np.array(symbols, np.int32),
+        np.array(weight_at if weights else [], np.int64),
+        np.ones(256, np.int64),
+        order,
+    )
+
+
+class Drive:
+    """An engine driven to its end, with what it made."""
+
+    def __init__(self, units, tie_break, floor, longest, most=10_000, watch=None):
+        self.engine = Engine(units, tie_break, floor, longest)
+        self.merges, self.counts, self.tokens_after, self.calls = [], [], [], 0
+        while len(self.merges) < most and (made := self.engine.advance(most - len(self.merges))) is not None:
+            self.calls += 1
+            assert self.calls < 200_000, "it does not come to an end"
+            self.merges += zip(made.left.tolist(), made.right.tolist(), strict=True)
+            self.counts += made.count.tolist()
+            self.tokens_after += made.tokens_after.tolist()
+            if watch is not None:
+                watch(self.engine)
+
+
+def check(engine):
+    """Asserts what `kernels.tables` promises of the tables between two merges."""
+    t, state = engine._tables, engine._state
+    if state[k.STAGE] not in (k.CHOOSE, k.EXHAUSTED):
+        return
+    starts, tokens, documents, weights = tokens_of(t, state)
+    check_pairs(t, state, starts, tokens, count_pairs(documents, weights))
+    check_heap(t, state)
+    check_index(t, state)
+    for slots in (t.left_slot, t.right_slot, t.left_count, t.right_count):
+        assert not slots.any()
+
+
+def check_tokens(engine, texts, weights):
+    """Asserts that no token is lost but those of sequences that hold just one, which are no longer looked at."""
+    state = engine._state
+    if state[k.STAGE] not in (k.CHOOSE, k.EXHAUSTED):
+        return
+    _, _, documents, kept = tokens_of(engine._tables, state)
+    left = sum(len(d) * w for d, w in zip(documents, kept, strict=True))
+    begun = sum(weight for text, weight in zip(texts, weights or [1] * len(texts), strict=True) if text)
+    dropped = begun - sum(weight for document, weight in zip(documents, kept, strict=True) if document)
+    assert state[k.TOKENS] == left + dropped
+
+
+def tokens_of(t, state):
+    """Walks the corpus: where tokens start, which they are, and both as documents with their weights."""
+    starts, tokens, documents, weights = [], [], [], []
+    at = 0
+    while at < state[k.LENGTH]:
+        symbol = int(t.symbols[at])
+        starts.append(at)
+        tokens.append(symbol)
+        if symbol < 0:
+            documents.append([])
+            weights.append(1)
+            at += 1
+            continue
+        span = int(t.token_span[symbol])
+        if span > 1:
+            assert t.symbols[at + span - 1] == symbol | k.END, "a token has its id at its last position too"
+        assert not ((t.symbols[at + 1 : at + span] >= 0) & (t.symbols[at + 1 : at + span] < k.END)).any()
+        documents[-1].append(symbol)
+        weights[-1] = int(t.weights[at]) if len(t.weights) else 1
+        at += span
+    assert at == state[k.LENGTH]
+    return starts, tokens, documents, weights
+
+
+def check_pairs(t, state, starts, tokens, recount):
+    places = {}
+    for i, left, right in zip(starts, tokens, tokens[1:], strict=False):
+        if left >= 0 and right >= 0:
+            places.setdefault((left, right), []).append(i)
+    stored = {}
+    for pair in range(1, state[k.PAIRS]):
+        key = left, right = (int(t.pairs[pair, k.KEY]) >> 32, int(t.pairs[pair, k.KEY]) & k.NUMBER_BITS)
+        run = t.pool[t.pairs[pair, k.START] : t.pairs[pair, k.STOP]].tolist()
+        assert run == sorted(set(run)), "places stand in order, once each"
+        if t.pairs[pair, k.COUNT] < state[k.FLOOR]:
+            continue
+        standing = [i for i in run if t.symbols[i] == left and t.symbols[i + t.token_span[left]] == right]
+        assert standing == places[key]
+        assert t.pairs[pair, k.COUNT] == recount[key]
+        assert key not in stored, "a pair has one number"
+        stored[key] = pair
+    for (left, right), count in recount.items():
+        eligible = t.token_bytes[left] + t.token_bytes[right] <= state[k.MAX_BYTES]
+        assert ((left, right) in stored) == (count >= state[k.FLOOR] and bool(eligible))
+
+
+def check_index(t, state):
+    """Every pair is found in the index under its number, and nothing else is in it."""
+    if state[k.PAIRS] == 1:
+        return
+    mask, numbers = len(t.pair_index) - 1, set()
+    for pair in range(1, state[k.PAIRS]):
+        left, right = int(t.pairs[pair, k.KEY]) >> 32, int(t.pairs[pair, k.KEY]) & k.NUMBER_BITS
+        hashed = left * k.HASH_LEFT + right * k.HASH_RIGHT
+        slot = (hashed >> k.INDEX_SHIFT) & mask
+        while t.pair_index[slot] & k.NUMBER_BITS != pair:
+            assert t.pair_index[slot] != 0, "a pair can be found"
+            slot = (slot + 1) & mask
+        assert (int(t.pair_index[slot]) ^ hashed) >> 32 & k.NUMBER_BITS == 0
+        numbers.add(pair)
+    assert set((t.pair_index[t.pair_index != 0] & k.NUMBER_BITS).tolist()) == numbers
+
+
+def check_heap(t, state):
+    size = int(state[k.HEAP])
+    counts, pairs = t.heap[:size, k.HEAP_COUNT], t.heap[:size, k.HEAP_PAIR].tolist()
+    keys = list(zip((-counts).tolist(), t.heap[:size, k.HEAP_TIE].tolist(), strict=True))
+    assert all(keys[(at - 1) // 4] <= keys[at] for at in range(1, size))
+    assert len(set(pairs)) == size
+    assert (counts >= t.pairs[pairs, k.COUNT]).all(), "counts only fall"
+    waiting = np.flatnonzero(t.pairs[1 : state[k.PAIRS], k.COUNT] >= state[k.FLOOR]) + 1
+    assert set(waiting.tolist()) <= set(pairs)
+
+
+@settings(patient, max_examples=150)
+@given(
+    weighted,
+    st.booleans(),
+    rooms,
+    budgets_and_grids,
+    st.sampled_from(TIE_BREAKS),
+    st.integers(1, 4),
+    st.none() | st.integers(2, 5),
+)
+def test_however_cramped_it_makes_the_merges_of_the_recount(
+    texts, has_weights, room, budget_and_grid, tie_break, floor, longest
+):
+    documents = [text for text, _ in texts]
+    weights = [weight for _, weight in texts] if has_weights else None
+    expected = train_slowly(documents, None, floor, tie_break, longest, weights)
+    budget, grid = budget_and_grid
+
+    def watch(engine):
+        check(engine)
+        check_tokens(engine, documents, weights)
+
+    with patch.multiple(engine_module, **room, _BUDGET=budget, _LARGEST_GRID=grid):
+        made = Drive(units_of(documents, weights, tie_break), tie_break, floor, longest, watch=watch)
+    assert made.merges == expected.merges
+    assert made.counts == expected.counts
+    assert made.tokens_after == expected.tokens_after
+    assert made.engine.has_eligible_pair() == (expected.ended != "nothing left to merge")
+
+
+def words(seed, number):
+    """Text with Zipf's spread of words, as a language has, so that pairs die and are born all the time."""
+    random = np.random.default_rng(seed)
+    vocabulary = [bytes(random.choice(list(b"etaoin shrdlu"), random.integers(1, 7)).tolist()) for _ in range(60)]
+    ranks = np.minimum(random.zipf(1.3, number) - 1, len(vocabulary) - 1)
+    return b" ".join(vocabulary[rank] for rank in ranks)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("tie_break", TIE_BREAKS)
+@pytest.mark.parametrize("grid", [0, 1 << 22])
+def test_a_corpus_that_needs_room_again_and_again(weighted, tie_break, grid):
+    texts = [words(1, 250), words(2, 40), b"", words(3, 30)]
+    weights = [1, 7, 2, 3] if weighted else None
+    expected = train_slowly(texts, 256 + 200, None, tie_break, None, weights)
+    room = {**TIGHT, "_LARGEST_GRID": grid, "_FIRST_FLOOR_SHARE": 10**9, "_BUDGET": 300}
+    made_room = []
+    original = Engine._make_room
+
+    def counted(engine):
+        made_room.append(int(engine._state[k.STAGE]))
+        original(engine)
+
+    with patch.multiple(engine_module, **room), patch.object(Engine, "_make_room", counted):
+        made = Drive(units_of(texts, weights, tie_break), tie_break, 1, None, 200, check)
+    assert (made.merges, made.counts) == (expected.merges, expected.counts)
+    assert made_room.count(k.CHOOSE) > 1, "the pool was squeezed or grown while merging"
+    assert (k.NUMBER_PAIRS if grid == 0 else k.NUMBER_CELLS) in made_room, "the pairs were grown while counting"
+
+
+def test_a_squeeze_keeps_the_pool_bounded():
+    """Without it the merges of this text would write several places a byte."""
+    text = words(4, 4000)
+    with patch.multiple(engine_module, **TIGHT, _FIRST_FLOOR_SHARE=10**9):
+        made = Drive(units_of([text]), "first", 2, None)
+    assert len(made.engine._tables.pool) < 2 * len(text)
+
+
+def test_rounds_go_down_to_the_floor():
+    text = words(5, 2000)
+    floors = []
+    with patch.multiple(engine_module, _FIRST_FLOOR_SHARE=2, FLOOR_STEP=2):
+        made = Drive(units_of([text]), "first", 1, None, 600, lambda engine: floors.append(int(engine._state[k.FLOOR])))
+    assert made.merges == train_slowly([text], 256 + 600).merges
+    assert sorted(set(floors), reverse=True)[-2:] == [2, 1]
+    assert len(set(floors)) > 5
+
+
+def test_small_budgets_only_cut_the_work_into_more_calls():
+    text = words(6, 300)
+    whole = Drive(units_of([text]), "first", 2, None)
+    with patch.object(engine_module, "_BUDGET", 20):
+        cut = Drive(units_of([text]), "first", 2, None)
+    assert cut.merges == whole.merges
+    assert cut.calls > 20 * whole.calls
+
+
+@pytest.mark.parametrize("merges", [1, 2, 5])
+def test_no_call_makes_more_merges_than_asked_for(merges):
+    engine = Engine(units_of([words(7, 300)]), "first", 2, None)
+    while (made := engine.advance(merges)) is not None:
+        assert len(made.left) <= merges
+
+
+def test_the_first_count_is_measured_from_0_to_1_and_then_no_more():
+    with patch.object(engine_module, "_BUDGET", 1000):
+        engine = Engine(units_of([words(8, 3000)]), "first", 2, None)
+        shares = []
+        while (share := engine.founding) is not None:
+            shares.append(share)
+            engine.advance()
+        engine.advance()
+    assert engine.founding is None
+    assert shares == sorted(shares)
+    assert (shares[0], len(shares) > 20, max(shares) <= 1) == (0, True, True)
+
+
+def loops():
+    """Every compiled function, by name."""
+    found = {}
+    for module in pkgutil.iter_modules(kernels.__path__, f"{kernels.__name__}."):
+        for name, value in vars(importlib.import_module(module.name)).items():
+            if isinstance(value, Dispatcher):
+                found[f"{value.__module__.rsplit('.', 1)[-1]}.{name}"] = value
+    return found
+
+
+def use_everything():
+    corpus = Corpus.from_texts([words(9, 300), b"", b"aaaaaaaa"])
+    for tie_break in TIE_BREAKS:
+        run = train(corpus, TrainingConfig(vocabulary_size=300, tie_break=tie_break)).run
+        frequent = TrainingConfig(min_frequency=2, max_token_bytes=6, tie_break=tie_break)
+        list(Trainer.resume(corpus, run, TrainingConfig(vocabulary_size=400, tie_break=tie_break)))
+        for grid in (0, 1 << 22):
+            with patch.multiple(engine_module, **TIGHT, _LARGEST_GRID=grid):
+                train(corpus, frequent)
+                Drive(units_of([b"abab"], [2], tie_break), tie_break, 1, None)
+    specials = {"special_tokens": ["<s>", "hat"], "vocabulary_size": 310}
+    for others in ({"pattern": "cl100k"}, {"base": "characters"}, {"base": "characters", "pattern": "gpt2"}, {}):
+        of_words = train(corpus, TrainingConfig(**specials, **others))
+        of_words.encode("the <s> hat" * 20, "all")
+    train(Corpus.from_counts({"the": 3, "a": 1}), TrainingConfig(vocabulary_size=257, pattern="gpt2"))
+    train(Corpus.from_counts({"the": 3, "a": 1}), TrainingConfig(vocabulary_size=257))
+    made = Tokenizer.from_run(run)
+    loaded = Tokenizer(np.array([[97, 98]]), np.array([300]), alphabet=Alphabet.of_bytes(np.arange(256)[::-1]))
+    for tokenizer in (
+        made,
+        made.at(0),
+        made.at(7),
+        made.at(7).compact(),
+        loaded,
+        Tokenizer(np.empty((0, 2), np.int32)),
+    ):
+        for text in ("", "a", "the hat", b"\xff" * 50):
+            tokenizer.encode(text)
+
+
+def signatures():
+    return {name: list(loop.signatures) for name, loop in loops().items()}
+
+
+def test_every_loop_is_compiled_for_one_set_of_types():
+    """A second one would be compiled while somebody waits."""
+    exercise()
+    use_everything()
+    # The others are called by these alone, and are compiled as parts of them.
+    called = ["merge.merge", "merge.squeeze", "heap.build_heap", "count_pairs.has_eligible_pair"]
+    called += ["symbols.lay_out_bytes", "symbols.measure_tokens"]
+    called += [
+        f"count_pairs.{name}" for name in ("compact", "count_cells", "number_cells", "place_cells", "sift_cells")
+    ]
+    called += [f"count_pairs.{name}" for name in ("number_pairs", "allot", "place_pairs", "index_pairs")]
+    called += ["encode.fill_pairs", "encode.encode_sequence", "encode.collect", "encode.encode_words", "encode.emit"]
+    called += ["symbols.lay_out_characters", "documents.scan_documents", "documents.cut_specials"]
+    called += ["words.look_up", "words.spread", "words.add_up", "words.gather"]
+    compiled = signatures()
+    assert {name: compiled[name] for name in called if len(compiled[name]) != 1} == {}
+
+
+def test_preparing_the_loops_leaves_none_to_be_compiled_later():
+    script = (
+        "from tokstudio.core.warm_up import exercise\n"
+        "exercise()\n"
+        "import test_engine as room\n"
+        "prepared = room.signatures()\n"
+        "room.use_everything()\n"
+        "print(*[name for name, found in room.signatures().items() if found != prepared[name]])\n"
+    )
+    here = Path(__file__).parent
+    result = subprocess.run([sys.executable, "-c", script], cwd=here, capture_output=True, text=True, check=True)
+    assert result.stdout.split() == []

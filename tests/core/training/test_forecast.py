@@ -1,0 +1,339 @@
+"""What is said of a training before it starts."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import tracemalloc
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.sampling import sample_in_one
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.training import forecast
+from tokstudio.core.training.forecast import forecast_work
+from tokstudio.core.training.trainer import Trainer, train
+
+WORDS = [f"word{n * n % 997}" for n in range(3_000)]
+LARGE = "".join(f"{WORDS[n % 2_999]} and {WORDS[n * 7 % 3_000]}, {n % 9973}\n" for n in range(150_000))
+
+
+def zipf_text(words: int) -> str:
+    """Text with Zipf's spread of words, as languages have, most of which are rare."""
+    random = np.random.default_rng(3)
+    lengths = random.integers(1, 9, 30_000)
+    vocabulary = ["".join(random.choice(list("etaoinshrdlu"), length)) for length in lengths]
+    return " ".join(vocabulary[rank] for rank in np.minimum(random.zipf(1.3, words) - 1, len(vocabulary) - 1))
+
+
+ZIPF = zipf_text(300_000)
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """Time enough for all trials, however busy the machine is."""
+    monkeypatch.setattr(forecast, "_SECONDS", 1e9)
+
+
+@pytest.fixture
+def ticking(monkeypatch):
+    """A clock by which every piece of work takes a hundredth of the time there is."""
+    now = iter(range(10**9))
+    monkeypatch.setattr(forecast, "_SECONDS", 200)
+    for clock in ("perf_counter", "thread_time"):
+        monkeypatch.setattr(forecast.time, clock, lambda: next(now))
+    return now
+
+
+def forecast_of(corpus, **settings):
+    return finish(forecast_work(corpus, TrainingConfig(**{"vocabulary_size": 400, **settings})))
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2"])
+def test_the_work_of_a_large_corpus_is_judged_by_a_small_part_of_it(pattern, monkeypatch):
+    corpus = Corpus.from_text(LARGE)
+    sizes = []
+    begin = Trainer.__init__
+
+    def noted(self, corpus, config):
+        sizes.append(corpus.bytes)
+        begin(self, corpus, config)
+
+    monkeypatch.setattr(Trainer, "__init__", noted)
+    made = forecast_of(corpus, pattern=pattern)
+    assert len(sizes) > 2
+    assert max(sizes) < 1.2 * (1 << 20) < corpus.bytes
+    assert made.seconds > 0
+    assert made.fits
+    assert made.sample == corpus.bytes
+
+
+def test_memory_is_at_least_what_the_arrays_take_and_not_many_times_that():
+    for pattern in ("none", "cl100k"):
+        corpus = Corpus.from_text(LARGE)
+        made = forecast_of(corpus, pattern=pattern)
+        trainer = Trainer(corpus, TrainingConfig(vocabulary_size=400, pattern=pattern))
+        while trainer.merges_made == 0:
+            trainer.advance(1)
+        tables = trainer._engine._tables
+        least = tables.symbols.nbytes + tables.weights.nbytes
+        assert least <= made.memory < 12 * least
+
+
+def test_what_would_not_fit_says_so_and_names_a_sample(monkeypatch):
+    monkeypatch.setattr(forecast, "free_memory", lambda: 20_000_000)
+    corpus = Corpus.from_text(LARGE)
+    made = forecast_of(corpus)
+    assert not made.fits
+    assert 0 < made.sample < corpus.bytes
+    assert made.problem == (
+        f"This training would take about {made.memory / 1e6:,.0f} MB of memory, but only 20 MB is free: "
+        f"train on a sample of {made.sample / 1e6:,.1f} MB."
+    )
+
+
+def test_what_goes_wrong_is_told_before_training():
+    made = forecast_of(Corpus.from_text("some text\n" * 9), base="characters", base_vocabulary=list("some "))
+    assert not made.fits
+    assert 'The character "t"' in made.problem
+    assert "drops" in forecast_of(Corpus.from_text("a b"), pattern=r"\w").problem
+
+
+def test_a_sample_keeps_documents_and_given_counts():
+    counts = {f"word{n}": n + 1 for n in range(200_000)}
+    sample = sample_in_one(Corpus.from_counts(counts), 100_000)
+    assert 50_000 < sum(len(source.data) for source in sample.sources) <= 100_000
+    for source in sample.sources:
+        starts = np.concatenate([[0], source.ends[:-1]])
+        for start, end, count in zip(starts[:5], source.ends[:5], source.counts[:5], strict=True):
+            assert counts[source.data[start:end].tobytes().decode()] == count
+    lines = Corpus.from_texts([f"line {n}\n" for n in range(100_000)])
+    for source in sample_in_one(lines, 50_000).sources:
+        assert source.data[: source.ends[0]].tobytes().startswith(b"line ")
+        assert source.data[source.ends[-2] : source.ends[-1]].tobytes().endswith(b"\n")
+
+
+def test_a_place_in_a_sample_is_not_told_as_one_in_the_corpus():
+    corpus = Corpus.from_text(LARGE)
+    dropped = forecast_of(corpus, pattern="[^5]+").problem
+    assert dropped == 'The pattern drops text, such as "5": it must cover all text.'
+    with pytest.raises(ConfigError, match=f"at character {LARGE.index('5') + 1:,}"):
+        train(corpus, TrainingConfig(vocabulary_size=400, pattern="[^5]+"))
+    missing = forecast_of(corpus, base="characters", base_vocabulary=sorted(set(LARGE) - {"7"})).problem
+    assert missing.startswith('The character "7" (U+0037) is not in the base vocabulary, and others may be')
+    few = forecast_of(corpus, base="characters", vocabulary_size=5).problem
+    assert few.endswith(", and likely more: each distinct character takes one.")
+
+
+@pytest.mark.parametrize("rare", ["", "é", "日", "😀"])
+def test_what_an_own_expression_takes_to_be_matched_with_a_long_document_is_counted(rare):
+    corpus = Corpus.from_text(LARGE + rare)
+    config = TrainingConfig(vocabulary_size=400, pattern=r"\S+|\s+")
+    made = finish(forecast_work(corpus, config))
+    train(Corpus.from_text("some words" + rare), config)
+    tracemalloc.start()
+    trainer = Trainer(corpus, config)
+    while trainer.prepared is None:
+        trainer.advance()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.9 * peak < made.memory < 2 * peak
+
+
+def test_documents_that_are_short_take_little_to_be_matched():
+    pattern, rare = r"\S+|\s+", "😀"
+    whole = forecast_of(Corpus.from_text(LARGE + rare), pattern=pattern)
+    lines = forecast_of(Corpus.from_texts([*LARGE.splitlines(keepends=True), rare]), pattern=pattern)
+    held_out = forecast_of(Corpus.from_text(LARGE + rare), pattern=pattern, held_out=0.01)
+    assert lines.memory < whole.memory / 2
+    assert held_out.memory - len(LARGE) < whole.memory / 2
+
+
+def test_an_empty_corpus_has_a_forecast_too():
+    assert forecast_of(Corpus.from_text("")).fits
+
+
+def test_a_share_is_held_out_of_the_corpus_not_of_its_samples():
+    lines = "".join("the cat and the hat " * 2_000 + f"{n}\n" for n in range(60))
+    made = forecast_of(Corpus.from_text(lines), held_out=0.1)
+    assert made.problem == ""
+    half = forecast_of(Corpus.from_text(lines), held_out=0.5)
+    assert half.memory < 0.8 * made.memory
+
+
+@pytest.mark.parametrize("length", [100_000, 20])
+def test_too_few_lines_to_hold_some_out_are_told(length):
+    texts = ["x" * length + "\n" + "y" * length, "", "z\n\n" * 3]
+    made = forecast_of(Corpus.from_texts(texts), held_out=0.1)
+    assert made.problem.startswith("The corpus has 8 lines, and holding out a share needs at least 20")
+    enough = Corpus.from_texts([*texts, "\n" * 12])
+    assert forecast_of(enough, held_out=0.1).fits
+    counted = Corpus((*enough.sources, *Corpus.from_counts({"a": 1}).sources))
+    assert "Word counts have no lines" in forecast_of(counted, held_out=0.1).problem
+
+
+def test_of_given_counts_no_sample_is_offered(monkeypatch):
+    counts = Corpus.from_counts({f"word{n}": 10**9 + n for n in range(2_000)})
+    assert (forecast_of(counts).sample, forecast_of(counts).too_large) == (0, False)
+    monkeypatch.setattr(forecast, "free_memory", lambda: 1_000)
+    made = forecast_of(counts)
+    assert (made.sample, made.too_large) == (0, True)
+    assert made.problem.endswith("are free: leave out the rarest words.")
+    mixed = forecast_of(Corpus((*Corpus.from_text("some text").sources, *counts.sources)))
+    assert mixed.sample == 0
+    assert mixed.problem.endswith("are free: leave out some of the corpus.")
+
+
+def test_many_small_files_are_tried_as_one():
+    corpus = Corpus(tuple(Source.from_texts([f"file {n}\n", "two\n"]) for n in range(5_000)))
+    whole = sample_in_one(corpus, 1 << 20)
+    assert len(whole.sources) == 1
+    assert list(whole.iter_documents()) == list(corpus.iter_documents())
+    part = sample_in_one(corpus, 20_000)
+    assert len(part.sources) == 1
+    assert 15_000 < part.bytes < 25_000
+    assert {bytes(document) for document in part.iter_documents()} < {
+        bytes(document) for document in corpus.iter_documents()
+    }
+
+
+def test_a_sample_of_many_sources_keeps_text_and_counts_apart():
+    texts = tuple(Source.from_texts([f"file {n}\n" * 9]) for n in range(200))
+    counted = tuple(Corpus.from_counts({f"word{n}": 7, f"other{n}": 9}).sources[0] for n in range(200))
+    mixed = Corpus(tuple(part for pair in zip(texts, counted, strict=True) for part in pair))
+    text, counts = sample_in_one(mixed, 1 << 20).sources
+    assert text.counts is None
+    assert text.data.tobytes() == b"".join(source.data.tobytes() for source in texts)
+    assert counts.counts.tolist() == [7, 9] * 200
+    assert counts.bytes == sum(source.bytes for source in counted)
+
+
+def test_trials_end_when_time_is_over(ticking):
+    slow = forecast_of(Corpus.from_text(LARGE), pattern=r"(?s).")
+    assert next(ticking) < 1_000
+    assert slow.seconds > 200
+    assert slow.fits
+
+
+def test_what_is_slow_from_the_first_is_judged_by_what_was_done(ticking, monkeypatch):
+    monkeypatch.setattr(forecast, "_SECONDS", 3)
+    monkeypatch.setattr("tokstudio.core.pretokenization.custom_regex._MATCHES_IN_A_PIECE", 1)
+    monkeypatch.setattr("tokstudio.core.pretokenization.count_words._SECONDS_OF_A_PIECE", 0, raising=False)
+    made = forecast_of(Corpus.from_text("some text " * 100_000), pattern=r"(?s).")
+    assert next(ticking) < 100
+    assert made.seconds > 1_000_000 / 100
+    assert made.fits
+
+
+def test_what_goes_wrong_in_a_sample_of_a_small_corpus_does_not_count():
+    # A document is whole in the corpus only: its samples end in the middle of it.
+    corpus = Corpus.from_text("a" * 50_000 + "b")
+    assert forecast_of(corpus, pattern="(?s).+b").problem == ""
+
+
+def test_counts_that_overflow_together_are_told():
+    corpus = Corpus(Corpus.from_counts({"ab": 2**60}).sources * 300)
+    assert forecast_of(corpus).problem.startswith("The corpus is too large")
+
+
+@pytest.mark.parametrize(("pattern", "more"), [("gpt2", 1.0), ("none", 1.0 + 3 * 2.0)])
+def test_the_time_for_the_curve_of_held_out_text_is_part_of_it(monkeypatch, pattern, more):
+    """A tenth held out is a ninth of the rest: it is split once more, and encoded whole where nothing splits it."""
+    trial = forecast._Trial(9_000, 9_000, 1_000, 50, 1.0, 2.0)
+
+    def trials(corpus, config, size):
+        yield from ()
+        return trial, trial
+
+    monkeypatch.setattr(forecast, "_trials_work", trials)
+    monkeypatch.setattr(forecast, "_threads", lambda config, size: 1)
+    corpus = Corpus.from_text("123456789\n" * 1_000)
+    made = finish(forecast_work(corpus, TrainingConfig(vocabulary_size=300, pattern=pattern, held_out=0.1)))
+    assert made.seconds == pytest.approx(1.0 + 2.0 + more / 9)
+
+
+@pytest.fixture
+def by_work(monkeypatch):
+    """A clock that counts work: a unit for each token that a merge replaces, and 150 for each merge by itself."""
+    spent = [0.0]
+    advance, left = Trainer.advance, dict[Trainer, int]()
+
+    def advanced(trainer, *arguments):
+        batch = advance(trainer, *arguments)
+        if len(batch):
+            before = left.get(trainer, trainer.tokens_before)
+            left[trainer] = int(batch.tokens_after[-1])
+            spent[0] += before - left[trainer] + 150 * len(batch)
+        return batch
+
+    monkeypatch.setattr(Trainer, "advance", advanced)
+    monkeypatch.setattr(forecast.time, "thread_time", lambda: spent[0])
+    return spent
+
+
+# What trials on samples of 100 MB of text took, and what all of it took: positions, merges, seconds, falls; seconds.
+MEASURED = {
+    1_000: (((16_721, 1_000, 0.0027, 3.12), (262_481, 1_000, 0.0131, 3.27), (1_049_864, 1_000, 0.0364, 3.29)), 4.1),
+    32_000: (((16_721, 5_025, 0.0031, 3.46), (262_481, 32_000, 0.0399, 4.85), (1_049_864, 32_000, 0.1147, 5.17)), 4.7),
+    100_000: (((16_721, 5_025, 0.0031, 3.46), (262_481, 62_635, 0.0475, 4.85), (1_049_864, 100_000, 0.1465, 5.5)), 6.5),
+}
+
+
+@pytest.mark.parametrize("merges", MEASURED)
+def test_what_was_measured_on_samples_gives_what_was_measured_on_all_within_twice(monkeypatch, merges):
+    """Also where something else kept the processor busy, so that only smaller samples could be tried."""
+    samples, seconds = MEASURED[merges]
+    trials = [forecast._Trial(size, size, 1, made, 0.0, taken, falls) for size, made, taken, falls in samples]
+    corpus = Corpus((SimpleNamespace(data=range(100_000_000), counts=None, bytes=100_000_000),))
+    monkeypatch.setattr(forecast, "refuse_overflow", lambda sources: None)
+    for small, large in pairwise(trials):
+
+        def tried(corpus, config, size, small=small, large=large):
+            yield from ()
+            return small, large
+
+        monkeypatch.setattr(forecast, "_trials_work", tried)
+        made = finish(forecast_work(corpus, TrainingConfig(vocabulary_size=256 + merges)))
+        assert seconds / 2 < made.seconds < 2 * seconds
+
+
+def test_what_else_the_computer_does_is_not_counted(by_work, monkeypatch):
+    """A run that was interrupted may still be letting go of its memory, and held-out text may be measured."""
+    corpus, config = Corpus.from_text(LARGE), TrainingConfig(vocabulary_size=2_000)
+    alone = finish(forecast_work(corpus, config)).seconds
+    clock = iter(range(0, 10**9, 1_000))
+    monkeypatch.setattr(forecast.time, "perf_counter", lambda: next(clock))
+    assert finish(forecast_work(corpus, config)).seconds == alone
+
+
+def test_more_merges_and_more_text_never_take_less(by_work):
+    corpus = Corpus.from_text(ZIPF)
+    said = [forecast_of(corpus, vocabulary_size=size).seconds for size in (300, 1_000, 4_000)]
+    assert said == sorted(said)
+    texts = [Corpus.from_text(ZIPF * times) for times in (1, 2, 4)]
+    said = [forecast_of(text, vocabulary_size=1_000).seconds for text in texts]
+    assert said == sorted(said)
+    assert said[2] < 4.5 * said[0]
+
+
+def test_no_more_merges_are_foreseen_than_the_vocabulary_has_room_for(monkeypatch):
+    trials = forecast._Trial(250, 250, 1, 600, 0.0, 1.0, 2.0), forecast._Trial(1_000, 1_000, 1, 1_000, 0.0, 1.0, 2.0)
+
+    def tried(corpus, config, size):
+        yield from ()
+        return trials
+
+    monkeypatch.setattr(forecast, "_trials_work", tried)
+    corpus, positions = Corpus.from_text("x" * 100_000), 100_000
+    bounded, free = (
+        forecast_of(corpus, vocabulary_size=1_300, min_frequency=2),
+        forecast_of(corpus, vocabulary_size=10**6),
+    )
+    room = forecast.merging_memory(positions, 1_300, weighted=False)
+    assert bounded.memory == room < free.memory

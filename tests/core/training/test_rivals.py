@@ -1,0 +1,213 @@
+"""Two tie rules promise the merges of two other libraries; here the libraries themselves say what those are.
+
+A third one promises what a plain recount gives. Encoding is held against other libraries in `test_encoding_rivals`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.core.reference import named_pattern, train_slowly_with_pattern
+from tests.core.texts import patient
+from tokstudio import Corpus, TrainingConfig, train
+from tokstudio.core.text.byte_level import to_bytes
+
+rustbpe = pytest.importorskip("rustbpe")
+tokenizers = pytest.importorskip("tokenizers")
+
+SCRIPTS = """\
+The quick brown fox jumps over the lazy dog, and the dog sleeps on; the fox jumps again.
+Der schnelle braune Fuchs springt über den faulen Hund, und der Hund schläft weiter.
+Быстрая коричневая лиса прыгает через ленивую собаку, а собака спит дальше.
+素早い茶色の狐がのろまな犬を飛び越え、犬はまだ眠っている。狐はまた飛び越える。
+敏捷的棕色狐狸跳过懒狗，狗还在睡觉。狐狸又跳过去了。
+빠른 갈색 여우가 게으른 개를 뛰어넘고, 개는 계속 잔다.
+الثعلب البني السريع يقفز فوق الكلب الكسول، والكلب ينام.
+def fox(dog):  # 🦊🐶
+    return [jump(dog) for _ in range(3)] + [dog.sleep(), dog.sleep()]
+"""
+MANY_SCRIPTS = (Path(__file__).parents[2] / "data" / "many-scripts.txt").read_text(encoding="utf-8")
+PATTERNS = ("whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
+TO_THE_END = 100_000  # more tokens than the text gives
+
+
+def merged(texts, tie_break, size, pattern="none", **more):
+    """Left and right of every merge, as bytes."""
+    config = TrainingConfig(vocabulary_size=size, tie_break=tie_break, pattern=pattern, **more)
+    tokenizer = train(Corpus.from_texts(texts), config)
+    tokens = tokenizer.tokens
+    return [(tokens[left], tokens[right]) for left, right in tokenizer.merges.tolist()]
+
+
+def from_huggingface(texts, size, pattern="none"):
+    """What `tokenizers` learns; without a pattern each text is one sequence."""
+    steps = [tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    if pattern != "none":
+        # Its regular expressions read {1,3}+ as a group that repeats.
+        expression = tokenizers.Regex(named_pattern(pattern).replace("{1,3}+", "{1,3}"))
+        steps.insert(0, tokenizers.pre_tokenizers.Split(expression, "isolated"))
+    model = tokenizers.Tokenizer(tokenizers.models.BPE())
+    model.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(steps)
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=size,
+        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    model.train_from_iterator(texts, trainer)
+    merges = json.loads(model.to_str())["model"]["merges"]
+    return [(to_bytes(left), to_bytes(right)) for left, right in merges]
+
+
+def from_rustbpe(texts, size, pattern="none"):
+    """The tokens that rustbpe learns, in order; without a pattern each text is one sequence."""
+    model = rustbpe.Tokenizer()
+    expression = r"[\s\S]+" if pattern == "none" else named_pattern(pattern)
+    model.train_from_iterator(iter(texts), size, pattern=expression)
+    ranks = sorted(model.get_mergeable_ranks(), key=lambda entry: entry[1])
+    return [bytes(token) for token, _ in ranks[256:]]
+
+
+def from_recount(texts, tie_break, size, pattern):
+    """What the plain recount learns from the pre-tokens."""
+    documents = [text.encode() for text in texts]
+    run = train_slowly_with_pattern(documents, named_pattern(pattern), vocabulary_size=size, tie_break=tie_break)
+    return [(run.tokens[left], run.tokens[right]) for left, right in run.merges]
+
+
+def joined(merges):
+    return [left + right for left, right in merges]
+
+
+class TestOneSequence:
+    """Without a pattern."""
+
+    def test_huggingface_on_a_text_in_many_scripts(self):
+        theirs = from_huggingface([SCRIPTS], 600)
+        assert len(theirs) == 344
+        assert merged([SCRIPTS], "huggingface", 600) == theirs
+
+    def test_huggingface_on_many_documents(self):
+        texts = SCRIPTS.splitlines()
+        theirs = from_huggingface(texts, 450)
+        assert merged(texts, "huggingface", 450) == theirs
+
+    def test_rustbpe_on_a_text_in_many_scripts(self):
+        theirs = from_rustbpe([SCRIPTS], 600)
+        assert len(theirs) == 344
+        assert joined(merged([SCRIPTS], "lowest-id", 600)) == theirs
+
+    def test_rustbpe_on_many_documents(self):
+        texts = SCRIPTS.splitlines()
+        assert joined(merged(texts, "lowest-id", 450)) == from_rustbpe(texts, 450)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+class TestPatterns:
+    """Merges down to those that occur once; the first of them are those of every smaller vocabulary."""
+
+    @pytest.mark.parametrize("size", [400, 1500, TO_THE_END])
+    def test_huggingface_on_a_text_in_many_scripts(self, pattern, size):
+        theirs = from_huggingface([MANY_SCRIPTS], size, pattern)
+        assert len(theirs) == size - 256 or size == TO_THE_END
+        assert merged([MANY_SCRIPTS], "huggingface", size, pattern) == theirs
+
+    @pytest.mark.parametrize("size", [400, 1500, TO_THE_END])
+    def test_rustbpe_on_a_text_in_many_scripts(self, pattern, size):
+        theirs = from_rustbpe([MANY_SCRIPTS], size, pattern)
+        assert len(theirs) == size - 256 or size == TO_THE_END
+        assert joined(merged([MANY_SCRIPTS], "lowest-id", size, pattern)) == theirs
+
+    def test_both_on_many_documents(self, pattern):
+        texts = MANY_SCRIPTS.splitlines(keepends=True)
+        assert merged(texts, "huggingface", 900, pattern) == from_huggingface(texts, 900, pattern)
+        assert joined(merged(texts, "lowest-id", 900, pattern)) == from_rustbpe(texts, 900, pattern)
+
+    @pytest.mark.parametrize("tie_break", ["bytes", "first"])
+    def test_the_recount_on_a_text_in_many_scripts(self, pattern, tie_break):
+        theirs = from_recount([MANY_SCRIPTS], tie_break, 700, pattern)
+        assert len(theirs) == 444
+        assert merged([MANY_SCRIPTS], tie_break, 700, pattern) == theirs
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "cl100k"])
+def test_the_recount_on_documents_between_special_tokens(pattern):
+    """As the CS336 exercise has it: the special token stands between documents, and is in no pre-token."""
+    special = "<|endoftext|>"
+    documents = MANY_SCRIPTS.split("\n\n")
+    theirs = from_recount(documents, "bytes", 600, pattern)
+    ours = merged([special.join(documents)], "bytes", 601, pattern, special_tokens=[special])
+    assert ours == theirs
+
+
+# Runs of one letter overlap themselves: "aaa" holds "aa" twice and is merged once.
+runs = st.tuples(st.sampled_from("ab"), st.integers(1, 40)).map(lambda run: run[0] * run[1])
+small = st.lists(
+    st.one_of(st.text("abc é", min_size=1, max_size=30), st.text("ab", min_size=1, max_size=40), runs),
+    min_size=1,
+    max_size=5,
+)
+# Few words, so that they repeat and tie.
+words = st.sampled_from(
+    ["ab", "aab", "abab", "ba", "aaaa", "é", "日本", "12345", "'s", "B", "!?", "!!", "\n", " ", "  "]
+)
+sentences = st.lists(st.one_of(words, words.map(" ".__add__)), max_size=40).map("".join)
+repeated = st.lists(sentences.filter(bool), min_size=1, max_size=4)
+common = st.sampled_from(["gpt2", "cl100k"])
+
+
+@settings(patient, max_examples=200)
+@given(small, st.integers(257, 290))
+def test_huggingface_on_overlaps_and_ties(texts, size):
+    theirs = from_huggingface(texts, size)
+    assert merged(texts, "huggingface", size) == theirs
+
+
+@settings(patient, max_examples=200)
+@given(small, st.integers(257, 290))
+def test_rustbpe_on_overlaps_and_ties(texts, size):
+    theirs = from_rustbpe(texts, size)
+    assert joined(merged(texts, "lowest-id", size)) == theirs
+
+
+@settings(patient, max_examples=100)
+@given(repeated, common, st.integers(257, 300))
+def test_all_on_words_that_repeat(texts, pattern, size):
+    assert merged(texts, "huggingface", size, pattern) == from_huggingface(texts, size, pattern)
+    assert joined(merged(texts, "lowest-id", size, pattern)) == from_rustbpe(texts, size, pattern)
+    assert merged(texts, "bytes", size, pattern) == from_recount(texts, "bytes", size, pattern)
+
+
+def megabyte(shared, place):
+    """A million bytes of real text: of one language after another, or of the shuffle of 46 and of programs."""
+    if place == "help":
+        texts = [file.read_bytes()[:150_000] for file in sorted((shared / "corpora" / "help").glob("*.txt"))]
+        return b"".join(texts).decode("utf-8", "ignore")
+    with lzma.open(shared / "corpora" / "mixed_10mb.txt.xz") as file:
+        file.read(place)
+        return file.read(1_000_000).decode("utf-8", "ignore")
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize("pattern", ["gpt2", "cl100k"])
+@pytest.mark.parametrize("place", [0, 4_000_000, "help"])
+def test_huggingface_and_rustbpe_on_a_megabyte_of_real_text(shared, pattern, place):
+    text = megabyte(shared, place)
+    ours = merged([text], "huggingface", 20_000, pattern)
+    assert len(ours) == 20_000 - 256
+    assert ours == from_huggingface([text], 20_000, pattern)
+    assert joined(merged([text], "lowest-id", 20_000, pattern)) == from_rustbpe([text], 20_000, pattern)
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize("pattern", ["gpt2", "cl100k"])
+def test_huggingface_and_rustbpe_on_real_text_merged_to_the_end(shared, pattern):
+    text = megabyte(shared, "help")[:400_000]
+    assert merged([text], "huggingface", 10**6, pattern) == from_huggingface([text], 10**6, pattern)
+    assert joined(merged([text], "lowest-id", 10**6, pattern)) == from_rustbpe([text], 10**6, pattern)

@@ -1,0 +1,353 @@
+"""The simple tokenizers that byte pair encoding is held against: characters, bytes, words.
+
+They are used as a `Tokenizer` is. What comes of a comparison is left to `metrics`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from codecs import getincrementaldecoder
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.pretokenization.custom_regex import compile_expression
+from tokstudio.core.text.utf8 import Text, to_utf8
+from tokstudio.core.tokenizer.batch import Batch, encode_texts, padding_id
+
+if TYPE_CHECKING:
+    from regex import Pattern
+
+WORDS = r"\w+|."
+
+# Exactly what `str.split` takes as words: to `regex`, the four separators are no white space.
+_NOT_WHITE_SPACE = r"[^\s\x1c-\x1f]+"
+_REPLACEMENT = "\ufffd".encode()
+_EACH_BYTE = tuple(bytes([byte]) for byte in range(256))
+
+_BYTES_IN_A_PIECE = 1 << 16
+_MATCHES_IN_A_PIECE = 1 << 13
+_SECONDS_OF_A_PIECE = 0.01
+_SECONDS_OF_A_MATCH = 2.0
+_MATCHES_AT_A_PLACE = 16  # behind an empty match, the next one of a pattern that gets on ends further on
+_SHOWN = 40
+
+
+class SimpleTokenizer(ABC):
+    """What the simple tokenizers have in common.
+
+    Attributes:
+        lossless: Whether decoding gives back every text.
+    """
+
+    lossless: ClassVar[bool]
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What people call it: "Characters", "Bytes", "Words" or "White space"."""
+
+    @property
+    def special_tokens(self) -> Mapping[str, int]:
+        """Special tokens and their ids: none."""
+        return {}
+
+    def encode(self, text: Text) -> list[int]:
+        """Ids of a text."""
+        return self.encode_array(text).tolist()
+
+    def encode_array(self, text: Text) -> NDArray[np.uint32]:
+        """Ids of a text as uint32 [tokens]."""
+        return finish(self.encode_work(text))
+
+    @abstractmethod
+    def encode_work(self, text: Text) -> Work[NDArray[np.uint32]]:
+        """Does what `encode_array` does, in bounded pieces."""
+
+    def encode_batch(self, texts: Iterable[Text], padding: bool | int = False) -> Batch:
+        """Ids of several texts; see `encode_texts`."""
+        return encode_texts(self.encode, texts, padding, padding_id(self.special_tokens))
+
+    def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
+        """Text of ids; what is not UTF-8 becomes U+FFFD unless `errors` says otherwise (see `bytes.decode`).
+
+        Raises:
+            ConfigError: An id is not in the vocabulary; the message names it.
+        """
+        return self.decode_bytes(ids).decode("utf-8", errors)
+
+    @abstractmethod
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """Bytes of ids.
+
+        Raises:
+            ConfigError: An id is not in the vocabulary; the message names it.
+        """
+
+    @staticmethod
+    def vocabulary_size_lower_bound(ids: Iterable[int]) -> int:
+        """The highest id + 1: no vocabulary with these ids is smaller. 0 where there are none."""
+        return max(_listed(ids), default=-1) + 1
+
+
+@dataclass(frozen=True)
+class CharacterTokenizer(SimpleTokenizer):
+    """Every character is a token, and its code point is the id: `"Hé"` is `[72, 233]`.
+
+    A byte that is not UTF-8 becomes U+FFFD, as `bytes.decode` has it. There are no `tokens` and no `len`: which code
+    points are characters is Unicode's to say, and what a text needs is `vocabulary_size_lower_bound` of its ids.
+    """
+
+    lossless: ClassVar[bool] = True
+    pattern: ClassVar[str] = "none"
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return "Characters"
+
+    def encode_work(self, text: Text) -> Work[NDArray[np.uint32]]:
+        """Does what `encode_array` does, in bounded pieces."""
+        parts = [np.empty(0, np.uint32)]
+        for characters, progress in _characters(text):
+            parts.append(np.frombuffer(characters.encode("utf-32-le"), "<u4"))
+            yield progress
+        return np.concatenate(parts, dtype=np.uint32)
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """UTF-8 of ids.
+
+        Raises:
+            ConfigError: An id is no character: a surrogate, or not a code point at all.
+        """
+        numbers = _listed(ids)
+        with suppress(ValueError, OverflowError):
+            return "".join(map(chr, numbers)).encode()
+        wrong = next(number for number in numbers if not (0 <= number < 0xD800 or 0xE000 <= number < 0x110000))
+        raise ConfigError(f"Id {wrong} is not in the vocabulary: it is not a Unicode character.")
+
+
+@dataclass(frozen=True)
+class ByteTokenizer(SimpleTokenizer):
+    """Every byte of the UTF-8 is a token, and the id is the byte: `"Hé"` is `[72, 195, 169]`."""
+
+    lossless: ClassVar[bool] = True
+    pattern: ClassVar[str] = "none"
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return "Bytes"
+
+    @property
+    def tokens(self) -> Sequence[bytes]:
+        """The bytes of each token by id."""
+        return _EACH_BYTE
+
+    def __len__(self) -> int:
+        """How many tokens there are."""
+        return 256
+
+    def encode_work(self, text: Text) -> Work[NDArray[np.uint32]]:
+        """Does what `encode_array` does, in bounded pieces."""
+        data = np.frombuffer(to_utf8(text), np.uint8)
+        ids = np.empty(len(data), np.uint32)
+        for start in range(0, len(data), _BYTES_IN_A_PIECE):
+            stop = min(start + _BYTES_IN_A_PIECE, len(data))
+            ids[start:stop] = data[start:stop]
+            yield Progress("encoding", stop, len(data))
+        return ids
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """The bytes that the ids are.
+
+        Raises:
+            ConfigError: An id is no byte.
+        """
+        numbers = _listed(ids)
+        with suppress(ValueError, OverflowError):
+            return bytes(numbers)
+        wrong = next(number for number in numbers if not 0 <= number < 256)
+        raise ConfigError(f"Id {wrong} is not in the vocabulary: it is not a byte.")
+
+
+@dataclass(frozen=True)
+class WordTokenizer(SimpleTokenizer):
+    r"""Segments of a text are tokens, numbered from 1 in order of appearance; id 0 is a segment that is not known.
+
+    With a pattern, the segments are its matches, just as `regex.findall(pattern, text)` finds them: `"I'll"` is
+    `["I", "'", "ll"]`. What the pattern does not match is no segment: the `.` in `\w+|.` matches no line feed, so that
+    lines run together when decoded (`(?s)\w+|.` keeps the line feeds). Without a pattern they are the words of
+    `text.split()`, and decoding puts one space between them. Id 0 decodes to U+FFFD. No vocabulary knows all words, so
+    this tokenizer is never `lossless`.
+
+    Attributes:
+        segments: The text of each token, from id 1 on.
+        pattern: A regular expression, or None: white space parts the segments.
+
+    Raises:
+        ConfigError: The pattern cannot be used, or a segment is empty or there twice.
+    """
+
+    segments: tuple[str, ...] = field(repr=False)
+    pattern: str | None = WORDS
+
+    lossless: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        _compiled(self.pattern)
+        if "" in self._numbers or len(self._numbers) < len(self.segments):
+            raise ConfigError("The segments of a word tokenizer must be distinct and not empty.")
+
+    @classmethod
+    def from_text(cls, text: Text, pattern: str | None = WORDS) -> WordTokenizer:
+        """The tokenizer that knows the segments of a text.
+
+        Raises:
+            ConfigError: The pattern does not compile, or takes too long; the message says where.
+        """
+        return finish(cls.from_text_work(text, pattern))
+
+    @classmethod
+    def from_text_work(cls, text: Text, pattern: str | None = WORDS) -> Work[WordTokenizer]:
+        """Does what `from_text` does, in bounded pieces."""
+        seen: dict[str, None] = {}
+        for segments, progress in _segments(text, pattern):
+            seen.update(dict.fromkeys(segments))
+            yield progress
+        return cls(tuple(seen), pattern)
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return "White space" if self.pattern is None else "Words"
+
+    @cached_property
+    def tokens(self) -> Sequence[bytes]:
+        """The UTF-8 of each token by id; that of U+FFFD for id 0."""
+        return (_REPLACEMENT, *map(to_utf8, self.segments))
+
+    def __len__(self) -> int:
+        """How many tokens there are, with the unknown one."""
+        return len(self.segments) + 1
+
+    def encode_work(self, text: Text) -> Work[NDArray[np.uint32]]:
+        """Does what `encode_array` does, in bounded pieces.
+
+        Raises:
+            ConfigError: The pattern takes too long; the message says where.
+        """
+        parts, number_of = [np.empty(0, np.uint32)], self._numbers.get
+        for segments, progress in _segments(text, self.pattern):
+            parts.append(np.array([number_of(segment, 0) for segment in segments], np.uint32))
+            yield progress
+        return np.concatenate(parts)
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """UTF-8 of the segments, joined with a space where there is no pattern.
+
+        Raises:
+            ConfigError: An id is not in the vocabulary; the message names it.
+        """
+        numbers, tokens = _listed(ids), self.tokens
+        for number in numbers:
+            if not 0 <= number < len(tokens):
+                raise ConfigError(f"Id {number} is not in the vocabulary.")
+        return (b" " if self.pattern is None else b"").join([tokens[number] for number in numbers])
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {segment: number for number, segment in enumerate(self.segments, 1)}
+
+
+def _listed(ids: Iterable[int]) -> list[int]:
+    return ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+
+
+def _characters(text: Text) -> Iterator[tuple[str, Progress]]:
+    """The text as valid characters, piece by piece, and how far each piece reaches in its UTF-8."""
+    data, decoder = to_utf8(text), getincrementaldecoder("utf-8")("replace")
+    for start in range(0, len(data), _BYTES_IN_A_PIECE):
+        stop = min(start + _BYTES_IN_A_PIECE, len(data))
+        characters = decoder.decode(data[start:stop], final=stop == len(data))
+        yield characters, Progress("reading", stop, len(data))
+
+
+def _segments(text: Text, pattern: str | None) -> Iterator[tuple[list[str], Progress]]:
+    """Segments in order, in lists that take a bounded time to find, and how far each list reaches."""
+    compiled, pieces = _compiled(pattern), list[str]()
+    for characters, progress in _characters(text):
+        pieces.append(characters)
+        yield [], progress
+    whole, trusted = "".join(pieces), pattern in (None, WORDS)
+    at: int | None = 0
+    while at is not None:
+        found, at = _find(compiled, whole, at, trusted)
+        yield found, Progress("splitting", len(whole) if at is None else at, len(whole))
+
+
+def _find(pattern: Pattern[str], text: str, at: int, trusted: bool) -> tuple[list[str], int | None]:
+    """The next segments from `at` on, and where to go on; None at the end.
+
+    `regex` gives up the interpreter's lock for every match unless told not to, and getting it back from a busy thread
+    takes longer than thousands of matches. So the lock is kept for a short time, and given up only for a single match
+    that takes longer than that. Looking at the clock costs more than a match, and is done for people's patterns only.
+    """
+    found: list[str] = []
+    limit, begin = None if trusted else _SECONDS_OF_A_PIECE, at
+    try:
+        for number, match in enumerate(pattern.finditer(text, at, concurrent=False, timeout=limit), 1):
+            at = max(at, match.end())
+            # What matches nothing is no segment.
+            if segment := match.group():
+                found.append(segment)
+            if number == _MATCHES_IN_A_PIECE:
+                break
+        else:
+            return found, None
+    except TimeoutError:
+        if at == begin:
+            return _find_slowly(pattern, text, at)
+    if at == begin:
+        raise _same_place(text, at)
+    return found, at
+
+
+def _find_slowly(pattern: Pattern[str], text: str, at: int) -> tuple[list[str], int | None]:
+    """Does what `_find` does, for one segment and without the lock."""
+    try:
+        for number, match in enumerate(pattern.finditer(text, at, concurrent=True, timeout=_SECONDS_OF_A_MATCH), 1):
+            if match.end() > at:
+                segment = match.group()
+                return [segment] if segment else [], match.end()
+            if number == _MATCHES_AT_A_PLACE:
+                raise _same_place(text, at)
+    except TimeoutError:
+        raise ConfigError(
+            f"The pattern takes more than {_SECONDS_OF_A_MATCH:g} seconds, {_place(text, at)}. Use a simpler one: "
+            "nested repeats can take forever."
+        ) from None
+    return [], None
+
+
+def _same_place(text: str, at: int) -> ConfigError:
+    return ConfigError(f"The pattern keeps matching at the same place, {_place(text, at)}.")
+
+
+def _place(text: str, at: int) -> str:
+    here = " ".join(text[at : at + _SHOWN].split())
+    return f'from character {at + 1:,} of the text: "{here}"'
+
+
+def _compiled(pattern: str | None) -> Pattern[str]:
+    if pattern == "":
+        raise ConfigError("The pattern is empty: give none to split at white space.")
+    return compile_expression(_NOT_WHITE_SPACE if pattern is None else pattern)

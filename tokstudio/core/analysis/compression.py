@@ -1,0 +1,86 @@
+"""Figures by which tokenizers are compared; making the tokens is left to them."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Sized
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.pretokenization.special_tokens import SpecialFinder
+from tokstudio.core.text.utf8 import Text, to_utf8
+
+if TYPE_CHECKING:
+    from tokstudio.core.model.config import TrainingConfig
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How well a tokenizer compresses some text; special tokens, which are cut out, are not counted.
+
+    Attributes:
+        bytes: Bytes of the text.
+        tokens: Tokens that it becomes.
+    """
+
+    bytes: int
+    tokens: int
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """The compression ratio; None where there is no text."""
+        return self.bytes / self.tokens if self.tokens else None
+
+
+def measure_work(
+    tokenizer: Tokenizer, held_out: Sequence[Source], config: TrainingConfig, most: int | None = None
+) -> Work[Measured]:
+    """Encodes held-out text, document by document, with special tokens cut out as they are in training.
+
+    Args:
+        tokenizer: What was trained on the rest.
+        held_out: The text.
+        config: How it was trained.
+        most: About how many bytes to encode; of more, documents from all over. None for all.
+
+    Raises:
+        ConfigError: It has a character that the training part has not, and there is no unknown token.
+    """
+    size = sum(len(source.data) for source in held_out)
+    every = 1 if most is None else max(1, -(-size // most))
+    text_bytes = tokens = 0
+    for text in _texts(held_out, config, every):
+        tokens += len((yield from tokenizer.encode_work(text)))
+        text_bytes += len(text)
+        yield Progress("measuring held-out text", min(size, every * text_bytes), size)
+    return Measured(text_bytes, tokens)
+
+
+def _texts(sources: Sequence[Source], config: TrainingConfig, every: int) -> Iterator[bytes]:
+    """The pieces of text between special tokens, of one document in `every`."""
+    finder = SpecialFinder(token.encode() for token in config.all_specials)
+    for source in sources:
+        lengths = np.diff(source.ends, prepend=0)[::every]
+        for stop, length in zip(source.ends[::every].tolist(), lengths.tolist(), strict=True):
+            raw = source.data[stop - length : stop]
+            pieces = finish(finder.cut_work(raw, np.array([length], np.int64)))
+            for start, end in zip(pieces.starts.tolist(), pieces.stops.tolist(), strict=True):
+                text = raw[start:end].tobytes()
+                if text:
+                    yield text.decode("utf-8", "replace").encode() if config.base == "characters" else text
+
+
+def compression_ratio(text: Text, tokens: Sized | int) -> float:
+    """UTF-8 bytes per token: the higher, the shorter is what a model has to read. 0.0 where there are no tokens.
+
+    Args:
+        text: What was encoded.
+        tokens: Its ids, or how many they are.
+    """
+    number = len(tokens) if isinstance(tokens, Sized) else int(tokens)
+    return len(to_utf8(text)) / number if number else 0.0

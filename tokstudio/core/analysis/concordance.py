@@ -1,0 +1,373 @@
+"""Where a token stands in a corpus, line by line with what is around it: found as far as somebody wants to look.
+
+The token's bytes are searched for, and only the text around them is encoded. With a pattern that is exact. Without one
+a document is a single sequence: of one longer than 10 KiB a window is encoded, with 4 KiB and more on either side. So a
+merge may differ where it depends on what is farther away, as it can where text repeats itself for so long. What a
+library of its own encodes is given to that in stretches of lines: see `library_places`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.analysis.library_concordance import MOST, places_work, stretches_of
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.held_out_split import blocks_work
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.pretokenization.patterns import NONE, OWN, cut, splitter
+from tokstudio.core.pretokenization.special_tokens import Pieces, SpecialFinder
+from tokstudio.core.text.utf8 import is_utf8
+from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+_FIRST_PIECE, _PIECE = 1 << 13, 1 << 18  # bytes searched at once
+_LEAST_CORE, _MOST_CORE = 1 << 11, 1 << 15  # bytes encoded at once: more where the token's bytes stand close together
+_MARGIN = 1 << 12
+_AROUND = 1 << 8  # bytes in which a place to cut is looked for at first
+_MOST_WORDS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One place where a token stands.
+
+    Attributes:
+        source: Which of the corpus's sources, from 0.
+        document: Which of its documents, from 0.
+        position: The byte in its data where the token begins.
+        left: What stands before it in its line, cut where it is long.
+        text: The token, or the character that became the unknown token. A character of which the token has only a part
+            is a U+FFFD here, and another one beside it.
+        right: What stands behind it in its line, likewise.
+        count: How often the document occurs: once, unless word counts are given.
+    """
+
+    source: int
+    document: int
+    position: int
+    left: str
+    text: str
+    right: str
+    count: int
+
+
+class Concordance:
+    """The places of one token, in the order of the corpus. Special tokens are recognised, as in training.
+
+    Where tokens are characters, what is not UTF-8 is left out.
+
+    Args:
+        corpus: Where to look.
+        tokenizer: What it is encoded with: the tokenizer at the playhead.
+        token: The token's id.
+        held_out: The share of the corpus that was held out, which is not looked at.
+        width: How many characters of each side of a line are shown.
+
+    Attributes:
+        hits: What was found so far.
+        done: Whether that is all.
+        limit: How many bytes were looked through, where the corpus has more and no more are; else None.
+
+    Raises:
+        ConfigError: The token is not in the vocabulary.
+    """
+
+    def __init__(
+        self, corpus: Corpus, tokenizer: Tokenizer, token: int, held_out: float = 0.0, width: int = 60
+    ) -> None:
+        if not tokenizer.tokens.in_use(token):
+            raise ConfigError(f"Id {token} is not in the vocabulary.")
+        self.hits: list[Hit] = []
+        self.done = False
+        self.limit: int | None = None
+        self._corpus = corpus
+        self._held_out = held_out
+        self._width = width
+        self._finder = SpecialFinder(special.encode() for special in tokenizer.special_tokens)
+        self._special = -1
+        if token in tokenizer.special_tokens.values():
+            self._special = self._finder.texts.index(tokenizer.tokens[token] or b"")
+        self._is_in_text = self._special < 0 or token == tokenizer.alphabet.unknown
+        self._splitter = splitter(tokenizer.pattern)
+        self._asked = tokenizer, token
+        self._places = _Places(tokenizer, token)
+        self._searched = self._before = 0
+        self._search = self._search_work()
+
+    def find_work(self, most: int = 200) -> Work[list[Hit]]:
+        """Goes on until about so many more are found; cancelled, it keeps what it found.
+
+        Returns:
+            Those that this call found; none once there are no more.
+        """
+        first = len(self.hits)
+        total = sum(len(source.data) for source in self._corpus.sources)
+        while not self.done and len(self.hits) < first + most:
+            # Not `yield from`: where this is cancelled, the search stays where it is.
+            if next(self._search, None) is None:
+                self.done = True
+            yield Progress("searching", self._before + self._searched, total)
+        return self.hits[first:]
+
+    def _search_work(self) -> Work[None]:
+        sources = self._corpus.sources
+        blocks = [(source.ends, np.zeros(source.documents, np.bool_)) for source in sources]
+        if self._held_out:
+            blocks = yield from blocks_work(sources, self._held_out)
+        for number, (source, (ends, is_held)) in enumerate(zip(sources, blocks, strict=True)):
+            text = _Text(number, source, ends, is_held)
+            tokenizer, token = self._asked
+            if isinstance(tokenizer, LibraryTokenizer):
+                yield from self._library_work(text, ends, tokenizer, token)
+                if self.limit is not None:
+                    return
+                self._before, self._searched = self._before + len(source.data), 0
+                continue
+            if source.counts is not None:
+                pieces = Pieces(np.concatenate([[0], ends[:-1]]), ends, ~np.zeros(len(ends), np.int32))
+            else:
+                pieces = yield from self._finder.cut_work(source.data, ends)
+            if self._is_in_text:
+                yield from self._tokens_work(text, pieces)
+            else:
+                yield from self._specials_work(text, pieces, 0, len(pieces.stops))
+            self._before, self._searched = self._before + len(source.data), 0
+
+    def _library_work(
+        self, text: _Text, ends: NDArray[np.int64], tokenizer: LibraryTokenizer, token: int
+    ) -> Work[None]:
+        """Lets the library say where the token stands, as far as it is asked."""
+        for stretches in stretches_of(text.data, ends):
+            if self._before + stretches[-1].last > MOST:
+                self.limit = self._before + stretches[0].first
+                return
+            for document, begin, end in (yield from places_work(tokenizer, token, stretches)):
+                self._take(text, begin, end, document)
+            yield self._found_to(stretches[-1].last)
+
+    def _specials_work(self, text: _Text, pieces: Pieces, first: int, last: int) -> Work[None]:
+        """Where the special token was cut out behind some pieces, the last one not included."""
+        if self._special < 0:
+            return
+        length = len(self._finder.texts[self._special])
+        rows = first + np.flatnonzero(pieces.specials[first:last] == self._special)
+        for place in pieces.stops[rows].tolist():
+            self._take(text, place, place + length)
+            yield self._found_to(place + length)
+
+    def _tokens_work(self, text: _Text, pieces: Pieces) -> Work[None]:
+        """Goes from one place where the token's bytes stand to the next, and encodes what is around it."""
+        at = behind = passed = 0
+        size, needle, core = len(text.data), self._places.needle, _LEAST_CORE
+        while (at := (yield from self._next_work(text.data, at))) < size:
+            row = int(np.searchsorted(pieces.stops, at, side="right"))
+            # An unknown token may be written out in the text as well.
+            yield from self._specials_work(text, pieces, passed, row)
+            passed = row
+            if row == len(pieces.stops):
+                return
+            start, stop = int(pieces.starts[row]), int(pieces.stops[row])
+            if at < start or at + len(needle) > stop:
+                # It stands in a special token, or reaches into one or into the next document.
+                at = max(at + 1, start)
+                yield self._found_to(at)
+            elif text.is_held(text.document(at)):
+                at = stop
+                yield self._found_to(at)
+            else:
+                core = min(2 * core, _MOST_CORE) if at - behind < core else _LEAST_CORE
+                at = behind = yield from self._around_work(text, start, stop, at, core)
+        yield from self._specials_work(text, pieces, passed, len(pieces.stops))
+
+    def _next_work(self, data: NDArray[np.uint8], at: int) -> Work[int]:
+        """Where the token's bytes stand next; behind the end if nowhere."""
+        needle, size = self._places.needle, _FIRST_PIECE
+        while at < len(data):
+            found = data[at : at + size + len(needle)].tobytes().find(needle)
+            if found >= 0:
+                return at + found
+            at += size
+            size = min(4 * size, _PIECE)
+            self._searched = min(at, len(data))
+            yield Progress("searching")
+        return at
+
+    def _around_work(self, text: _Text, start: int, stop: int, at: int, core: int) -> Work[int]:
+        """Finds the token in about `core` bytes from `at` on, within `start` to `stop`; gives where to go on."""
+        kind, places = NONE if text.is_counted else self._splitter.kind, self._places
+        if kind == NONE:
+            margin = _MARGIN + 2 * len(places.needle)
+            first, last, behind = _window(text.data, start, stop, at, core, margin)
+        else:
+            first, last = (start, stop) if kind == OWN else _region(text.data, start, stop, at, core)
+            behind = max(last, at + 1)
+        raw = np.asarray(text.data[first:last])
+        if kind == NONE or (kind != OWN and places.can_encode(raw)):
+            # What begins elsewhere is known, or belongs to another window, where it is farther from the edge.
+            for begin, end in (yield from places.in_text_work(raw.tobytes(), is_sequence=kind == NONE)):
+                if at <= first + begin < behind:
+                    self._take(text, first + begin, first + end)
+            yield self._found_to(behind)
+            return behind
+        done = 0
+        for ends in self._splitter.ends_work(raw, 0, len(raw)):
+            if len(ends):
+                words, known = raw[done : ends[-1]].tobytes(), max(0, at - first - done)
+                for begin, end in (yield from places.in_words_work(words, ends - done, known)):
+                    self._take(text, first + done + begin, first + done + end)
+                done = int(ends[-1])
+            yield self._found_to(first + done)
+        return behind
+
+    def _found_to(self, at: int) -> Progress:
+        self._searched = at
+        return Progress("searching")
+
+    def _take(self, text: _Text, begin: int, end: int, document: int | None = None) -> None:
+        # A token without text may stand at its document's end, where the next one begins.
+        document = text.document(begin) if document is None else document
+        if not text.is_held(document):
+            self.hits.append(text.hit(document, begin, end, self._width))
+
+
+class _Places:
+    """Finds a token in text that is encoded.
+
+    Attributes:
+        needle: What stands wherever the token does; empty for the unknown token.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, token: int) -> None:
+        self.needle = b"" if token == tokenizer.alphabet.unknown else tokenizer.tokens[token] or b""
+        self._token = token
+        self._in_characters = tokenizer.alphabet.base == "characters"
+        self._known: dict[bytes, list[tuple[int, int]]] = {}
+        self._tokenizer = tokenizer
+        self._without_pattern = Tokenizer(
+            tokenizer.merges,
+            tokenizer.merge_results,
+            alphabet=tokenizer.alphabet,
+            special_tokens=tokenizer.special_tokens,
+            extra_tokens=tokenizer.extra_tokens,
+            whole_words=tokenizer.whole_words,
+            checked=True,
+        )
+
+    def can_encode(self, raw: NDArray[np.uint8]) -> bool:
+        """Whether some bytes are a text that the places in it can be told of."""
+        return not self._in_characters or is_utf8(raw.tobytes())
+
+    def in_text_work(self, raw: bytes, is_sequence: bool) -> Work[list[tuple[int, int]]]:
+        """Where the token begins and ends in some bytes: in one sequence, or split by the pattern."""
+        if self._in_characters and not is_utf8(raw):
+            return []
+        tokenizer = self._without_pattern if is_sequence else self._tokenizer
+        ids, ends = yield from tokenizer.encode_with_ends_work(raw)
+        here = np.flatnonzero(ids == self._token)
+        starts = np.concatenate([[0], ends[:-1]])
+        return list(zip(starts[here].tolist(), ends[here].tolist(), strict=True))
+
+    def in_words_work(self, raw: bytes, ends: NDArray[np.int64], at: int) -> Work[list[tuple[int, int]]]:
+        """Where it begins and ends in pre-tokens from that of byte `at` on; `ends` says where each of them ends."""
+        found: list[tuple[int, int]] = []
+        while 0 <= (at := raw.find(self.needle, at)) < len(raw):
+            number = int(np.searchsorted(ends, at, side="right"))
+            start, stop = int(ends[number - 1]) if number else 0, int(ends[number])
+            if at + len(self.needle) > stop:
+                at += 1
+                continue
+            places = self._known.get(raw[start:stop])
+            if places is None:
+                places = yield from self.in_text_work(raw[start:stop], is_sequence=True)
+                if len(self._known) > _MOST_WORDS:
+                    self._known.clear()
+                self._known[raw[start:stop]] = places
+            found += [(start + begin, start + end) for begin, end in places]
+            at = stop
+        return found
+
+
+class _Text:
+    """A source, and its documents as they are trained on."""
+
+    def __init__(self, number: int, source: Source, ends: NDArray[np.int64], held: NDArray[np.bool_]) -> None:
+        self.data = source.data
+        self._number = number
+        self._counts = source.counts
+        self._ends = ends
+        self._held = held
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether its documents are pre-tokens, and how often each occurs is given."""
+        return self._counts is not None
+
+    def is_held(self, document: int) -> bool:
+        """Whether a document is held out."""
+        return bool(self._held[document])
+
+    def document(self, at: int) -> int:
+        """The document that a byte is in."""
+        return int(np.searchsorted(self._ends, at, side="right"))
+
+    def hit(self, document: int, begin: int, end: int, width: int) -> Hit:
+        """A place with its line, of which at most `width` characters are shown on either side."""
+        start, stop = int(self._ends[document - 1]) if document else 0, int(self._ends[document])
+        before = max(start, begin - 4 * width)
+        left = self.data[before:begin].tobytes()
+        # Of a character that begins farther left nothing is shown.
+        left = left[_continued(left) if before > start else 0 :].rpartition(b"\n")[2]
+        behind = min(stop, end + 4 * width)
+        right, feed, _ = self.data[end:behind].tobytes().partition(b"\n")
+        rest = _continued(right)
+        shown = codecs.utf_8_decode(right[rest:], "replace", bool(feed) or behind == stop)[0]
+        return Hit(
+            source=self._number,
+            document=document,
+            position=begin,
+            left=left.decode("utf-8", "replace")[-width:],
+            text=self.data[begin:end].tobytes().decode("utf-8", "replace"),
+            right=("\ufffd" * (rest > 0) + shown.removesuffix("\r"))[:width],
+            count=1 if self._counts is None else int(self._counts[document]),
+        )
+
+
+def _window(data: NDArray[np.uint8], start: int, stop: int, at: int, core: int, margin: int) -> tuple[int, int, int]:
+    """What is encoded of a sequence to find the tokens that begin at `at` or behind it, and where the next one does."""
+    behind = min(stop, at + core)
+    first, last = max(start, at - margin), min(stop, behind + margin)
+    if start + core + 2 * margin >= stop:
+        return start, stop, stop
+    while first > start and data[first] & 0xC0 == 0x80:
+        first -= 1
+    while last < stop and data[last] & 0xC0 == 0x80:
+        last += 1
+    return first, last, behind
+
+
+def _region(data: NDArray[np.uint8], start: int, stop: int, at: int, core: int) -> tuple[int, int]:
+    """Places before `at` and some way behind it between which text is split as if nothing were around it."""
+    around = _AROUND
+    while True:
+        low, high = max(start, at - around), min(stop, at + core + around)
+        window = np.asarray(data[low:high])
+        first = low if low == start else low + cut(window, 0, len(window))
+        last = low + cut(window, min(at + core, high) - low, len(window))
+        if first <= at and (last < high or high == stop):
+            return first, last
+        around *= 4
+
+
+def _continued(raw: bytes) -> int:
+    """How many of the first bytes are the rest of a character, as far as they can be."""
+    rest = 0
+    while rest < min(3, len(raw)) and raw[rest] & 0xC0 == 0x80:
+        rest += 1
+    return rest

@@ -1,0 +1,101 @@
+"""An encoding in rounds: pre-tokens, base tokens, and then each merge at all its places at once, in order of rank.
+
+What is joined where is `steps`' matter; here the joins of one merge are put together, as they are in training.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.analysis.encoding_steps import State, Steps
+from tokstudio.core.base.errors import ConfigError
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What led to a state.
+
+    Attributes:
+        kind: As of `steps.Step`.
+        merge: The number of the merge, from 1; 0 where the round is none, like all that follows.
+        left: The id of the left token.
+        right: The id of the right token.
+        token: The id of what they became.
+        starts: int64 [places], the bytes where the joined tokens begin, ascending.
+    """
+
+    kind: Literal["pre-tokens", "base tokens", "merge"]
+    merge: int
+    left: int
+    right: int
+    token: int
+    starts: NDArray[np.int64]
+
+
+class Rounds:
+    """All states of an encoding, a merge at a time: `len(rounds)` is how many there are, two at least.
+
+    The first two are those of the steps, and so is the last. After the round of a merge, the text is as it would be
+    with so many merges.
+
+    Args:
+        steps: The encoding.
+    """
+
+    def __init__(self, steps: Steps) -> None:
+        self.steps = steps
+        pieces = steps.pieces
+        made = np.flatnonzero(pieces.merges)
+        order = np.lexsort((pieces.starts[made], pieces.merges[made]))
+        self._made = made[order]
+        self._begins = np.flatnonzero(np.diff(pieces.merges[self._made], prepend=0))
+        number = np.empty(2 + len(made), np.int64)  # of the round that each state of the steps is reached in
+        number[:2] = 0, 1
+        number[2 + order] = 1 + np.searchsorted(self._begins, np.arange(len(made)), side="right")
+        self._first = number[pieces.first]
+        stays = pieces.gone >= len(number)
+        self._gone = np.where(stays, pieces.gone, number[np.where(stays, 0, pieces.gone)])
+
+    def __len__(self) -> int:
+        return 2 + len(self._begins)
+
+    def state(self, number: int) -> State:
+        """A state, from 0. Takes time in proportion to the text, whichever it is.
+
+        Raises:
+            ConfigError: There is no such state.
+        """
+        self._check(number)
+        return self.steps.pieces.standing((self._first <= number) & (self._gone > number))
+
+    def round(self, number: int) -> Round:
+        """What led to a state, from 0.
+
+        Raises:
+            ConfigError: There is no such state.
+        """
+        self._check(number)
+        pieces = self.steps.pieces
+        if number < 2:
+            return Round("base tokens" if number else "pre-tokens", 0, 0, 0, 0, np.zeros(0, np.int64))
+        begin = int(self._begins[number - 2])
+        end = int(self._begins[number - 1]) if number < len(self) - 1 else len(self._made)
+        joined = self._made[begin:end]
+        one = int(joined[0])
+        return Round(
+            kind="merge",
+            merge=int(pieces.merges[one]),
+            left=int(pieces.ids[pieces.lefts[one]]),
+            right=int(pieces.ids[pieces.rights[one]]),
+            token=int(pieces.ids[one]),
+            starts=pieces.starts[joined],
+        )
+
+    def _check(self, number: int) -> None:
+        if not 0 <= number < len(self):
+            raise ConfigError(f"There is no state {number:,}: this encoding has {len(self):,}, numbered from 0.")

@@ -1,0 +1,354 @@
+"""An encoding step by step: pre-tokens, base tokens, and then each merge in the order in which it applies.
+
+Why a text did not become one token, `why_not` answers.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from heapq import heapify, heappop, heappush
+from itertools import accumulate
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.pretokenization.patterns import splitter
+from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
+from tokstudio.core.text.utf8 import Text, to_utf8
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+_IN_A_PIECE = 1 << 12
+_NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A text at one moment of its encoding, as pieces that stand one after another.
+
+    Attributes:
+        starts: int64 [n], the byte where each piece begins.
+        stops: int64 [n], the byte behind each.
+        ids: int32 [n], the token that each is; -1 for a pre-token that is none yet.
+    """
+
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    ids: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What led to a state.
+
+    Attributes:
+        kind: "pre-tokens": the text was cut; "base tokens": pre-tokens became base tokens, or the one token that a
+            whole word is; "merge": two tokens were joined.
+        merge: The number of the merge, from 1; 0 where the step is none, like all that follows.
+        left: The id of the left token.
+        right: The id of the right token.
+        start: The byte where the left token begins.
+        middle: The byte where the right one begins.
+        stop: The byte behind it.
+    """
+
+    kind: Literal["pre-tokens", "base tokens", "merge"]
+    merge: int = 0
+    left: int = 0
+    right: int = 0
+    start: int = 0
+    middle: int = 0
+    stop: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Every piece that stands at some time: int64 arrays of one length, in the order in which they came to be.
+
+    Attributes:
+        starts: The byte where each begins.
+        stops: The byte behind it.
+        ids: Its token; -1 for a pre-token that is none.
+        first: The first state that it stands in.
+        gone: The first one that it does not stand in any more; higher than all where it stays.
+        parents: Which piece it became a part of; -1 for none.
+        merges: The number of the merge that made it; 0 for none.
+        lefts: Which piece its left part is; -1 for none.
+        rights: Which one its right part is; likewise.
+    """
+
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    first: NDArray[np.int64]
+    gone: NDArray[np.int64]
+    parents: NDArray[np.int64]
+    merges: NDArray[np.int64]
+    lefts: NDArray[np.int64]
+    rights: NDArray[np.int64]
+
+    def standing(self, chosen: NDArray[np.bool_]) -> State:
+        """Some of the pieces, bool [pieces], in the order of the text."""
+        here = np.flatnonzero(chosen)
+        here = here[np.argsort(self.starts[here])]
+        return State(self.starts[here], self.stops[here], self.ids[here].astype(np.int32))
+
+
+class Steps:
+    """All states of an encoding: `len(steps)` is how many there are, two at least; made by `steps_work`.
+
+    The first is the text cut into pre-tokens, the second has base tokens, and with each one after that two tokens are
+    joined: pre-token after pre-token, in each by rank, and of one merge from left to right.
+
+    Attributes:
+        data: The text as UTF-8, as it was encoded.
+        tokenizer: The tokenizer with all its merges.
+        merges: How many of them were applied.
+        pieces: Every piece that stands at some time.
+        allowed_special: Which special tokens became their ids.
+    """
+
+    def __init__(
+        self,
+        data: bytes,
+        tokenizer: Tokenizer,
+        merges: int,
+        pieces: Pieces,
+        allowed_special: AllowedSpecial = (),
+    ) -> None:
+        self.data = data
+        self.tokenizer = tokenizer
+        self.merges = merges
+        self.pieces = pieces
+        self.allowed_special = allowed_special
+        self._made = np.flatnonzero(pieces.merges)
+
+    def __len__(self) -> int:
+        return 2 + len(self._made)
+
+    def state(self, number: int) -> State:
+        """A state, from 0. Takes time in proportion to the text, whichever it is.
+
+        Raises:
+            ConfigError: There is no such state.
+        """
+        self._check(number)
+        return self.pieces.standing((self.pieces.first <= number) & (self.pieces.gone > number))
+
+    def step(self, number: int) -> Step:
+        """What led to a state, from 0.
+
+        Raises:
+            ConfigError: There is no such state.
+        """
+        self._check(number)
+        if number < 2:
+            return Step("base tokens" if number else "pre-tokens")
+        pieces = self.pieces
+        piece = int(self._made[number - 2])
+        left, right = int(pieces.lefts[piece]), int(pieces.rights[piece])
+        return Step(
+            kind="merge",
+            merge=int(pieces.merges[piece]),
+            left=int(pieces.ids[left]),
+            right=int(pieces.ids[right]),
+            start=int(pieces.starts[left]),
+            middle=int(pieces.starts[right]),
+            stop=int(pieces.stops[right]),
+        )
+
+    def at(self, merges: int) -> Steps:
+        """The steps of the same text with fewer merges; takes time in proportion to the text.
+
+        Raises:
+            ConfigError: So many are not applied here.
+        """
+        if not 0 <= merges <= self.merges:
+            raise ConfigError(f"No steps are known of merge {merges:,}: {self.merges:,} are applied.")
+        pieces = self.pieces
+        known = self.tokenizer.at(merges).tokens
+        if not all(known.in_use(token) for token in self.tokenizer.whole_words.intersection(pieces.ids.tolist())):
+            # A word is one token as it is only where that token is there.
+            return finish(steps_work(self.tokenizer, self.data, merges, self.allowed_special))
+        # Merges are in order: what a later one makes is no part of what an earlier one does.
+        kept = np.flatnonzero(pieces.merges <= merges)
+        place = np.full(len(pieces.ids) + 1, -1, np.int64)
+        place[kept] = np.arange(len(kept))  # the last one stays -1: what is no piece
+        parents = place[pieces.parents[kept]]
+        made = pieces.merges[kept] > 0
+        first = np.where(made, 1 + np.cumsum(made), pieces.first[kept])
+        gone = np.where(parents >= 0, first[parents], np.where(pieces.first[kept] == 0, pieces.gone[kept], _NEVER))
+        own = Pieces(
+            starts=pieces.starts[kept],
+            stops=pieces.stops[kept],
+            ids=pieces.ids[kept],
+            first=first,
+            gone=gone,
+            parents=parents,
+            merges=pieces.merges[kept],
+            lefts=place[pieces.lefts[kept]],
+            rights=place[pieces.rights[kept]],
+        )
+        return Steps(self.data, self.tokenizer, merges, own, self.allowed_special)
+
+    @cached_property
+    def pre_tokens(self) -> State:
+        """The first state: pre-tokens, and special tokens with their ids."""
+        return self.state(0)
+
+    @cached_property
+    def tokens(self) -> State:
+        """The last state: what the text is encoded to."""
+        return self.state(len(self) - 1)
+
+    def _check(self, number: int) -> None:
+        if not 0 <= number < len(self):
+            raise ConfigError(f"There is no state {number:,}: this encoding has {len(self):,}, numbered from 0.")
+
+
+def steps_work(
+    tokenizer: Tokenizer, text: Text, merges: int | None = None, allowed_special: AllowedSpecial = ()
+) -> Work[Steps]:
+    """Encodes a text and keeps every state; in bounded pieces, for texts of some 10 kB.
+
+    Args:
+        tokenizer: The tokenizer, with all its merges.
+        text: The text, or a word of it.
+        merges: How many merges are applied: the playhead. None: all.
+        allowed_special: As for `Tokenizer.encode`.
+
+    Raises:
+        ConfigError: Another library encodes for this tokenizer, there are not that many merges, a special token is not
+            known, or a character is not in the vocabulary.
+    """
+    if tokenizer.library is not None:
+        raise ConfigError(f"{tokenizer.library} encodes for this tokenizer: its steps cannot be seen.")
+    limit = len(tokenizer.merges) if merges is None else merges
+    known = tokenizer.at(limit)
+    raw = to_utf8(text)
+    if tokenizer.alphabet.base == "characters":
+        raw = raw.decode("utf-8", "replace").encode()
+    data = np.frombuffer(raw, np.uint8)
+    finder = SpecialFinders(tokenizer.special_tokens).of(allowed_special)
+    parts = yield from finder.cut_work(data, np.array([len(raw)], np.int64))
+    made, split = _Making(known), splitter(tokenizer.pattern)
+    for part in np.stack([parts.starts, parts.stops, parts.specials], axis=1):
+        start, stop, special = map(int, part)
+        at = start
+        for ends in split.ends_work(data, start, stop):
+            for end in ends.tolist():
+                yield from made.add_work(raw, at, end)
+                at = end
+        if special >= 0:
+            token = finder.texts[special]
+            made.add(stop, stop + len(token), tokenizer.special_tokens[token.decode()], first=0)
+    return Steps(raw, tokenizer, limit, made.pieces(), allowed_special)
+
+
+class _Making:
+    """Pieces while they are made; a row each, as `Pieces` has them in columns."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._alphabet = tokenizer.alphabet
+        self._ranks = _Ranks(tokenizer)
+        self._results: list[int] = tokenizer.merge_results.tolist()
+        self._whole_words = {
+            tokenizer.tokens[token]: token for token in tokenizer.whole_words if tokenizer.tokens.in_use(token)
+        }
+        self._rows: list[list[int]] = []
+        self._states = 2
+
+    def add(self, start: int, stop: int, token: int, first: int, gone: int = _NEVER) -> int:
+        """Adds a piece that is not made of others, and gives its number."""
+        self._rows.append([start, stop, token, first, gone, -1, 0, -1, -1])
+        return len(self._rows) - 1
+
+    def add_work(self, raw: bytes, start: int, stop: int) -> Work[None]:
+        """Encodes a pre-token."""
+        self.add(start, stop, -1, first=0, gone=1)
+        word = raw[start:stop]
+        if word in self._whole_words:
+            self.add(start, stop, self._whole_words[word], first=1)
+            return
+        if self._alphabet.base == "bytes":
+            ids, widths = self._alphabet.id_of[np.frombuffer(word, np.uint8)].tolist(), [1] * len(word)
+        else:
+            characters = word.decode()
+            ids, widths = self._alphabet.ids_of(characters).tolist(), [len(one.encode()) for one in characters]
+        edges = [*accumulate(widths, initial=start)]
+        standing = [self.add(edges[i], edges[i + 1], token, first=1) for i, token in enumerate(ids)]
+        yield from self._merge_work(ids, standing)
+
+    def _merge_work(self, ids: list[int], standing: list[int]) -> Work[None]:
+        """Merges one pre-token: lowest rank first, leftmost first among equals.
+
+        Args:
+            ids: Its tokens by place; where two are joined, the left place stays.
+            standing: The piece at each place.
+        """
+        n, rank_of = len(ids), self._ranks.rank_of
+        following, previous = list(range(1, n + 1)), list(range(-1, n - 1))
+        heap = [(rank, i) for i in range(n - 1) if (rank := rank_of(ids[i], ids[i + 1])) >= 0]
+        heapify(heap)
+        done = 0
+        while heap:
+            rank, i = heappop(heap)
+            done += 1
+            if done % _IN_A_PIECE == 0:
+                yield Progress("encoding")
+            j = following[i]
+            # Entries that are out of date are passed over.
+            if standing[i] < 0 or j == n or rank_of(ids[i], ids[j]) != rank:
+                continue
+            ids[i] = self._results[rank]
+            standing[i] = self._join(standing[i], standing[j], ids[i], rank + 1)
+            standing[j] = -1
+            following[i] = j = following[j]
+            if j < n:
+                previous[j] = i
+            for left, right in ((previous[i], i), (i, j)):
+                if left >= 0 and right < n and (rank := rank_of(ids[left], ids[right])) >= 0:
+                    heappush(heap, (rank, left))
+
+    def _join(self, left: int, right: int, token: int, merge: int) -> int:
+        piece = len(self._rows)
+        for part in (left, right):
+            self._rows[part][4:6] = self._states, piece
+        start, stop = self._rows[left][0], self._rows[right][1]
+        self._rows.append([start, stop, token, self._states, _NEVER, -1, merge, left, right])
+        self._states += 1
+        return piece
+
+    def pieces(self) -> Pieces:
+        """All pieces so far."""
+        columns = np.array(self._rows, np.int64).reshape(-1, 9).T.copy()
+        columns.setflags(write=False)
+        return Pieces(*columns)
+
+
+class _Ranks:
+    """The rank of a pair; of one that two merges join, the first counts."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        pairs = tokenizer.merges.astype(np.int64)
+        keys = (pairs[:, 0] << 32) | pairs[:, 1]
+        self._order = np.argsort(keys, kind="stable")
+        self._keys = keys[self._order]
+        self._known: dict[tuple[int, int], int] = {}
+
+    def rank_of(self, left: int, right: int) -> int:
+        """The row of the merge that joins two tokens; -1 if there is none."""
+        rank = self._known.get((left, right))
+        if rank is None:
+            key = (left << 32) | right
+            at = int(np.searchsorted(self._keys, key))
+            rank = int(self._order[at]) if at < len(self._keys) and self._keys[at] == key else -1
+            self._known[left, right] = rank
+        return rank

@@ -1,0 +1,268 @@
+"""Why a stretch of text is not one token: which merge is missing, came too late or is not there yet, in a sentence."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.analysis.encoding_steps import Steps
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.wording import several, shown
+
+#: What the answer is:
+#: "one": it is one token.
+#: "was one": it was one token until it became a part of a longer one.
+#: "special": there is a special token in it, or it would be one were it not plain text here.
+#: "border": two pre-tokens, or a pre-token and a special one, meet in it.
+#: "whole word": it lies in a pre-token that is one token as it is, or is a token only as a pre-token of its own.
+#: "unknown": there is a character in it that the vocabulary lacks.
+#: "missing": no merge makes it.
+#: "unreachable": there is such a token, but no text becomes it.
+#: "after": the merge that makes it is not applied yet.
+#: "late": on the way to it two tokens had to be joined of which another merge had taken one already.
+WhyNotKind = Literal[
+    "one", "was one", "special", "border", "whole word", "unknown", "missing", "unreachable", "after", "late"
+]
+
+_NAMED_PAIRS = 2  # of tokens that no merge joins
+
+
+@dataclass(frozen=True)
+class WhyNot:
+    """An answer.
+
+    Attributes:
+        kind: See `WhyNotKind`.
+        sentence: The answer as a person reads it.
+        token: The id of the token that the text is, was or would be; None where there is none.
+        merge: The number of the merge that makes it or, if that came too late, of the one that could not be made; of a
+            missing one, of the first on the way that is not applied. Merges are numbered from 1. None: there is none.
+        left: The id of the token on the left of that merge; of two tokens that no merge joins as well.
+        right: The id of the token on the right.
+        taken_by: The number of the merge that came before it, or that made a longer token of it.
+    """
+
+    kind: WhyNotKind
+    sentence: str
+    token: int | None = None
+    merge: int | None = None
+    left: int | None = None
+    right: int | None = None
+    taken_by: int | None = None
+
+
+def why_not_one(steps: Steps, start: int, stop: int) -> WhyNot:
+    """Says why the bytes from `start` to `stop` of a text are not one token.
+
+    Raises:
+        ConfigError: There are no such bytes.
+    """
+    if not 0 <= start < stop <= len(steps.data):
+        size = several(len(steps.data), "byte")
+        raise ConfigError(f"There is no text from byte {start:,} to {stop:,}: it has {size}.")
+    asked = _Asked(steps, start, stop)
+    return asked.standing() or asked.border() or asked.whole_word() or asked.unknown() or asked.merge()
+
+
+class _Broken(NamedTuple):
+    """A token that did not come to be, and the piece that it lacks as something else took it; -1: no text makes it."""
+
+    wanted: int
+    taken: int
+
+
+class _Asked:
+    """The question; each method gives its answer, or None where it has none."""
+
+    def __init__(self, steps: Steps, start: int, stop: int) -> None:
+        self._steps = steps
+        self._start, self._stop = start, stop
+        self._text = steps.data[start:stop]
+        self._is_within = (steps.pieces.starts >= start) & (steps.pieces.stops <= stop)
+
+    def standing(self) -> WhyNot | None:
+        """It is one token, or was one."""
+        pieces, text = self._steps.pieces, _named(self._text)
+        whole = self._is_within & (pieces.starts == self._start) & (pieces.stops == self._stop) & (pieces.ids >= 0)
+        for piece in np.flatnonzero(whole).tolist():
+            if pieces.ids[piece] == self._steps.tokenizer.alphabet.unknown:
+                continue
+            token, merge, parent = int(pieces.ids[piece]), int(pieces.merges[piece]) or None, int(pieces.parents[piece])
+            if parent < 0:
+                return WhyNot("one", f"{text} is one token.", token, merge)
+            taken_by = int(pieces.merges[parent])
+            sentence = f"{text} was one token, until merge {taken_by:,} joined {self._parts_of(parent)}."
+            return WhyNot("was one", sentence, token, merge, taken_by=taken_by)
+        return None
+
+    def border(self) -> WhyNot | None:
+        """Something stands in it that no merge crosses."""
+        cut = self._steps.pre_tokens
+        first, last = np.searchsorted(cut.stops, [self._start, self._stop - 1], side="right").tolist()
+        for piece in range(first, last + 1):
+            if cut.ids[piece] >= 0:
+                special = _named(self._steps.data[cut.starts[piece] : cut.stops[piece]])
+                sentence = f"{special} is a special token: no merge joins it to other text or splits it."
+                return WhyNot("special", sentence, int(cut.ids[piece]))
+        if first == last:
+            return None
+        left, right = (_named(self._steps.data[cut.starts[i] : cut.stops[i]]) for i in (first, first + 1))
+        sentence = f"The text is split between {left} and {right} before merging, and no merge crosses a split."
+        return WhyNot("border", sentence)
+
+    def whole_word(self) -> WhyNot | None:
+        """It lies in a pre-token that was never merged."""
+        pieces = self._steps.pieces
+        around = (pieces.starts <= self._start) & (pieces.stops >= self._stop)
+        for piece in np.flatnonzero(around & np.isin(pieces.ids, [*self._steps.tokenizer.whole_words])).tolist():
+            if pieces.lefts[piece] < 0 and pieces.parents[piece] < 0:
+                word = _named(self._steps.data[pieces.starts[piece] : pieces.stops[piece]])
+                return WhyNot("whole word", f"{word} is one token as a whole word: nothing in it is merged.")
+        return None
+
+    def unknown(self) -> WhyNot | None:
+        """A character in it is not in the vocabulary."""
+        pieces, unknown = self._steps.pieces, self._steps.tokenizer.alphabet.unknown
+        if unknown is None:
+            return None
+        for piece in np.flatnonzero(self._is_within & (pieces.ids == unknown)).tolist():
+            character = _named(self._steps.data[pieces.starts[piece] : pieces.stops[piece]])
+            sentence = f"{character} is not in the vocabulary: it became the unknown token, which no merge joins."
+            return WhyNot("unknown", sentence, unknown)
+        return None
+
+    def merge(self) -> WhyNot:
+        """The merge that is missing, not applied, or too late."""
+        tokenizer = self._steps.tokenizer
+        tokens = tokenizer.tokens.spelling(self._text)
+        merges = [self._merge_of(token) for token in tokens]
+        made = sorted((merge, token) for merge, token in zip(merges, tokens, strict=True) if merge)
+        if not tokens:
+            return self._missing()
+        if not made:
+            return self._unreachable(tokens[0])
+        applied = self._steps.merges
+        # Of tokens with the same bytes one that may still come to be says more than one that cannot.
+        for merge, token in made:
+            if merge > applied and self._broken(token) is None:
+                left, right = tokenizer.merges[merge - 1].tolist()
+                return WhyNot("after", f"{self._not_applied(left, right, merge)}.", token, merge, left, right)
+        return self._late(made[0][1])
+
+    def _missing(self) -> WhyNot:
+        here = self._steps.tokens
+        first, last = np.searchsorted(here.starts, self._start), np.searchsorted(here.stops, self._stop)
+        if last == first + 1 and here.starts[first] == self._start and here.stops[last] == self._stop:
+            left, right = int(here.ids[first]), int(here.ids[last])
+            sentence = f"No merge joins {self._token(left)} and {self._token(right)}."
+            return WhyNot("missing", sentence, left=left, right=right)
+        text = _named(self._text)
+        if last <= first or here.starts[first] != self._start or here.stops[last] != self._stop:
+            return WhyNot("missing", f"No merge makes {text}: it is not in the vocabulary.")
+        return self._missing_between(here.ids[first : last + 1].astype(np.int64))
+
+    def _missing_between(self, ids: NDArray[np.int64]) -> WhyNot:
+        """Which of several tokens that stand side by side no merge joins."""
+        lefts, rights, text = ids[:-1], ids[1:], _named(self._text)
+        merges = self._steps.tokenizer.merges
+        # Few merges have such parts on both sides: all pairs need not be put in order.
+        near = merges[np.isin(merges[:, 0], lefts) & np.isin(merges[:, 1], rights)].astype(np.int64)
+        apart = np.flatnonzero(~np.isin((lefts << 32) | rights, (near[:, 0] << 32) | near[:, 1])).tolist()
+        if not apart:
+            # What is applied has joined all that it could.
+            left, right = int(lefts[0]), int(rights[0])
+            merge = int(np.flatnonzero((merges[:, 0] == left) & (merges[:, 1] == right))[0]) + 1
+            sentence = f"{self._not_applied(left, right, merge)}, and no merge makes {text}."
+            return WhyNot("missing", sentence, None, merge, left, right)
+        named = [f"{self._token(int(lefts[i]))} and {self._token(int(rights[i]))}" for i in apart[:_NAMED_PAIRS]]
+        more = ", …" if len(apart) > _NAMED_PAIRS else ""
+        sentence = f"No merge joins {', or '.join(named)}{more}: {text} is not in the vocabulary."
+        return WhyNot("missing", sentence, left=int(lefts[apart[0]]), right=int(rights[apart[0]]))
+
+    def _not_applied(self, left: int, right: int, merge: int) -> str:
+        applied = self._steps.merges
+        those = f"only the first {applied:,}" if applied else "none"
+        return f"{self._pair(left, right)} is merge {merge:,}, but {those} of the merges are applied here"
+
+    def _unreachable(self, token: int) -> WhyNot:
+        kind, text = self._steps.tokenizer.kind(token), self._token(token)
+        if kind == "special":
+            return WhyNot("special", f"{text} is a special token, but here it is plain text.", token)
+        if kind == "whole word":
+            return WhyNot("whole word", f"{text} is a token only where it is a whole pre-token.", token)
+        return WhyNot("unreachable", f"{text} is in the vocabulary, but no merge makes it.", token)
+
+    def _late(self, token: int) -> WhyNot:
+        broken = self._broken(token)
+        if broken is None or broken.taken < 0:
+            return self._unreachable(token if broken is None else broken.wanted)
+        wanted, taken, pieces = broken.wanted, broken.taken, self._steps.pieces
+        merge, parent = self._merge_of(wanted), int(pieces.parents[taken])
+        taken_by, taken_id = int(pieces.merges[parent]), int(pieces.ids[taken])
+        left, right = self._steps.tokenizer.merges[merge - 1].tolist()
+        sentence = f"{self._pair(left, right)} is merge {merge:,}, but {self._token(taken_id)} was already taken by "
+        if taken_by == merge:
+            sentence += "the same merge one place before."
+        else:
+            sentence += f"merge {taken_by:,}: {self._parts_of(parent, ' + ')}."
+        if wanted != token:
+            sentence = f"{self._token(token)} is made of {self._token(wanted)}. {sentence}"
+        return WhyNot("late", sentence, token, merge, left, right, taken_by)
+
+    def _broken(self, token: int) -> _Broken | None:
+        """What in the tree of a token cannot come to be here any more: the deepest, leftmost; None where nothing is."""
+        tokenizer, pieces = self._steps.tokenizer, self._steps.pieces
+        waiting: list[tuple[int, int]] = [(token, self._start)]
+        found: list[_Broken] = []
+        while waiting:
+            wanted, at = waiting.pop()
+            parts = tokenizer.parts(wanted)
+            if parts is None:
+                found.append(_Broken(wanted, -1))
+                continue
+            places = (at, at + tokenizer.tokens.length(parts[0]))
+            standing = [self._stood.get((place, part), -1) for place, part in zip(places, parts, strict=True)]
+            # A part that has gone became a part of something else: what it was to be did not come to be here.
+            taken = [piece for piece in standing if piece >= 0 and pieces.parents[piece] >= 0]
+            if taken:
+                found.append(_Broken(wanted, min(taken, key=lambda piece: pieces.gone[piece])))
+            for place, part, piece in zip(places, parts, standing, strict=True):
+                if piece < 0:
+                    waiting.append((part, place))
+        # Parts come behind what they are parts of, and those of the right before those of the left.
+        return found[-1] if found else None
+
+    @cached_property
+    def _stood(self) -> dict[tuple[int, int], int]:
+        """The pieces within what is asked about that were tokens at some time, by their first byte and token."""
+        pieces, within = self._steps.pieces, np.flatnonzero(self._is_within)
+        places = zip(pieces.starts[within].tolist(), pieces.ids[within].tolist(), strict=True)
+        return dict(zip(places, within.tolist(), strict=True))
+
+    def _merge_of(self, token: int) -> int:
+        """The number of the merge that makes a token; 0 if none does."""
+        rows = np.flatnonzero(self._steps.tokenizer.merge_results == token)
+        return int(rows[0]) + 1 if len(rows) else 0
+
+    def _parts_of(self, piece: int, between: str = " and ") -> str:
+        pieces = self._steps.pieces
+        return between.join(self._token(int(pieces.ids[part[piece]])) for part in (pieces.lefts, pieces.rights))
+
+    def _pair(self, left: int, right: int) -> str:
+        return f"{self._token(left)} + {self._token(right)}"
+
+    def _token(self, token: int) -> str:
+        return _named(self._steps.tokenizer.tokens[token] or b"")
+
+
+def _named(raw: bytes) -> str:
+    """How a sentence names some text: in quotes, or as bytes where it is none."""
+    try:
+        return shown(raw.decode())
+    except UnicodeDecodeError:
+        return raw.hex(" ").upper()

@@ -1,0 +1,220 @@
+"""Why a merge was made: what else could have been chosen at that moment, and what another rule would have taken.
+
+The run's earlier merges are made again and all pairs are counted once; making them is left to the Engine.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from heapq import nlargest
+from itertools import chain
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import ConfigError, CorpusError
+from tokstudio.core.base.memory import free_memory
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import size_of_memory
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import TIE_BREAKS, TieBreak
+from tokstudio.core.model.run import Run
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.training.forecast import MOST_OF_FREE, merging_memory
+from tokstudio.core.training.prepare_corpus import prepare_corpus_work
+from tokstudio.core.training.symbols import huggingface_order
+
+if TYPE_CHECKING:
+    from tokstudio.core.model.tokens import Tokens
+    from tokstudio.core.training.engine import Engine, Pairs
+
+#: What each rule takes of the pairs with the highest count, as the subject of a sentence.
+RULES: Mapping[TieBreak, str] = MappingProxyType(
+    {
+        "first": "the pair that comes first in the corpus",
+        "lowest-id": "the pair with the lowest left id, then the lowest right id",
+        "huggingface": "the pair with the lowest ids, base tokens in the order of their characters,",
+        "bytes": "the pair with the greatest left bytes, then the greatest right bytes,",
+    }
+)
+
+_FLOOR_STEP = 4
+_COMPARED = 1 << 12  # pairs whose bytes are compared in one piece
+
+
+@dataclass(frozen=True)
+class PairCount:
+    """A pair of ids and its count: adjacent places, overlapping ones included, times how often each sequence occurs."""
+
+    left: int
+    right: int
+    count: int
+
+
+@dataclass(frozen=True)
+class WhyMerge:
+    """What was known when a merge was chosen.
+
+    Attributes:
+        number: The merge; merges are numbered from 1.
+        chosen: Its pair.
+        runners_up: The pairs that would have been next, best first, by the run's rule. Pairs that could not be merged,
+            as their token would be too long, are not among them; pairs below the run's minimum frequency are.
+        tied: How many pairs had the highest count, the chosen one included.
+        rule: The run's rule.
+        choices: What each rule would have chosen.
+    """
+
+    number: int
+    chosen: PairCount
+    runners_up: tuple[PairCount, ...]
+    tied: int
+    rule: TieBreak
+    choices: Mapping[TieBreak, PairCount]
+
+    @property
+    def reason(self) -> str:
+        """Why this pair, in one sentence."""
+        times = "once" if self.chosen.count == 1 else f"{self.chosen.count:,} times"
+        if self.tied > 1:
+            return f"{self.tied:,} pairs occur {times}; of those, {RULES[self.rule]} is merged."
+        if not self.runners_up:
+            return f"It occurs {times}, and no other pair is left."
+        next_count = self.runners_up[0].count
+        return f"It occurs {times}, more often than any other pair: the next has {next_count:,}."
+
+
+def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Work[WhyMerge]:
+    """Finds out why a merge was made, in bounded pieces; takes about as long as training up to it did.
+
+    Args:
+        corpus: What the run was trained on.
+        run: The run.
+        number: Which of its merges, from 1.
+        runners_up: How many other pairs are wanted at most.
+
+    Raises:
+        ConfigError: There is no such merge, or too little memory to count the pairs anew.
+        CorpusError: The corpus is not the one the run was trained on.
+    """
+    if not 1 <= number <= len(run):
+        raise ConfigError(f"There is no merge {number:,}: this run has {len(run):,}.")
+    _refuse_too_large(corpus, run, number)
+    if (yield from corpus.sha256_work()) != run.corpus.sha256:
+        raise CorpusError("The corpus has changed since this run was trained: its pairs can no longer be counted.")
+    from tokstudio.core.training.engine import Engine
+
+    prepared, units = yield from prepare_corpus_work(corpus, run.config)
+    engine = Engine(units, run.config.tie_break, int(run.counts[number - 1]), run.config.max_token_bytes)
+    del units
+    yield from _repeat_work(engine, run, number - 1)
+    pairs = yield from _frequent_work(engine, int(run.counts[number - 1]), runners_up + 1)
+    later = np.arange(run.base_size, run.base_size + number, dtype=np.int32)
+    order = np.concatenate([huggingface_order(prepared.alphabet, run.base_size), later])
+    contest = _Contest(pairs, order, Tokenizer.from_run(run).tokens)
+    ranked = yield from contest.best_work(run.config.tie_break, runners_up + 1)
+    best = [PairCount(int(pairs.left[row]), int(pairs.right[row]), int(pairs.count[row])) for row in ranked]
+    left, right = run.merges[number - 1].tolist()
+    if not best or best[0] != PairCount(left, right, int(run.counts[number - 1])):
+        raise _not_repeatable()
+    choices: dict[TieBreak, PairCount] = {}
+    for rule in TIE_BREAKS:
+        row = (yield from contest.best_work(rule, 1))[0]
+        choices[rule] = PairCount(int(pairs.left[row]), int(pairs.right[row]), best[0].count)
+    tied = int(np.count_nonzero(pairs.count == best[0].count))
+    return WhyMerge(number, best[0], tuple(best[1:]), tied, run.config.tie_break, MappingProxyType(choices))
+
+
+def _refuse_too_large(corpus: Corpus, run: Run, number: int) -> None:
+    """Refuses what would not fit into memory. With a pattern each word is laid out once, which takes little."""
+    free = free_memory()
+    if free is None or run.config.pattern != "none":
+        return
+    counted = any(source.counts is not None for source in corpus.sources)
+    positions = min(run.tokens_before, sum(len(source.data) for source in corpus.sources))
+    needed = merging_memory(positions, number, weighted=counted)
+    if needed > MOST_OF_FREE * free:
+        problem = f"about {size_of_memory(needed)} of memory, but only {size_of_memory(free)} is free"
+        raise ConfigError(
+            f"Counting the pairs again would take {problem}. "
+            "Close other programs, or train on a sample of the corpus and look at that run."
+        )
+
+
+def _repeat_work(engine: Engine, run: Run, merges: int) -> Work[None]:
+    """Makes the first merges of a run again."""
+    made = 0
+    while made < merges:
+        yield Progress("repeating", made, merges)
+        batch = engine.advance(merges - made)
+        if batch is None:
+            raise _not_repeatable()
+        here = slice(made, made + len(batch.left))
+        same = np.array_equal(run.merges[here], np.stack([batch.left, batch.right], axis=1))
+        if not same or not np.array_equal(run.counts[here], batch.count):
+            raise _not_repeatable()
+        made += len(batch.left)
+
+
+def _frequent_work(engine: Engine, floor: int, wanted: int) -> Work[Pairs]:
+    """So many of the most frequent pairs, or more: those that reach some count, which is `floor` or below."""
+    while True:
+        pairs = yield from engine.recount_work(floor)
+        if len(pairs) >= wanted or floor == 1:
+            return pairs
+        floor = max(1, floor // _FLOOR_STEP)
+
+
+class _Contest:
+    """Pairs that are put in order by one rule or another.
+
+    Args:
+        pairs: The pairs.
+        order: int32, by id: the order that the rule "huggingface" goes by.
+        tokens: The bytes of each id.
+    """
+
+    def __init__(self, pairs: Pairs, order: NDArray[np.int32], tokens: Tokens) -> None:
+        self._pairs = pairs
+        self._order = order
+        self._tokens = tokens
+
+    def best_work(self, rule: TieBreak, most: int) -> Work[list[int]]:
+        """The best pairs, best first: their rows."""
+        pairs = self._pairs
+        if not len(pairs):
+            return []
+        least = int(np.partition(pairs.count, max(0, len(pairs) - most))[max(0, len(pairs) - most)])
+        rows = np.flatnonzero(pairs.count >= least)
+        if rule == "bytes":
+            return (yield from self._greatest_work(rows, most))
+        left, right = pairs.left[rows], pairs.right[rows]
+        ties: dict[TieBreak, tuple[NDArray[np.integer], ...]] = {
+            "first": (pairs.place[rows],),
+            "lowest-id": (right, left),
+            "huggingface": (self._order[right], self._order[left]),
+        }
+        return rows[np.lexsort((*ties[rule], -pairs.count[rows]))[:most]].tolist()
+
+    def _greatest_work(self, rows: NDArray[np.intp], most: int) -> Work[list[int]]:
+        pairs, tokens = self._pairs, self._tokens
+
+        def key(row: int) -> tuple[int, bytes, bytes]:
+            left, right = tokens[int(pairs.left[row])], tokens[int(pairs.right[row])]
+            assert left is not None
+            assert right is not None
+            return int(pairs.count[row]), left, right
+
+        best: list[int] = []
+        for first in range(0, len(rows), _COMPARED):
+            best = nlargest(most, chain(best, rows[first : first + _COMPARED].tolist()), key)
+            yield Progress("comparing", first, len(rows))
+        return best
+
+
+def _not_repeatable() -> CorpusError:
+    return CorpusError("The run's merges do not match this corpus and these settings: the pairs differ.")

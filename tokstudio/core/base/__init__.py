@@ -1,0 +1,6 @@
+"""What every other folder builds on: errors, progress, wording, memory, files, private folders, child processes.
+
+May import nothing of ours.
+"""
+
+# SPDX-License-Identifier: MIT

@@ -1,0 +1,315 @@
+"""Writes files so that none is ever left half-written: each beside its target first, then all moved into place.
+
+What is written is left to the callers.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.leftovers import Move, flush_folder, hidden_name, recover_work, write_journal
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import printable
+
+_PIECE = 1 << 18
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+_MISSING = (errno.ENOENT, errno.ENOTDIR)
+_IN_THE_WAY = (errno.EEXIST, errno.ENOTDIR)
+_LONGEST_SHOWN = 80  # characters of a name that may be what is wrong
+
+
+class FolderError(FormatError):
+    """A folder cannot be made, whatever was to be written into it."""
+
+    def __init__(self, folder: Path, error: OSError | ValueError) -> None:
+        name = file_name(folder)
+        shown = name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…"
+        super().__init__(f"{shown}: the folder cannot be created: {_why_no_folder(folder, error)}.")
+
+
+def write_files(contents: Mapping[Path, Iterable[bytes]]) -> Work[tuple[Path, ...]]:
+    """Writes all of the files or none; on an error, or when the work is closed, the old ones are as they were.
+
+    Args:
+        contents: What goes where. The pieces are taken one by one and never held together.
+
+    Returns:
+        The files, in the order given.
+
+    Raises:
+        FormatError: One of them cannot be written; the message says which, and why.
+    """
+    with StagedFiles() as staged:
+        for path, pieces in contents.items():
+            yield from staged.write(path, pieces)
+        return staged.commit()
+
+
+class StagedFiles:
+    """Files written beside their targets, in a `with` block: what `commit` has not moved into place is removed.
+
+    So they can be read back before anything that was there is lost.
+
+    Args:
+        private: Nobody else may read new files.
+    """
+
+    def __init__(self, private: bool = False) -> None:
+        self._mode = 0o600 if private else 0o666
+        self._staged: dict[Path, Path] = {}
+        self._targets: dict[Path, Path] = {}
+        self._folders: list[Path] = []
+        self._swept: set[Path] = set()
+
+    def __enter__(self) -> StagedFiles:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for temporary in self._staged.values():
+            with suppress(OSError):
+                temporary.unlink()
+        for folder in reversed(self._folders):
+            with suppress(OSError):
+                folder.rmdir()
+
+    def __getitem__(self, path: Path) -> Path:
+        """Where the file for `path` is, until it is moved."""
+        return self._staged[path]
+
+    def make_folder(self, folder: Path) -> None:
+        """Makes a folder, and those above it, unless it is there; it goes again if nothing is committed.
+
+        Raises:
+            FolderError: It cannot be made.
+        """
+        try:
+            missing = [above for above in (folder, *folder.parents) if not above.exists()]
+            if not missing and not folder.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+            for above in reversed(missing):
+                above.mkdir()
+                self._folders.append(above)
+        except (OSError, ValueError) as error:
+            raise FolderError(folder, error) from error
+
+    def write(self, path: Path, pieces: Iterable[bytes], total: int = 0) -> Work[None]:
+        """Writes one file beside its target, and sees to it that it is on the disk.
+
+        Args:
+            path: The target; where it is a link, the file that it points to is meant.
+            pieces: Its content.
+            total: Bytes expected, for the progress.
+
+        Raises:
+            FormatError: It cannot be written.
+        """
+        try:
+            with self._open(path) as file:
+                yield from self._sweep(self._targets[path].parent)
+                yield from _copy(pieces, file, total)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise write_fault(path, error) from error
+
+    def reserve(self, path: Path) -> Work[Path]:
+        """Makes an empty file beside its target, for a library that writes files itself; `flush` it when it is done.
+
+        Args:
+            path: The target; where it is a link, the file that it points to is meant.
+
+        Raises:
+            FormatError: It cannot be made.
+        """
+        try:
+            with self._open(path):
+                yield from self._sweep(self._targets[path].parent)
+        except OSError as error:
+            raise write_fault(path, error) from error
+        return self._staged[path]
+
+    def flush(self, path: Path) -> None:
+        """Sees to it that a file which was reserved is on the disk.
+
+        Raises:
+            FormatError: It cannot be written.
+        """
+        try:
+            with self._staged[path].open("r+b") as file:
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise write_fault(path, error) from error
+
+    def _open(self, path: Path) -> BinaryIO:
+        try:
+            target = _target(path)
+            temporary = hidden_name(target.parent)
+            # As the system makes new files, so that they get the usual permissions; `tempfile` would not.
+            handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), self._mode)
+        except ValueError as error:
+            raise write_fault(path, error) from error
+        self._staged[path], self._targets[path] = temporary, target
+        file = os.fdopen(handle, "wb")
+        try:
+            _keep_permissions(target, temporary)
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    def _sweep(self, folder: Path) -> Work[None]:
+        """Finishes and removes what writers that were killed have left in a folder, once."""
+        if folder not in self._swept:
+            self._swept.add(folder)
+            yield from recover_work(folder, "writing", strangers=True)
+
+    def commit(self) -> tuple[Path, ...]:
+        """Moves all files into place; where one cannot be moved, those moved before it are put back.
+
+        Where the process is killed in between, `recover_work` moves the rest: all files of a folder, or none.
+
+        Raises:
+            FormatError: One of them cannot be moved.
+        """
+        moves = {path: Move.planned(temporary, self._targets[path]) for path, temporary in self._staged.items()}
+        folders = {move.target.parent for move in moves.values()}
+        journals = {folder: hidden_name(folder, ".journal") for folder in folders} if len(moves) > 1 else {}
+        seconds = {move.target: hidden_name(move.target.parent) for move in moves.values() if journals and move.old}
+        self._staged = {}
+        path = next(iter(moves), Path())
+        try:
+            for folder, journal in journals.items():
+                write_journal(journal, [move for move in moves.values() if move.target.parent == folder])
+            for path in moves:
+                move = moves[path]
+                if move.target in seconds:
+                    _keep(move.target, seconds[move.target])
+                os.replace(move.temporary, move.target)
+        except BaseException as error:
+            # The journals hold for every state in between; where this fails as well, the moves are finished later.
+            if _put_back(tuple(moves.values()), seconds):
+                _remove((*journals.values(), *seconds.values(), *(move.temporary for move in moves.values())))
+            if isinstance(error, OSError):
+                raise write_fault(path, error) from error
+            raise
+        for folder in folders | {made.parent for made in self._folders}:
+            flush_folder(folder)
+        self._folders = []
+        _remove((*journals.values(), *seconds.values()))
+        return tuple(moves)
+
+
+def file_name(path: Path) -> str:
+    """What a person calls a file or a folder: its last name, fit to be shown."""
+    return printable(path.name or str(path))
+
+
+def write_fault(path: Path, error: OSError | ValueError) -> FormatError:
+    """What to say where `path` cannot be written."""
+    name, folder = file_name(path), path.absolute().parent
+    code = error.errno if isinstance(error, OSError) else None
+    if code in _NO_SPACE:
+        return FormatError(f"{name}: there is no space left on the disk; nothing was changed.")
+    if code in _FORBIDDEN:
+        return FormatError(f"{name}: the folder {folder} cannot be written to: choose another.")
+    if code in _MISSING:
+        return FormatError(f"{name}: the folder {folder} does not exist: create it, or choose another.")
+    return FormatError(f"{name}: the file cannot be written: {_reason(error)}.")
+
+
+def _copy(pieces: Iterable[bytes], file: BinaryIO, total: int) -> Work[None]:
+    done = reported = 0
+    for piece in pieces:
+        file.write(piece)
+        done += len(piece)
+        if done - reported >= _PIECE:
+            reported = done
+            yield Progress("writing", min(done, total), total)
+
+
+def _target(path: Path) -> Path:
+    """The file to be replaced, links followed; raises FormatError where there is something that is no file."""
+    target = Path(os.path.realpath(path))
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return target
+    if stat.S_ISDIR(mode):
+        raise FormatError(f"{file_name(path)}: a folder with that name already exists: choose another name.")
+    if not stat.S_ISREG(mode):
+        raise FormatError(f"{file_name(path)}: this is not a regular file, so it is not replaced: choose another name.")
+    if not os.access(target, os.W_OK):
+        raise FormatError(f"{file_name(path)}: the file is read-only: allow writing, or choose another name.")
+    return target
+
+
+def _keep_permissions(target: Path, temporary: Path) -> None:
+    try:
+        old = target.stat()
+    except FileNotFoundError:
+        return
+    if sys.platform != "win32":
+        with suppress(OSError):
+            os.chown(temporary, old.st_uid, old.st_gid)
+    # After the owner, because changing that clears some of the bits.
+    temporary.chmod(stat.S_IMODE(old.st_mode))
+
+
+def _keep(target: Path, second: Path) -> None:
+    """Gives what is there a second name, so that it can be put back."""
+    try:
+        os.link(target, second)
+    except OSError:
+        # Some file systems have no links.
+        os.replace(target, second)
+
+
+def _put_back(moves: Sequence[Move], seconds: Mapping[Path, Path]) -> bool:
+    """Undoes the moves that were made, the last one first; says whether everything is as it was."""
+    try:
+        for move in reversed(moves):
+            if move.is_done():
+                os.replace(move.target, move.temporary)
+            if move.target in seconds and not move.target.exists():
+                os.replace(seconds[move.target], move.target)
+    except OSError:
+        return False
+    return True
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        with suppress(OSError):
+            path.unlink()
+
+
+def _why_no_folder(folder: Path, error: OSError | ValueError) -> str:
+    code = error.errno if isinstance(error, OSError) else None
+    above = next((above for above in folder.parents if os.path.lexists(above)), folder)
+    if code in _FORBIDDEN:
+        return f"{above} cannot be written to: choose another"
+    if code in _IN_THE_WAY:
+        taken = folder if os.path.lexists(folder) else above
+        return f"{taken} is a file: choose another name"
+    if code == errno.ENAMETOOLONG:
+        return "the name is too long: choose a shorter one"
+    if code in _NO_SPACE:
+        return "there is no space left on the disk"
+    return f"{_reason(error)}: choose another"
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (isinstance(error, OSError) and error.strerror) or str(error)

@@ -1,0 +1,239 @@
+"""Hidden files beside targets, and what is done with those of a writer that was killed: finished or removed.
+
+A journal lists the moves of one commit of several files. It is on the disk before the first move, so that the rest can
+be moved later.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import secrets
+import stat
+import sys
+import time
+import zlib
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from tokstudio.core.base.progress import Progress, Work
+
+_NAME = re.compile(r"\.[0-9a-f]{16}\.(([0-9a-f]{8})-([0-9]{1,9}))(\.journal)?\.tokstudio")  # place and process
+_STALE = 24 * 60 * 60  # seconds: no file takes as long to write
+_ENTRIES = 1000
+_LARGEST_JOURNAL = 1 << 20
+
+_State = tuple[int, int]  # size, and time of the last change in nanoseconds; both stay when a file is moved
+
+
+@dataclass(frozen=True)
+class _Left:
+    """A hidden file; `writer` is the place and the process in its name."""
+
+    path: Path
+    writer: str
+    is_journal: bool
+    is_gone: bool
+    owner: int
+
+
+@dataclass(frozen=True)
+class Move:
+    """A move of a temporary file; `old` is what was at the target before, `new` is what is moved there."""
+
+    temporary: Path
+    target: Path
+    old: _State | None
+    new: _State | None
+
+    @classmethod
+    def planned(cls, temporary: Path, target: Path) -> Move:
+        """A move to be made, from and to what is there now."""
+        return cls(temporary, target, _state(target), _state(temporary))
+
+    def is_pending(self) -> bool:
+        """Whether the temporary file is still there."""
+        return os.path.lexists(self.temporary)
+
+    def is_done(self, owner: int = 0) -> bool:
+        """Whether the new file is at the target, and is the owner's."""
+        return not self.is_pending() and self.new is not None and _state(self.target, owner) == self.new
+
+    def is_possible(self, owner: int) -> bool:
+        """Whether it can be made: nobody has written either file since, and the new one is the owner's."""
+        # Without links the old file has another name for a moment.
+        untouched = not os.path.lexists(self.target) or (self.old is not None and _state(self.target) == self.old)
+        return untouched and self.new is not None and _state(self.temporary, owner) == self.new
+
+
+def hidden_name(folder: Path, kind: str = "") -> Path:
+    """A new name for a file that is removed when this process is gone; `kind` is "" or ".journal"."""
+    return folder / f".{secrets.token_hex(8)}.{_place()}-{os.getpid()}{kind}.tokstudio"
+
+
+def write_journal(journal: Path, moves: Iterable[Move]) -> None:
+    """Writes which temporary file is moved to which target, all in the journal's folder, and flushes it to the disk."""
+    rows = [(move.temporary.name, move.target.name, move.old, move.new) for move in moves]
+    with open(journal, "x", encoding="ascii") as file:
+        json.dump(rows, file)
+        file.flush()
+        os.fsync(file.fileno())
+    flush_folder(journal.parent)
+
+
+def recover_work(folder: Path, phase: str, strangers: bool) -> Work[frozenset[str]]:
+    """Finishes the commits of this user's killed processes in a folder, then removes what killed processes left there.
+
+    What cannot be moved or removed stays.
+
+    Args:
+        folder: Where.
+        phase: What the progress is called.
+        strangers: Remove other users' files, too.
+
+    Returns:
+        The names of the targets of commits that are done in part: some are new and some are old.
+    """
+    found: list[_Left] = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for number, entry in enumerate(entries, 1):
+            with suppress(OSError):
+                if (left := _left(entry)) is not None:
+                    found.append(left)
+            if number % _ENTRIES == 0:
+                yield Progress(phase)
+    waiting: set[str] = set()
+    torn: set[str] = set()
+    for journal in found:
+        moves = _read(journal) if journal.is_journal else ()
+        if journal.is_journal and not journal.is_gone:
+            # The second name of an old file is as old as that file, and must not be taken for one left behind.
+            waiting.add(journal.writer)
+        if not all(move.is_done(journal.owner) or move.is_possible(journal.owner) for move in moves):
+            continue
+        if journal.is_gone and journal.owner == _user():
+            _finish(moves)
+        pending = sum(move.is_pending() for move in moves)
+        if pending:
+            waiting.add(journal.writer)
+        if 0 < pending < len(moves):
+            torn.update(move.target.name for move in moves)
+    for left in found:
+        if left.is_gone and left.writer not in waiting and (strangers or left.owner == _user()):
+            with suppress(OSError):
+                left.path.unlink()
+    return frozenset(torn)
+
+
+def flush_folder(folder: Path) -> None:
+    """Sees to it that the new names are on the disk, where the system can do that."""
+    if sys.platform == "win32":
+        return
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _place() -> str:
+    """Where process ids mean the same: this machine, and on Linux this container."""
+    name = platform.node()
+    with suppress(OSError):
+        name += str(os.stat("/proc/self/ns/pid").st_ino)
+    return f"{zlib.crc32(name.encode('utf-8', 'surrogateescape')):08x}"
+
+
+def _left(entry: os.DirEntry[str]) -> _Left | None:
+    name = _NAME.fullmatch(entry.name)
+    if name is None or not entry.is_file(follow_symlinks=False):
+        return None
+    status = entry.stat(follow_symlinks=False)
+    gone = time.time() - status.st_mtime > _STALE or (name[2] == _place() and _is_gone(int(name[3])))
+    return _Left(Path(entry.path), name[1], name[4] is not None, gone, status.st_uid)
+
+
+def _is_gone(process: int) -> bool:
+    """Whether there is no such process here; where one cannot ask, it counts as alive."""
+    if sys.platform == "win32":
+        return False  # asking as below would end it
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _user() -> int:
+    return 0 if sys.platform == "win32" else os.geteuid()
+
+
+def _state(path: Path, owner: int = 0) -> _State | None:
+    """The state of an ordinary file; None where there is none, or where it is not the owner's.
+
+    The administrator may own a journal of files that are another's: written files keep their owner.
+    """
+    try:
+        status = path.lstat()
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(status.st_mode) or owner not in (0, status.st_uid):
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
+def _read(journal: _Left) -> tuple[Move, ...]:
+    """The moves of a journal; none where it is cut, or is not of the form that is written."""
+    try:
+        handle = os.open(journal.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(handle, "rb") as file:
+            if os.fstat(handle).st_uid != journal.owner:
+                return ()
+            rows = json.loads(file.read(_LARGEST_JOURNAL))
+        return tuple(_move(journal, row) for row in _listed(rows))
+    except (OSError, ValueError, RecursionError):
+        return ()
+
+
+def _move(journal: _Left, row: object) -> Move:
+    temporary, target, old, new = _listed(row)
+    if not (isinstance(temporary, str) and isinstance(target, str)):
+        raise ValueError("a name is no text")
+    name = _NAME.fullmatch(temporary)
+    if name is None or name[1] != journal.writer or name[4]:
+        raise ValueError("the temporary file is another writer's")
+    if target in ("", ".", "..") or "\0" in target or os.path.basename(target) != target:
+        raise ValueError("the target is in another folder")
+    os.fsencode(target)
+    folder = journal.path.parent
+    return Move(folder / temporary, folder / target, None if old is None else _number_pair(old), _number_pair(new))
+
+
+def _listed(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise ValueError("this is no list")
+    return cast(list[object], value)
+
+
+def _number_pair(value: object) -> _State:
+    size, changed = _listed(value)
+    if not (isinstance(size, int) and isinstance(changed, int)):
+        raise ValueError("these are no numbers")
+    return size, changed
+
+
+def _finish(moves: Iterable[Move]) -> None:
+    for move in moves:
+        with suppress(OSError):  # of two processes that do this, one comes too late
+            os.replace(move.temporary, move.target)
+    for folder in {move.target.parent for move in moves}:
+        flush_folder(folder)

@@ -1,0 +1,182 @@
+"""What a tokenizer is trained on: documents as bytes, and where they came from.
+
+Reading files is left to `readers`, counting what they hold to `statistics`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.corpus.readers import expand_work, read_source
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.word_counts import counts_of_mapping, read_counts_work
+from tokstudio.core.text.utf8 import AnyPath, Text
+
+# Small enough that no numpy call on a piece holds the interpreter for more than a few milliseconds.
+_PIECE = 1 << 18
+_DOCUMENTS_IN_A_PIECE = 1 << 14
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """The documents a tokenizer is trained on, in order: those of the first source, then those of the next."""
+
+    sources: tuple[Source, ...]
+
+    @classmethod
+    def from_files(
+        cls, paths: AnyPath | Iterable[AnyPath], documents: str = "file", encoding: str | None = None
+    ) -> Corpus:
+        """Reads files in the order given, and the text files of a folder sorted by path.
+
+        Args:
+            paths: Files and folders.
+            documents: "file" for a document a file, "line" for a document a line, line feed included.
+            encoding: None to detect it for each file; "bytes" to decode nothing, which reads binary files too; else the
+                name of an encoding. With characters as base tokens, bytes that are not UTF-8 become U+FFFD.
+
+        Raises:
+            ConfigError: `documents` or `encoding` is unknown.
+            CorpusError: A file or a folder cannot be read, or holds no text. A file given that is binary is refused;
+                in a folder, such files are skipped.
+        """
+        return finish(cls.from_files_work(paths, documents, encoding))
+
+    @classmethod
+    def from_files_work(
+        cls, paths: AnyPath | Iterable[AnyPath], documents: str = "file", encoding: str | None = None
+    ) -> Work[Corpus]:
+        """Does what `from_files` does, in bounded pieces."""
+        files = yield from expand_work([paths] if isinstance(paths, (str, os.PathLike)) else paths)
+        if not files:
+            raise CorpusError("No files given: name at least one.")
+        sources: list[Source] = []
+        for file in files:
+            sources.append((yield from read_source(file, documents, encoding)))
+        return cls(tuple(sources))
+
+    @classmethod
+    def from_text(cls, text: Text) -> Corpus:
+        """Makes a corpus of one document."""
+        return cls.from_texts([text])
+
+    @classmethod
+    def from_texts(cls, texts: Iterable[Text]) -> Corpus:
+        """Makes a corpus of several documents."""
+        return cls((Source.from_texts(texts),))
+
+    @classmethod
+    def from_counts(cls, counts: AnyPath | Mapping[Text, int]) -> Corpus:
+        """Makes a corpus of pre-tokens and how often each occurs; a pattern is not applied to them again.
+
+        Args:
+            counts: A mapping, or a file: see `word_counts.read_counts_work` for its form.
+
+        Raises:
+            CorpusError: The file cannot be read, there are none, or one is wrong: a count must be a positive whole
+                number, and a pre-token UTF-8.
+        """
+        if isinstance(counts, Mapping):
+            return cls((counts_of_mapping(counts),))
+        if not isinstance(counts, (str, os.PathLike)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise CorpusError(
+                f"Word counts must be a mapping from pre-token to count, or the name of a file, "
+                f"not of the type {type(counts).__name__}."
+            )
+        return cls((finish(read_counts_work(Path(counts))),))
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes of text there are."""
+        return sum(source.bytes for source in self.sources)
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are."""
+        return sum(source.documents for source in self.sources)
+
+    def sample(self, size: int) -> bytes:
+        """Gives at most `size` bytes of text: the beginning of every source, each in proportion to its length."""
+        share = min(1.0, size / self.bytes) if self.bytes else 0.0
+        return b"".join(source.data[: int(share * len(source.data))].tobytes() for source in self.sources)
+
+    def iter_documents(self) -> Iterator[memoryview]:
+        """Gives each document's bytes in turn, without copying those that are in memory."""
+        for source in self.sources:
+            first = start = 0
+            while first < source.documents:
+                # Of a text that stays in its file, this is all that is in memory.
+                last = max(first + 1, int(np.searchsorted(source.ends, start + _PIECE, side="right")))
+                ends: list[int] = source.ends[first : min(last, first + _DOCUMENTS_IN_A_PIECE)].tolist()
+                view, at = np.asarray(source.data[start : ends[-1]]).data, start
+                for end in ends:
+                    yield view[at - start : end - start]
+                    at = end
+                first, start = first + len(ends), at
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hexadecimal SHA-256 of all documents, each preceded by its length as 8 bytes, little endian.
+
+        Where counts are given, "counts" and all of them as 8 bytes each come before their documents.
+        """
+        return finish(self.sha256_work())
+
+    def sha256_work(self) -> Work[str]:
+        """Computes `sha256` in bounded pieces, and keeps it."""
+        if "sha256" in self.__dict__:
+            return self.sha256
+        digest, done, total = hashlib.sha256(), 0, sum(len(source.data) for source in self.sources)
+        for source in self.sources:
+            if source.counts is not None:
+                digest.update(b"counts" + source.counts.astype("<i8").tobytes())
+            for piece, size in _pieces_with_lengths(source.data, source.ends):
+                digest.update(piece.data)
+                done += size
+                yield Progress("hashing", done, total)
+        self.__dict__["sha256"] = digest.hexdigest()
+        return self.sha256
+
+
+def _pieces_with_lengths(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.uint8], int]]:
+    """Yields the bytes to hash, and how many of them are text: many short documents at once, a long one in parts."""
+    first, start = 0, 0
+    while first < len(ends):
+        whole = int(np.searchsorted(ends, start + _PIECE, side="right"))
+        last = max(first + 1, min(whole, first + _DOCUMENTS_IN_A_PIECE))
+        end = int(ends[last - 1])
+        if end - start <= _PIECE:
+            yield _interleaved(data[start:end], ends[first:last] - start), end - start
+        else:
+            yield _lengths_as_bytes(np.array([end - start])), 0
+            for at in range(start, end, _PIECE):
+                part = data[at : min(at + _PIECE, end)]
+                yield part, len(part)
+        first, start = last, end
+
+
+def _interleaved(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.uint8]:
+    r"""Puts each document's length before it: data `b"ab"` with ends 1, 2 gives `1 "a" 1 "b"`, each 1 in 8 bytes."""
+    lengths = np.diff(ends, prepend=0)
+    starts = ends - lengths + 8 * np.arange(len(ends))
+    is_length = np.zeros(len(data) + 8 * len(ends), dtype=np.bool_)
+    is_length[starts[:, np.newaxis] + np.arange(8)] = True
+    mixed = np.empty(len(is_length), dtype=np.uint8)
+    mixed[is_length] = _lengths_as_bytes(lengths)
+    mixed[~is_length] = data
+    return mixed
+
+
+def _lengths_as_bytes(lengths: NDArray[np.int64]) -> NDArray[np.uint8]:
+    return lengths.astype("<i8").view(np.uint8)

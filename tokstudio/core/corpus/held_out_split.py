@@ -1,0 +1,155 @@
+"""Sets a share of a corpus aside: blocks of whole lines, evenly spread."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import ConfigError, CorpusError
+from tokstudio.core.base.progress import Progress, Work, together
+from tokstudio.core.corpus.source import Source, document_ends
+
+LEAST_BLOCKS = 20
+LARGEST_BLOCK = 1 << 16
+
+_PIECE = 1 << 20
+_BORDERS = 1 << 12
+
+
+def hold_out_work(sources: Sequence[Source], share: float) -> Work[tuple[tuple[Source, ...], tuple[Source, ...]]]:
+    """Splits sources into what is trained on and what is held out.
+
+    The text is taken as blocks of whole lines of at most 64 KiB, at least 20 of them; a document that is shorter is one
+    block. Block i is held out when floor((i + 1) * share) > floor(i * share). Each block becomes a document.
+
+    Args:
+        sources: The corpus.
+        share: From 0 to below 1.
+
+    Returns:
+        The sources to train on, and those held out; one of each for every source.
+
+    Raises:
+        CorpusError: There are fewer than 20 lines.
+        ConfigError: Counts are given instead of text.
+    """
+    blocks = yield from blocks_work(sources, share)
+    works = (
+        (len(source.data), _chosen_work(source, ends, chosen))
+        for source, (ends, is_held) in zip(sources, blocks, strict=True)
+        for chosen in (~is_held, is_held)
+    )
+    made = yield from together("holding out", works)
+    return tuple(made[::2]), tuple(made[1::2])
+
+
+def blocks_work(sources: Sequence[Source], share: float) -> Work[list[tuple[NDArray[np.int64], NDArray[np.bool_]]]]:
+    """Finds the blocks that `hold_out_work` splits sources into; it raises the same.
+
+    Returns:
+        For each source int64 [n], where each block ends in its data, and bool [n], whether it is held out.
+    """
+    refuse_counts(sources)
+    blocks: list[NDArray[np.int64]] = []
+    for largest in (LARGEST_BLOCK, sum(source.bytes for source in sources) // LEAST_BLOCKS, 1):
+        most = max(1, min(LARGEST_BLOCK, largest))
+        cutting = ((len(source.data), _blocks_work(source, most)) for source in sources)
+        blocks = yield from together("splitting", cutting)
+        if sum(map(len, blocks)) >= LEAST_BLOCKS:
+            break
+    lines = sum(map(len, blocks))
+    _refuse_few(lines)
+    is_held = np.diff(np.floor(np.arange(lines + 1) * share)) > 0
+    firsts = np.cumsum([len(ends) for ends in blocks])[:-1]
+    return list(zip(blocks, np.split(is_held, firsts), strict=True))
+
+
+def check_lines_work(sources: Sequence[Source]) -> Work[None]:
+    """Looks at no more of the sources than is needed to say whether a share of them can be held out.
+
+    Raises:
+        CorpusError, ConfigError: As `hold_out_work`.
+    """
+    refuse_counts(sources)
+    lines = 0
+    for source in sources:
+        for start in range(0, len(source.data), _PIECE):
+            feeds = np.flatnonzero(source.data[start : start + _PIECE] == ord("\n")) + (start + 1)
+            first, last = np.searchsorted(source.ends, [start, start + _PIECE], side="right").tolist()
+            lines += len(np.union1d(feeds, source.ends[first:last]))
+            if lines >= LEAST_BLOCKS:
+                return
+            yield Progress("splitting", start, len(source.data))
+    _refuse_few(lines)
+
+
+def refuse_counts(sources: Sequence[Source]) -> None:
+    """Raises ConfigError where counts are given instead of text: no share of them can be held out."""
+    if any(source.counts is not None for source in sources):
+        raise ConfigError("Word counts have no lines, so nothing can be held out of them: set the held-out share to 0.")
+
+
+def _refuse_few(lines: int) -> None:
+    if lines < LEAST_BLOCKS:
+        raise CorpusError(
+            f"The corpus has {lines} line{'' if lines == 1 else 's'}, and holding out a share needs at least "
+            f"{LEAST_BLOCKS}: set the held-out share to 0."
+        )
+
+
+def _blocks_work(source: Source, largest: int) -> Work[NDArray[np.int64]]:
+    """Where each block of a source ends; none is empty."""
+    lengths = np.diff(source.ends, prepend=0)
+    ends = source.ends[lengths > 0]
+    long = np.flatnonzero(lengths > largest)
+    if not len(long):
+        return ends
+    lines = yield from document_ends(source.data, "line")
+    inner: list[int] = []
+    for document in long.tolist():
+        end = int(source.ends[document])
+        inner += yield from _borders_work(lines, end - int(lengths[document]), end, largest)
+        yield Progress("splitting", end, source.bytes)
+    return np.union1d(ends, np.array(inner, np.int64))
+
+
+def _borders_work(lines: NDArray[np.int64], start: int, end: int, largest: int) -> Work[list[int]]:
+    """Where to cut one document: behind the last line that still fits, or behind one that is too long."""
+    borders: list[int] = []
+    while end - start > largest:
+        fits = int(np.searchsorted(lines, start + largest, side="right")) - 1
+        at = fits if fits >= 0 and lines[fits] > start else fits + 1
+        if at >= len(lines) or lines[at] >= end:
+            break
+        start = int(lines[at])
+        borders.append(start)
+        if len(borders) % _BORDERS == 0:
+            yield Progress("splitting", start, end)
+    return borders
+
+
+def _chosen_work(source: Source, ends: NDArray[np.int64], chosen: NDArray[np.bool_]) -> Work[Source]:
+    """A source of the chosen blocks only."""
+    lengths = np.diff(ends, prepend=0)
+    made_ends = np.cumsum(lengths[chosen], dtype=np.int64)
+    made = np.empty(int(made_ends[-1]) if len(made_ends) else 0, np.uint8)
+    first = start = to = 0
+    while first < len(ends):
+        last = max(first + 1, int(np.searchsorted(ends, start + _PIECE, side="right")))
+        end = int(ends[last - 1])
+        # A block that is longer than a piece stands alone.
+        for at in range(start, end, _PIECE):
+            piece = source.data[at : min(at + _PIECE, end)]
+            if last - first > 1:
+                piece = piece[np.repeat(chosen[first:last], lengths[first:last])]
+            elif not chosen[first]:
+                break
+            made[to : to + len(piece)] = piece
+            to += len(piece)
+            yield Progress("holding out", at, len(source.data))
+        first, start = last, end
+    return replace(source, data=made, ends=made_ends)

@@ -1,0 +1,110 @@
+"""Takes a part of a corpus: text from all over it, cut at lines, in the order in which it stands there."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
+
+_SLICES = 32
+_LEAST_SLICE = 1 << 12
+_MOST_SOURCES = 64
+
+
+def sample_work(corpus: Corpus, size: int) -> Work[Corpus]:
+    """About `size` bytes in slices from all over the corpus, for a training where all of it does not fit.
+
+    A slice is a document of its own where it is a part of one; where lines are not very long, it is made of whole ones.
+    Each source stays one, and so do one's name and file.
+    """
+    made: list[Source] = []
+    total = sum(len(source.data) for source in corpus.sources)
+    parts: dict[Source, list[Source]] = {}
+    for source, start, stop in _places(corpus, size):
+        parts.setdefault(source, []).append(_slice(source, start, stop))
+        yield Progress("reading", sum(len(part.data) for parts_of in parts.values() for part in parts_of), total)
+    for source, slices in parts.items():
+        filled = [part for part in slices if len(part.data)]
+        if filled:
+            taken = _joined(filled)
+            made.append(replace(source, data=taken.data, ends=taken.ends, counts=taken.counts))
+    return Corpus(tuple(made))
+
+
+def sample_in_one(corpus: Corpus, size: int) -> Corpus:
+    """The same for a quick try: many sources become one, as each of them takes time of its own."""
+    sources = corpus.sources
+    if sum(len(source.data) for source in sources) <= size and len(sources) <= _MOST_SOURCES:
+        return corpus
+    parts = [_slice(*place) for place in _places(corpus, size)]
+    texts = [part for part in parts if part.counts is None and len(part.data)]
+    counts = [part for part in parts if part.counts is not None and len(part.data)]
+    return Corpus(tuple(_joined(alike) for alike in (texts, counts) if alike))
+
+
+def _places(corpus: Corpus, size: int) -> Iterator[tuple[Source, int, int]]:
+    """Where the slices are: each in a source, from here to there; those of a source in its order."""
+    sources = corpus.sources
+    lengths = np.array([len(source.data) for source in sources], np.int64)
+    ends = np.cumsum(lengths, dtype=np.int64)
+    total = int(lengths.sum())
+    slices = 1 if total <= size else max(1, min(_SLICES, size // _LEAST_SLICE))
+    for number in range(slices):
+        start = total * number // slices
+        stop = start + min(size, total) // slices
+        first, last = int(np.searchsorted(ends, start, side="right")), int(np.searchsorted(ends, stop)) + 1
+        for source, end, length in zip(
+            sources[first:last], ends[first:last].tolist(), lengths[first:last].tolist(), strict=True
+        ):
+            begin = end - length
+            yield source, max(0, start - begin), min(length, stop - begin)
+
+
+def _joined(parts: list[Source]) -> Source:
+    """One source of several, which have counts all of them or none."""
+    offsets = np.cumsum([0, *(len(part.data) for part in parts[:-1])], dtype=np.int64)
+    ends = np.concatenate([part.ends for part in parts]) + np.repeat(offsets, [len(part.ends) for part in parts])
+    counts = [part.counts for part in parts if part.counts is not None]
+    return Source(
+        name="",
+        path=None,
+        encoding="",
+        note="",
+        data=np.concatenate([np.asarray(part.data) for part in parts]),
+        ends=ends,
+        counts=np.concatenate(counts) if counts else None,
+    )
+
+
+def _slice(source: Source, start: int, stop: int) -> Source:
+    if start == 0 and stop == len(source.data):
+        return source
+    if source.counts is not None:
+        first, last = np.searchsorted(source.ends, [start, stop]).tolist()
+        begin = int(source.ends[first - 1]) if first else 0
+        end = int(source.ends[last - 1]) if last else 0
+        ends, counts = source.ends[first:last] - begin, source.counts[first:last]
+        return Source(source.name, None, "", "", source.data[begin : max(begin, end)], ends, counts=counts)
+    start, stop = _line_after(source, start), _line_after(source, stop)
+    first = int(np.searchsorted(source.ends, start, side="right"))
+    last = max(first, int(np.searchsorted(source.ends, stop)))
+    inner = source.ends[first:last] - start
+    return Source(source.name, None, "", "", source.data[start:stop], np.append(inner, stop - start))
+
+
+def _line_after(source: Source, at: int) -> int:
+    """The next beginning of a line, or of a character where lines are very long."""
+    if at == 0:
+        return 0
+    window = source.data[at : at + _LEAST_SLICE]
+    feeds = np.flatnonzero(window == ord("\n"))
+    if len(feeds):
+        return at + int(feeds[0]) + 1
+    starts = np.flatnonzero((window & 0xC0) != 0x80)
+    return at + (int(starts[0]) if len(starts) else 0)

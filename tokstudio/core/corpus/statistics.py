@@ -1,0 +1,157 @@
+"""What a corpus holds, counted: characters, lines, scripts; and the first lines of a source.
+
+Bytes that are not UTF-8 are counted apart and are no characters. Of given word counts each word counts as often as it
+occurs. Works in bounded pieces over numpy arrays.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.text.encodings import code_points
+from tokstudio.core.text.scripts import scripts_work
+
+_PIECE = 1 << 17
+_WORDS_IN_A_PIECE = 1 << 12
+_PREVIEW_BYTES = 1 << 16
+_INVALID = slice(0xDC80, 0xDD00)
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a corpus holds.
+
+    Attributes:
+        bytes: Bytes of text.
+        documents: Documents; given words are none.
+        words: Different words whose counts are given, not counted from text.
+        characters: Unicode characters.
+        lines: Lines of text; a document's last line counts with or without a line feed, an empty document has none.
+        distinct_characters: How many different characters there are.
+        invalid_bytes: Bytes that are part of no UTF-8 character.
+        scripts: Each script with its share of the letters (and of the marks on them), the largest first.
+        longest_line_bytes: Bytes of the longest line, without its line feed.
+    """
+
+    bytes: int
+    documents: int
+    words: int
+    characters: int
+    lines: int
+    distinct_characters: int
+    invalid_bytes: int
+    scripts: tuple[tuple[str, float], ...]
+    longest_line_bytes: int
+
+
+def statistics_work(corpus: Corpus) -> Work[Statistics]:
+    """Counts what `corpus` holds, in bounded pieces."""
+    counts = np.zeros(0x110000, dtype=np.int64)
+    lines = longest = done = 0
+    total = sum(len(source.data) for source in corpus.sources)
+    for source in corpus.sources:
+        if source.counts is not None:
+            for points, occurrences, size in _weighted_characters(source, source.counts):
+                np.add.at(counts, points, occurrences)
+                done += size
+                yield Progress("counting characters", done, total)
+            continue
+        more, longest_here = yield from _lines(source)
+        lines, longest = lines + more, max(longest, longest_here)
+        for points, size in _characters(source):
+            np.add.at(counts, points, 1)
+            done += size
+            yield Progress("counting characters", done, total)
+    invalid = int(counts[_INVALID].sum())
+    counts[_INVALID] = 0
+    scripts = yield from _scripts(counts)
+    return Statistics(
+        bytes=corpus.bytes,
+        documents=sum(source.documents for source in corpus.sources if source.counts is None),
+        words=sum(source.documents for source in corpus.sources if source.counts is not None),
+        characters=int(counts.sum()),
+        lines=lines,
+        distinct_characters=int(np.count_nonzero(counts)),
+        invalid_bytes=invalid,
+        scripts=scripts,
+        longest_line_bytes=longest,
+    )
+
+
+def preview(source: Source, lines: int = 200) -> str:
+    """Gives the first lines of a source, and never more than its first 64 KiB."""
+    whole = len(source.data) <= _PREVIEW_BYTES
+    text = codecs.utf_8_decode(source.data[:_PREVIEW_BYTES].tobytes(), "replace", whole)[0]
+    return "\n".join(text.split("\n", lines)[:lines])
+
+
+def _lines(source: Source) -> Work[tuple[int, int]]:
+    """Counts lines and finds the length of the longest: a line ends after a line feed and where its document ends."""
+    data, ends = source.data, source.ends
+    lines = longest = line_start = 0
+    for start in range(0, len(data), _PIECE):
+        piece = data[start : start + _PIECE]
+        is_feed = piece == ord("\n")
+        is_last = is_feed.copy()
+        first, last = np.searchsorted(ends, [start, start + len(piece)], side="right").tolist()
+        is_last[ends[first:last] - (start + 1)] = True
+        last_bytes = np.flatnonzero(is_last)
+        if len(last_bytes):
+            lengths = np.diff(last_bytes + (start + 1), prepend=line_start) - is_feed[last_bytes]
+            longest = max(longest, int(lengths.max()))
+            lines += len(last_bytes)
+            line_start = start + int(last_bytes[-1]) + 1
+        yield Progress("counting lines", start + len(piece), len(data))
+    return lines, longest
+
+
+def _characters(source: Source) -> Iterator[tuple[NDArray[np.uint32], int]]:
+    """Yields code points and how many bytes they took; no character reaches from one document into the next."""
+    start = 0
+    for stop in [*_split_characters(source), len(source.data)]:
+        yield from code_points(source.data[start:stop])
+        start = stop
+
+
+def _weighted_characters(
+    source: Source, counts: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.int64], int]]:
+    """Yields the code points of given words, how often each occurs, and how many bytes they took."""
+    start = 0
+    for first in range(0, len(counts), _WORDS_IN_A_PIECE):
+        begin, words = start, list[str]()
+        for end in source.ends[first : first + _WORDS_IN_A_PIECE].tolist():
+            words.append(source.data[start:end].tobytes().decode("utf-8", "surrogateescape"))
+            start = end
+        # numpy copies the characters as they are, where a codec would stop at every surrogate.
+        points = np.array(["".join(words)]).view(np.uint32)
+        occurrences = counts[first : first + _WORDS_IN_A_PIECE]
+        yield points, np.repeat(occurrences, list(map(len, words))), start - begin
+
+
+def _split_characters(source: Source) -> list[int]:
+    """Finds the document borders that have a continuation byte behind them; mostly there are none."""
+    found: list[int] = []
+    for start in range(0, len(source.data), _PIECE):
+        piece = source.data[start : start + _PIECE]
+        first, last = np.searchsorted(source.ends, [start, start + len(piece)]).tolist()
+        ends = source.ends[first:last]
+        found += ends[(piece[ends - start] & 0xC0) == 0x80].tolist()
+    return found
+
+
+def _scripts(counts: NDArray[np.int64]) -> Work[tuple[tuple[str, float], ...]]:
+    """Shares out the letters counted in `counts`, by code point, among the scripts."""
+    found = yield from scripts_work(np.flatnonzero(counts).astype(np.uint32))
+    of_each = [(script, int(counts[points].sum())) for script, points in found]
+    total = sum(count for _, count in of_each)
+    return tuple(sorted(((script, count / total) for script, count in of_each), key=lambda share: -share[1]))

@@ -1,0 +1,239 @@
+"""What a file format is to the rest: its names, what it can hold, and how it is written, proved and read.
+
+Each format is a class in a module of its own; finding and calling the right one is left to the package.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.formats.common.json_reader import shown
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+GIGABYTE = 10**9
+LARGEST_WRITTEN = 4 * GIGABYTE
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well a format holds a tokenizer, known before anything is written.
+
+    Attributes:
+        problem: Why it cannot be written at all, a sentence; None where it can.
+        losses: What would be lost, each a sentence.
+        notes: What is good to know, each a sentence.
+    """
+
+    problem: str | None
+    losses: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+class PatternNeeded(FormatError):
+    """The files do not say how text is split, so the caller must; `name` is that of the file."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"{name}: the file does not say how text is split: give a pattern, such as gpt2 or cl100k.")
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A tokenizer that was read, from which files, and the name of their format."""
+
+    tokenizer: Tokenizer
+    files: tuple[Path, ...]
+    format: str
+
+
+class Format:
+    """A file format.
+
+    Attributes:
+        name: What programs call it, such as "huggingface".
+        title: What people call it, such as "Hugging Face".
+        description: One line on what it is for.
+        files: The usual names of its files.
+        folder: Whether it is saved to a folder, because it has several files.
+        readable: Whether it can be loaded.
+        writable: Whether it can be saved.
+        keys: Keys that a JSON file of this format may begin with.
+        largest: Most bytes that a file may have when it is written.
+        library: The library that owns it, as `Tokenizer.library` names it; None where none does.
+    """
+
+    name: str
+    title: str
+    description: str
+    files: tuple[str, ...]
+    folder: bool = False
+    readable: bool = False
+    writable: bool = False
+    keys: frozenset[str] = frozenset()
+    largest: int = LARGEST_WRITTEN
+    library: str | None = None
+
+    def takes_folder(self, path: Path) -> bool:
+        """Whether `path` names a folder to write to, made where there is none, rather than a file."""
+        return self.folder
+
+    @property
+    def looked_for(self) -> str:
+        """What makes a folder one of this format, as people call it."""
+        return self.files[-1]
+
+    def targets(self, path: Path) -> Mapping[str, Path]:
+        """Where each file goes, by its usual name, when `path` is what a person named.
+
+        Raises:
+            FormatError: It has several files, and `path` is one file.
+        """
+        if not self.takes_folder(path):
+            return {self.files[0]: path / self.files[0] if path.is_dir() else path}
+        if path.is_file() or (path.name in self.files and not path.is_dir()):
+            raise FormatError(f"{path.name}: {self.title} has several files: name a folder to save them in.")
+        return {usual: path / usual for usual in self.files}
+
+    def check_places(self, targets: Mapping[str, Path]) -> None:
+        """Looks at what would be replaced.
+
+        Raises:
+            FormatError: It is something that a person who named only the folder, or one file, may not mean.
+        """
+
+    def problem(self, tokenizer: Tokenizer) -> str | None:
+        """Why nothing of this tokenizer can be written, a sentence; None where it can."""
+        return None
+
+    def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """What of this tokenizer the format cannot hold, each a sentence; mostly nothing."""
+        return ()
+
+    def remarks_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """The remarks of the tokenizer about what the format does not hold either; mostly all."""
+        return tokenizer.remarks
+
+    def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """What is good to know before the files are used elsewhere, each a sentence; mostly nothing."""
+        return ()
+
+    def new_ids(self, tokenizer: Tokenizer) -> NDArray[np.int32] | None:
+        """The id in its files of each token, by id, -1 for one that has none; None where all ids stay."""
+        return None
+
+    def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
+        """How well it holds a tokenizer: all of the above, and what only a look at every token shows."""
+        problem = self.problem(tokenizer)
+        yield Progress("measuring")
+        if problem is not None:
+            return Fit(problem, (), ())
+        # A table holds no more than it says; what holds a tokenizer would hold it without these.
+        left_out = tuple(f"{remark} The exported files leave it out, too." for remark in self.remarks_lost(tokenizer))
+        return Fit(None, self.losses(tokenizer) + (left_out if self.readable else ()), self.notes(tokenizer))
+
+    def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
+        """Python that loads the files, ready to paste; "" where nothing does."""
+        return ""
+
+    def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
+        """About how many bytes its largest file takes, where all tokens together have `token_bytes`."""
+        raise NotImplementedError
+
+    def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
+        """What goes into each file, by its usual name, in pieces of at most some 64 kB."""
+        raise NotImplementedError
+
+    def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
+        """Reads the files back and says that they hold this tokenizer.
+
+        Args:
+            tokenizer: What they should hold.
+            written: Where each file is, by its usual name.
+            name: What to call the file in an error.
+            sample: Some text to try it with, besides the torture text.
+
+        Raises:
+            FormatError: They do not; the message has the first difference.
+        """
+        yield Progress("proving")
+        return ""
+
+    def find(self, path: Path) -> tuple[Path, ...]:
+        """The files of this format in a folder, or those that a file with a usual name belongs to; or none.
+
+        Raises:
+            FormatError: It cannot be said which they are, or one of them is missing.
+        """
+        in_folder = path.is_dir()
+        found = tuple((path if in_folder else path.parent) / name for name in self.files)
+        return found if (in_folder or path in found) and all(file.is_file() for file in found) else ()
+
+    def recognises(self, path: Path, beginning: bytes) -> bool:
+        """Whether a file with another name is of this format, by its own name and how it begins."""
+        return False
+
+    def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
+        """Reads the files.
+
+        Args:
+            files: What `find` gave, or one file.
+            names: What the errors call them.
+            pattern: How text is split, where the files do not say it.
+
+        Raises:
+            FormatError: They are damaged, or hold what cannot be modelled.
+        """
+        raise NotImplementedError
+
+
+def library_problem(tokenizer: Tokenizer) -> str | None:
+    """Why a tokenizer that its owner's library encodes cannot be written, a sentence; None for one of ours."""
+    if tokenizer.library is None:
+        return None
+    return f"This tokenizer works only from its own file: {tokenizer.no_playhead}."
+
+
+def bytes_problem(tokenizer: Tokenizer, title: str) -> str | None:
+    """Why a tokenizer made of characters cannot be written to a format of bytes, a sentence; None for one of bytes."""
+    if tokenizer.alphabet.base == "bytes":
+        return None
+    return f"{title} holds only merges of bytes, but this tokenizer merges characters."
+
+
+def named_specials(specials: Iterable[str]) -> str:
+    """The beginning of a sentence about some special tokens: their names, and "is" or "are"."""
+    names = [shown(token) for token in specials]
+    if len(names) == 1:
+        return f"The special token {names[0]} is"
+    more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+    return f"The special tokens {', '.join(names[:3])}{more} are"
+
+
+def measure_work(tokenizer: Tokenizer) -> Work[int]:
+    """Adds up the bytes of all tokens."""
+    tokens = tokenizer.tokens
+    total, size = 0, len(tokens)
+    for first in range(0, size, 1 << 14):
+        yield Progress("measuring", first, size)
+        total += sum(max(0, tokens.length(token)) for token in range(first, min(size, first + (1 << 14))))
+    return total
+
+
+def check_size(name: str, size: int, largest: int, token_bytes: int, tokens: int) -> None:
+    """Raises FormatError where a file would be larger than `largest`."""
+    if size > largest:
+        raise FormatError(
+            f"{name}: the file would take about {size / GIGABYTE:,.1f} GB, and the limit is {largest // GIGABYTE} GB: "
+            f"the {tokens:,} tokens hold {token_bytes:,} bytes. Export fewer merges, or limit the longest token."
+        )

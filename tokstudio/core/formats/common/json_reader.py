@@ -1,0 +1,254 @@
+"""Reads JSON a piece at a time, so that a file that someone else made cannot take more memory than it should.
+
+Python's own scanner does the work within a window of the file; what the values mean is left to the formats.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import cast
+
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.json_depth import DEEPEST, TOO_DEEP, is_too_deep
+from tokstudio.core.base.progress import Progress
+from tokstudio.core.base.wording import shown
+from tokstudio.core.formats.common.line_reader import open_file, why_not
+
+__all__ = ["JsonReader", "shown"]
+
+_CHUNK = 1 << 16
+# A value of so many characters takes some hundred megabytes at worst; a text takes a few times its own length.
+_LARGEST_VALUE = 1 << 22
+_LARGEST_TEXT = 1 << 28
+_NEAR = 16
+_SPACE = re.compile(r"[ \t\n\r]*")
+_WORD = re.compile(r"[-+.\w]*")
+
+
+class _NoNumber(ValueError):
+    """NaN or an infinity, which Python reads and JSON does not have."""
+
+
+def _no_number(word: str) -> float:
+    raise _NoNumber(word)
+
+
+_decode = json.JSONDecoder(parse_constant=_no_number).raw_decode
+
+
+class JsonReader:
+    """One JSON file, read from its beginning to its end in a `with` block.
+
+    Args:
+        path: The file.
+        name: What errors call it.
+        largest: Most bytes it may have.
+
+    Raises:
+        FormatError: It is not there, no file, or too large. So do all methods where the file is damaged.
+    """
+
+    def __init__(self, path: Path, name: str, largest: int) -> None:
+        self.name = name
+        self._file, self.size = open_file(path, name, largest)
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._read = 0
+        self._reported = 0
+        self._ended = False
+        self._text = ""
+        self._at = 0
+        self._start = 0
+        self._line, self._column = 1, 1
+
+    def __enter__(self) -> JsonReader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def progress(self) -> Iterator[Progress]:
+        """One report where a piece of the file has been read since the last one, else none."""
+        if self._read != self._reported:
+            self._reported = self._read
+            yield Progress("reading", min(self._read, self.size), self.size)
+
+    def peek(self) -> str:
+        """The next character that is not white space; "" at the end of the file."""
+        while True:
+            space = _SPACE.match(self._text, self._at)
+            self._at = space.end() if space else self._at
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._fill(_CHUNK):
+                return ""
+
+    def items(self) -> Iterator[str]:
+        """Gives the keys of the object that comes next; the caller reads the value after each."""
+        self._expect("{", "an object")
+        if self._take("}"):
+            return
+        while True:
+            key = self.string()
+            self._expect(":", "a colon")
+            yield key
+            if self._take("}"):
+                return
+            self._expect(",", "a comma or a closing brace")
+
+    def elements(self) -> Iterator[int]:
+        """Gives the positions of the array that comes next, from 0; the caller reads the value at each."""
+        self._expect("[", "an array")
+        if self._take("]"):
+            return
+        position = 0
+        while True:
+            yield position
+            position += 1
+            if self._take("]"):
+                return
+            self._expect(",", "a comma or a closing bracket")
+
+    def value(self) -> object:
+        """The next value, if it is not too large to be held."""
+        return self._decoded(_LARGEST_VALUE)
+
+    def string(self) -> str:
+        """The next value, a text of almost any length."""
+        if self.peek() != '"':
+            raise self._unexpected("a string")
+        return cast("str", self._decoded(_LARGEST_TEXT))
+
+    def short(self) -> object:
+        """The next value if it ends within some 64 kB, else None and nothing is read."""
+        self.peek()
+        if len(self._text) - self._at < _CHUNK:
+            self._fill(_CHUNK)
+        try:
+            return self._attempt()
+        except json.JSONDecodeError as error:
+            if self._is_cut(error):
+                return None
+            raise self._damage(error) from error
+
+    def skip(self) -> None:
+        """Reads over the next value; of an object or an array each part may be as large as a value."""
+        opening = self.peek()
+        for _ in self.items() if opening == "{" else self.elements() if opening == "[" else ():
+            self.value()
+        if opening not in ("{", "["):
+            self.value()
+
+    def end(self) -> None:
+        """Makes sure that nothing follows."""
+        if self.peek():
+            raise self.fault("something follows the end of the data")
+
+    def fault(self, what: str) -> FormatError:
+        """The error that says what is wrong, with the place that comes next."""
+        return self._fault_at(what, self._at)
+
+    def fault_before(self, what: str) -> FormatError:
+        """The error that says what is wrong, with the place of the value that was read last."""
+        return self._fault_at(what, self._start)
+
+    def _fault_at(self, what: str, at: int) -> FormatError:
+        lines = self._text.count("\n", 0, at)
+        column = at - self._text.rfind("\n", 0, at) if lines else self._column + at
+        return FormatError(f"{self.name}: {what}, line {self._line + lines:,}, column {column:,}.")
+
+    def _take(self, character: str) -> bool:
+        if self.peek() != character:
+            return False
+        self._at += 1
+        return True
+
+    def _expect(self, character: str, what: str) -> None:
+        if not self._take(character):
+            raise self._unexpected(what)
+
+    def _unexpected(self, what: str) -> FormatError:
+        if self.peek() == "":
+            return self.fault("the file ends too early")
+        return self.fault(f"{what} is missing")
+
+    def _decoded(self, largest: int) -> object:
+        self.peek()
+        while True:
+            try:
+                return self._attempt()
+            except json.JSONDecodeError as error:
+                if not self._is_cut(error) or self._ended:
+                    raise self._damage(error) from error
+                waiting = len(self._text) - self._at
+                if waiting > largest:
+                    raise self.fault("this part is too large to read") from error
+                # Twice as much each time, so that trying again costs no more than reading.
+                self._fill(max(_CHUNK, waiting))
+
+    def _attempt(self) -> object:
+        """Scans the next value; JSONDecodeError where it is damaged, or goes on beyond the window."""
+        while True:
+            try:
+                value, end = _decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                if is_too_deep(self._text, self._at, error.pos):
+                    raise self.fault(f"the data is {TOO_DEEP}") from error
+                raise
+            except _NoNumber as error:
+                raise self.fault(f"this is not JSON ({error} is not a value)") from error
+            except ValueError as error:
+                raise self.fault("a number is too long") from error
+            except RecursionError as error:
+                raise self.fault(f"the data is {TOO_DEEP}") from error
+            if end - self._at > 2 * DEEPEST and is_too_deep(self._text, self._at, end):
+                raise self.fault(f"the data is {TOO_DEEP}")
+            word = _WORD.match(self._text, end)
+            # A number that ends with the window may go on after it.
+            if word and word.end() == len(self._text) and self._fill(_CHUNK):
+                continue
+            self._start, self._at = self._at, end
+            return value
+
+    def _is_cut(self, error: json.JSONDecodeError) -> bool:
+        """Whether the window's end may be what is wrong."""
+        return error.pos + _NEAR >= len(self._text) or error.msg.startswith("Unterminated")
+
+    def _damage(self, error: json.JSONDecodeError) -> FormatError:
+        if self._ended and (error.pos >= len(self._text.rstrip()) or error.msg.startswith("Unterminated")):
+            return self._fault_at("the file ends too early", len(self._text))
+        return self._fault_at(f"this is not JSON ({error.msg[:1].lower()}{error.msg[1:]})", error.pos)
+
+    def _fill(self, size: int) -> bool:
+        """Reads more of the file and lets go of what has been used; False at its end."""
+        if self._ended:
+            return False
+        used = self._text[: self._at]
+        if lines := used.count("\n"):
+            self._line, self._column = self._line + lines, 1
+        self._column += len(used) - used.rfind("\n") - 1
+        rest, self._at, self._start = self._text[self._at :], 0, 0
+        # The text is set last: it must be there for the error's line.
+        self._text = rest
+        self._text = rest + self._more(size)
+        return True
+
+    def _more(self, size: int) -> str:
+        kept = len(self._decoder.getstate()[0])
+        try:
+            data = self._file.read(size)
+            self._ended = not data
+            text = self._decoder.decode(data, final=self._ended)
+        except OSError as error:
+            raise FormatError(f"{self.name}: {why_not(error)}.") from error
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{self.name}: this is not UTF-8, byte {self._read - kept + error.start:,}.") from error
+        self._read += len(data)
+        return text

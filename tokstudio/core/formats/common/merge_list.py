@@ -1,0 +1,138 @@
+"""Gathers the merges of a file that someone else made, and refuses any that could not have been made.
+
+Where the numbers come from is left to the formats.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import ConfigError, FormatError
+from tokstudio.core.model.alphabet import Alphabet
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+LARGEST_ID = (1 << 24) - 1
+_LONGEST_TOKEN = 2**31 - 2
+
+
+def id_problem(token: object) -> str | None:
+    """What is wrong with something that should be an id; None where it is one."""
+    if type(token) is not int:
+        return "an id must be a whole number"
+    if token < 0:
+        return f"id {token} is negative"
+    if token > LARGEST_ID:
+        return f"id {token} is too large: at most {LARGEST_ID:,} can be read"
+    return None
+
+
+@contextmanager
+def sensible_ids(name: str) -> Generator[None]:
+    """Turns what a tokenizer has against the ids of the file `name` into a FormatError."""
+    try:
+        yield
+    except ConfigError as error:
+        raise FormatError(f"{name}: {str(error)[:1].lower()}{str(error)[1:]}") from error
+
+
+class MergeList:
+    """Merges in rank order, each checked when it is added.
+
+    Args:
+        alphabet: What they begin with.
+    """
+
+    def __init__(self, alphabet: Alphabet) -> None:
+        self._alphabet = alphabet
+        self._rows = array("i")
+        # By id, bytes of each token, and 0 where there is none.
+        self._lengths = array("q", bytes(8 * (int(alphabet.ids.max(initial=0)) + 1)))
+        for token, made in alphabet.tokens.items():
+            self._lengths[token] = len(made)
+
+    def __len__(self) -> int:
+        return len(self._rows) // 3
+
+    def has(self, token: int) -> bool:
+        """Whether a base token or a merge so far has this id."""
+        return token < len(self._lengths) and self._lengths[token] > 0
+
+    def add(self, left: int, right: int, result: int) -> str | None:
+        """Adds a merge of valid ids; gives what is wrong with it instead, if anything is."""
+        lengths = self._lengths
+        for part in (left, right):
+            if not self.has(part):
+                return f"merge {len(self) + 1:,} joins token {part}, which does not exist yet"
+        if self.has(result):
+            return f"merge {len(self) + 1:,} makes token {result}, which already exists"
+        if (length := lengths[left] + lengths[right]) > _LONGEST_TOKEN:
+            return f"merge {len(self) + 1:,} makes a token of {length:,} bytes: at most {_LONGEST_TOKEN:,} are possible"
+        if result >= len(lengths):
+            lengths.frombytes(bytes(8 * (result + 1 - len(lengths))))
+        lengths[result] = length
+        self._rows.extend((left, right, result))
+        return None
+
+    def tokenizer(
+        self,
+        name: str,
+        special_tokens: Mapping[str, int] | None = None,
+        pattern: str = "none",
+        unknown: int | None = None,
+        extra_tokens: Mapping[int, bytes] | None = None,
+        whole_words: Collection[int] = (),
+        remarks: Collection[str] = (),
+    ) -> Tokenizer:
+        """The tokenizer of all merges.
+
+        Args:
+            name: The file's, in a message.
+            special_tokens: Each with its id, which no other token has.
+            pattern: How text is split.
+            unknown: The id that stands for a character that the alphabet lacks.
+            extra_tokens: Those that no merge makes, by ids that no other token has.
+            whole_words: See `Tokenizer`.
+            remarks: See `Tokenizer`.
+
+        Raises:
+            FormatError: Two merges join the same pair, or an id is far too high.
+        """
+        from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+        rows = np.frombuffer(self._rows, np.int32).reshape(-1, 3)
+        if (again := first_repeated(rows)) is not None:
+            number, earlier = again
+            raise FormatError(f"{name}: merge {number:,} joins the same two tokens as merge {earlier:,}.")
+        with sensible_ids(name):
+            return Tokenizer(
+                rows[:, :2].copy(),
+                rows[:, 2].copy(),
+                alphabet=self._alphabet if unknown is None else replace(self._alphabet, unknown=unknown),
+                special_tokens=special_tokens,
+                pattern=pattern,
+                extra_tokens=extra_tokens,
+                whole_words=whole_words,
+                remarks=remarks,
+                checked=True,
+            )
+
+
+def first_repeated(rows: NDArray[np.int32]) -> tuple[int, int] | None:
+    """Numbers of the first merge whose pair stood in an earlier one, and of that one; the pair comes first in a row."""
+    pairs = rows[:, 0].astype(np.int64) << 32 | rows[:, 1]
+    order = np.argsort(pairs, kind="stable")
+    same = np.flatnonzero(pairs[order][1:] == pairs[order][:-1])
+    if len(same) == 0:
+        return None
+    first = same[np.argmin(order[same + 1])]
+    return int(order[first + 1]) + 1, int(order[first]) + 1

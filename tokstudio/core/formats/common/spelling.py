@@ -1,0 +1,132 @@
+"""How Hugging Face's and GPT-2's files spell tokens: bytes one character each, characters as they are, quoted for JSON.
+
+Reading such spellings is left to `vocabulary`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import codecs
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.formats.common.json_reader import shown
+from tokstudio.core.text.byte_level import BYTE_OF, CHARACTER_OF, to_bytes
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+_PIECE = 1 << 13
+_STEP = 1 << 12
+_LONGEST_KEPT = 64
+_QUOTED = [json.dumps(CHARACTER_OF[byte], ensure_ascii=False)[1:-1].encode() for byte in range(len(CHARACTER_OF))]
+
+Spelling = Callable[[bytes, bytearray], Iterator[bytes]]
+
+
+def spelling(tokenizer: Tokenizer) -> Spelling:
+    """What adds a token, fit for quotes in JSON, to what is waiting, and gives that away whenever it is enough."""
+    return _in_byte_level if tokenizer.alphabet.base == "bytes" else _in_characters
+
+
+def quoted(text: str) -> bytes:
+    """A text as JSON has it between quotes."""
+    return json.dumps(text, ensure_ascii=False)[1:-1].encode()
+
+
+def vocabulary(tokenizer: Tokenizer, indent: bytes) -> Iterator[bytes]:
+    """Each token with its id as the inside of a JSON object, a line each; special tokens are spelled as they are.
+
+    The empty token is left out: nothing that reads such files could make it of a text.
+    """
+    texts = {number: token for token, number in tokenizer.special_tokens.items()}
+    spelled = spelling(tokenizer)
+    waiting, lead = bytearray(), b""
+    for token, made in enumerate(tokenizer.tokens):
+        if not made:
+            continue
+        waiting += lead + b"\n" + indent + b'"'
+        if token in texts:
+            waiting += quoted(texts[token])
+        else:
+            yield from spelled(made, waiting)
+        waiting += b'": %d' % token
+        lead = b","
+    yield bytes(waiting)
+
+
+def misread_specials(tokenizer: Tokenizer) -> tuple[str, ...]:
+    """Special tokens that the tokenizers library decodes as if they were bytes, and to other text than themselves."""
+    if tokenizer.alphabet.base != "bytes":
+        return ()
+    return tuple(token for token in tokenizer.special_tokens if not token.isascii() and BYTE_OF.keys() >= set(token))
+
+
+def spelled_alike_work(tokenizer: Tokenizer, specials_too: bool = True) -> Work[str | None]:
+    """A sentence about two tokens that have one spelling, so that a file can hold only one; None where all differ.
+
+    Args:
+        tokenizer: Whose tokens.
+        specials_too: Whether special tokens stand among the others.
+    """
+    texts = {number: token for token, number in tokenizer.special_tokens.items()}
+    keys, tokens = _special_keys(tokenizer) if specials_too else dict.fromkeys(texts, b""), tokenizer.tokens
+    lengths = tokens.lengths()
+    for token, key in keys.items():
+        lengths[token] = len(key)
+    seen: dict[bytes, int] = {}
+    size = 0
+    for token in _with_repeated(lengths):
+        size += 1 + int(lengths[token]) // _LONGEST_KEPT
+        if size > _STEP:
+            size = 0
+            yield Progress("measuring")
+        key = _short(keys[token] if token in keys else tokens[token] or b"")
+        if key in seen:
+            first, second = sorted((seen[key], token), key=lambda number: (number not in texts, number))
+            name = f"special token {shown(texts[first])}" if first in texts else f"token {first}"
+            return f"The {name} and token {second} have the same spelling in this format."
+        seen[key] = token
+    return None
+
+
+def _with_repeated(lengths: NDArray[np.int64]) -> list[int]:
+    """Where the lengths are that others have too, as most of long tokens do not; the empty and the absent aside."""
+    _, which, times = np.unique(lengths, return_inverse=True, return_counts=True)
+    return np.flatnonzero((times[which] > 1) & (lengths > 0)).tolist()
+
+
+def _special_keys(tokenizer: Tokenizer) -> Mapping[int, bytes]:
+    """Of each special token, what its spelling would mean as that of an ordinary one; empty where it means nothing."""
+    texts = tokenizer.special_tokens
+    if tokenizer.alphabet.base == "characters":
+        return {number: text.encode() for text, number in texts.items()}
+    return {number: to_bytes(text) if BYTE_OF.keys() >= set(text) else b"" for text, number in texts.items()}
+
+
+def _short(key: bytes) -> bytes:
+    """A key that takes little memory; two of one length are equal only where the keys are."""
+    return key if len(key) <= _LONGEST_KEPT else hashlib.sha256(key).digest() + len(key).to_bytes(8, "little")
+
+
+def _in_byte_level(token: bytes, waiting: bytearray) -> Iterator[bytes]:
+    for start in range(0, len(token), _PIECE):
+        waiting += b"".join([_QUOTED[byte] for byte in token[start : start + _PIECE]])
+        if len(waiting) > _PIECE:
+            yield bytes(waiting)
+            waiting.clear()
+
+
+def _in_characters(token: bytes, waiting: bytearray) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in range(0, len(token), _PIECE):
+        waiting += quoted(decoder.decode(token[start : start + _PIECE]))
+        if len(waiting) > _PIECE:
+            yield bytes(waiting)
+            waiting.clear()

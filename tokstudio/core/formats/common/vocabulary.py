@@ -1,0 +1,91 @@
+"""Vocabularies as Hugging Face's and GPT-2's files have them: JSON objects of tokens in characters with their ids."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.formats.common.json_reader import JsonReader, shown
+from tokstudio.core.formats.common.merge_list import MergeList, id_problem
+from tokstudio.core.model.alphabet import BYTES, Alphabet
+from tokstudio.core.text.byte_level import CHARACTER_OF, to_bytes
+
+
+def read_vocabulary_work(reader: JsonReader) -> Work[dict[str, int]]:
+    """The object that comes next; FormatError where a token or an id appears twice, or something is no id."""
+    vocabulary: dict[str, int] = {}
+    used = bytearray()
+    for token in reader.items():
+        value = reader.value()
+        if problem := id_problem(value):
+            raise reader.fault_before(f"token {shown(token)}: {problem}")
+        number = cast("int", value)
+        if token in vocabulary:
+            raise reader.fault_before(f"token {shown(token)} appears twice")
+        if number >= len(used):
+            used.extend(bytes(number + 1 - len(used)))
+        if used[number]:
+            raise reader.fault_before(f"token {shown(token)}: id {number} appears twice")
+        used[number] = 1
+        vocabulary[token] = number
+        yield from reader.progress()
+    return vocabulary
+
+
+def byte_level_ids(vocabulary: Mapping[str, int]) -> list[int]:
+    """The id of each byte; -1 where it has none."""
+    return [vocabulary.get(CHARACTER_OF[byte], -1) for byte in range(BYTES)]
+
+
+def byte_level_alphabet(name: str, vocabulary: Mapping[str, int]) -> Alphabet:
+    """The 256 bytes with their ids; FormatError, which calls the file `name`, where one is missing."""
+    ids = byte_level_ids(vocabulary)
+    if -1 in ids:
+        raise FormatError(f"{name}: the byte {ids.index(-1)} has no token in the vocabulary; TokStudio needs all 256.")
+    return Alphabet.of_bytes(ids)
+
+
+def spelled(token: str) -> bytes:
+    """The bytes that a byte-level token stands for; of one that is spelled otherwise, its UTF-8.
+
+    Empty where it is no text.
+    """
+    try:
+        return to_bytes(token)
+    except KeyError:
+        return b"" if any("\ud800" <= character <= "\udfff" for character in token) else token.encode()
+
+
+def add_merge(merges: MergeList, vocabulary: Mapping[str, int], left: str, right: str) -> str | None:
+    """Adds a merge of tokens in characters; gives what is wrong with it instead, if anything is."""
+    for part in (left, right, left + right):
+        if part not in vocabulary:
+            return f"merge {len(merges) + 1:,} needs the token {shown(part)}, which the vocabulary does not have"
+    return merges.add(vocabulary[left], vocabulary[right], vocabulary[left + right])
+
+
+def shown_alphabet(tokens: Mapping[int, bytes], byte_level: bool) -> Alphabet:
+    """All bytes, if the tokens are byte-level and every byte is there, else the tokens of one character.
+
+    Args:
+        tokens: The bytes of each token that may be a base token, by id; of equal ones the first counts.
+        byte_level: Whether tokens are made of bytes.
+    """
+    backwards = list(tokens.items())[::-1]
+    if byte_level:
+        ids = {token[0]: number for number, token in backwards if len(token) == 1}
+        if len(ids) == BYTES:
+            return Alphabet.of_bytes([ids[byte] for byte in range(BYTES)])
+    characters = {character: number for number, token in backwards if (character := _character(token)) is not None}
+    return Alphabet.of_characters("".join(characters), list(characters.values()))
+
+
+def _character(token: bytes) -> str | None:
+    """The one character that a token is; None for any other."""
+    if not 1 <= len(token) <= 4:
+        return None
+    text = token.decode("utf-8", "ignore")
+    return text if len(text) == 1 and len(text.encode()) == len(token) else None

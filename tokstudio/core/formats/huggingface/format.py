@@ -1,0 +1,241 @@
+"""Hugging Face's `tokenizer.json` for BPE over bytes or characters, written as `tokenizers` itself would write it.
+
+Reading it is left to `huggingface_reader`, what is tried with it to `proof`, and what is beside it in a folder to
+`tokenizer_config`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, library_problem
+from tokstudio.core.formats.common.json_reader import shown
+from tokstudio.core.formats.common.proof import pieces_of, prove_work, trials_work, varied
+from tokstudio.core.formats.common.spelling import misread_specials, spelled_alike_work, spelling, vocabulary
+from tokstudio.core.formats.common.split_regex import written_regex
+from tokstudio.core.formats.huggingface.parts import BYTE_LEVEL, FUSE, KEYS, split_of
+from tokstudio.core.formats.huggingface.reader import read_work
+from tokstudio.core.formats.huggingface.tokenizer_config import config_json
+from tokstudio.core.pretokenization.patterns import NAMES
+from tokstudio.core.tokenizer.self_encoding import pieces_work
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+TOKENIZER = "tokenizer.json"
+CONFIG = "tokenizer_config.json"
+
+_BATCH = 256
+_SUFFIX = ".json"
+
+
+_OF_A_FOLDER = """\
+from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained({path})
+ids = tokenizer.encode("Hello world", add_special_tokens=False)
+"""
+_OF_A_FILE = """\
+from tokenizers import Tokenizer
+
+tokenizer = Tokenizer.from_file({path})
+ids = tokenizer.encode("Hello world", add_special_tokens=False).ids
+"""
+
+
+class HuggingFace(Format):
+    """`tokenizer.json`, and `tokenizer_config.json` where they have a folder."""
+
+    name = "huggingface"
+    title = "Hugging Face"
+    description = "tokenizer.json for the tokenizers and transformers libraries, for training and running models"
+    files = (TOKENIZER, CONFIG)
+    folder = True
+    readable = True
+    writable = True
+    keys = KEYS
+    largest = GIGABYTE
+    library = "tokenizers"
+
+    @property
+    def looked_for(self) -> str:
+        """The file that holds the tokenizer."""
+        return TOKENIZER
+
+    def takes_folder(self, path: Path) -> bool:
+        """A path that ends in .json is the file alone."""
+        return path.is_dir() or path.suffix.lower() != _SUFFIX
+
+    def targets(self, path: Path) -> Mapping[str, Path]:
+        """The one file, or both in a folder."""
+        if not self.takes_folder(path):
+            return {TOKENIZER: path}
+        if path.is_file():
+            raise FormatError(f"{path.name}: {self.title} is saved to a folder, or to a file that ends in {_SUFFIX}.")
+        return {usual: path / usual for usual in self.files}
+
+    def problem(self, tokenizer: Tokenizer) -> str | None:
+        """What another library encodes cannot be written anew."""
+        return library_problem(tokenizer)
+
+    def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
+        """Each token needs a spelling of its own as well."""
+        fitting = yield from super().fit_work(tokenizer)
+        if fitting.problem is not None:
+            return fitting
+        if alike := (yield from spelled_alike_work(tokenizer)):
+            return Fit(alike, (), ())
+        more = len((yield from _taken_whole_work(tokenizer)) - tokenizer.whole_words)
+        losses = (_TAKEN_WHOLE.format(count=more),) if more else ()
+        return replace(fitting, losses=fitting.losses + losses)
+
+    def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """The library takes a special token for bytes when it decodes, if its characters all stand for one."""
+        return tuple(
+            f"The special token {shown(token)} is decoded as different text by the tokenizers library."
+            for token in misread_specials(tokenizer)
+        )
+
+    def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
+        """Each token stands there as itself and as the two parts of its merge; a byte takes two at most."""
+        specials = sum(260 + 6 * len(token.encode()) for token in tokenizer.special_tokens)
+        return 4 * token_bytes + 80 * len(tokenizer) + specials
+
+    def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
+        """Both files."""
+        return {TOKENIZER: _pieces(tokenizer), CONFIG: [config_json(tokenizer)]}
+
+    def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
+        """Loads the folder with transformers, or the file with tokenizers."""
+        if CONFIG in targets:
+            loads, place = _OF_A_FOLDER, targets[TOKENIZER].parent
+        else:
+            loads, place = _OF_A_FILE, targets[TOKENIZER]
+        return loads.format(path=repr(str(place.absolute())))
+
+    def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
+        """Lets the library read the file and encode, special tokens included; its ids must be ours."""
+        from tokstudio.core.libraries.client import OwnedFile, check_split_work
+
+        is_own = tokenizer.pattern not in NAMES
+        if is_own:
+            # Where few pre-tokens have merges, equal ids would prove little.
+            yield from check_split_work(name, tokenizer.pattern, written_regex(tokenizer.pattern), pieces_of(sample))
+        held = varied(tokenizer, whole_words=(yield from _taken_whole_work(tokenizer)))
+        trials = yield from trials_work(held, sample, decodes=not misread_specials(held))
+        file = OwnedFile("tokenizers", written[TOKENIZER], name)
+        return (yield from prove_work(held, file, trials, elsewhere=is_own))
+
+    def find(self, path: Path) -> tuple[Path, ...]:
+        """The file that holds the tokenizer; the other one says nothing about its ids."""
+        folder = path if path.is_dir() else path.parent
+        is_named = path == folder or path.name in self.files
+        return (folder / TOKENIZER,) if is_named and (folder / TOKENIZER).is_file() else ()
+
+    def recognises(self, path: Path, beginning: bytes) -> bool:
+        """Whether it has what stands before the model in such a file, and in no other."""
+        return beginning.lstrip().startswith(b"{") and b'"added_tokens"' in beginning
+
+    def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
+        """Reads the file, which says how text is split."""
+        return (yield from read_work(files[0], names[0]))
+
+
+_TAKEN_WHOLE = (
+    "The tokenizers library takes every pre-token whole that equals a token, or none ({count:,} more than here): "
+    "some ids will differ."
+)
+
+
+def _taken_whole_work(tokenizer: Tokenizer) -> Work[frozenset[int]]:
+    """The tokens that a pre-token equal to them becomes there, and that merging does not make of it."""
+    if not tokenizer.whole_words or tokenizer.alphabet.base != "bytes":
+        return tokenizer.whole_words
+    specials, tokens = frozenset(tokenizer.special_tokens.values()), tokenizer.tokens
+    # The empty token is not written, and no pre-token equals it.
+    ids = [token for token in map(int, tokens.ids()) if token not in specials and tokens[token]]
+    pieces = yield from pieces_work(tokenizer, [tokens[token] or b"" for token in ids])
+    return frozenset(token for token, count in zip(ids, pieces.tolist(), strict=True) if count != 1)
+
+
+def _pieces(tokenizer: Tokenizer) -> Iterator[bytes]:
+    before, after = _settings(tokenizer).split('"added_tokens": []')
+    yield before.encode() + b'"added_tokens": ['
+    yield from _added_tokens(tokenizer)
+    # What closes the model and the file is written when the vocabulary and the merges are.
+    yield b"]" + after.removesuffix("\n  }\n}").encode() + b',\n    "vocab": {'
+    yield from vocabulary(tokenizer, indent=b"      ")
+    yield b'\n    },\n    "merges": ['
+    yield from _merges(tokenizer)
+    yield b"]\n  }\n}"
+
+
+def _settings(tokenizer: Tokenizer) -> str:
+    """The file without what may be long."""
+    in_bytes, unknown = tokenizer.alphabet.base == "bytes", tokenizer.alphabet.unknown
+    split = split_of(tokenizer.pattern)
+    if in_bytes and split:
+        pre_tokenizer = {"type": "Sequence", "pretokenizers": [split, BYTE_LEVEL]}
+    else:
+        pre_tokenizer = BYTE_LEVEL if in_bytes else split
+    settings: dict[str, object] = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": None,
+        "pre_tokenizer": pre_tokenizer,
+        "post_processor": None,
+        "decoder": BYTE_LEVEL if in_bytes else FUSE,
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None if unknown is None else (tokenizer.tokens[unknown] or b"").decode(),
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": bool(tokenizer.whole_words),
+        },
+    }
+    return json.dumps(settings, indent=2, ensure_ascii=False)
+
+
+def _added_tokens(tokenizer: Tokenizer) -> Iterator[bytes]:
+    lead = b""
+    for token, number in sorted(tokenizer.special_tokens.items(), key=lambda item: item[1]):
+        entry = {
+            "id": number,
+            "content": token,
+            "single_word": False,
+            "lstrip": False,
+            "rstrip": False,
+            "normalized": False,
+            "special": True,
+        }
+        yield lead + b"\n    " + json.dumps(entry, indent=2, ensure_ascii=False).replace("\n", "\n    ").encode()
+        lead = b","
+    if lead:
+        yield b"\n  "
+
+
+def _merges(tokenizer: Tokenizer) -> Iterator[bytes]:
+    tokens, merges, spelled = tokenizer.tokens, tokenizer.merges, spelling(tokenizer)
+    waiting, lead = bytearray(), b""
+    for first in range(0, len(merges), _BATCH):
+        for left, right in merges[first : first + _BATCH].tolist():
+            waiting += lead + b'\n      [\n        "'
+            yield from spelled(tokens[int(left)] or b"", waiting)
+            waiting += b'",\n        "'
+            yield from spelled(tokens[int(right)] or b"", waiting)
+            waiting += b'"\n      ]'
+            lead = b","
+    if len(merges):
+        yield bytes(waiting) + b"\n    "

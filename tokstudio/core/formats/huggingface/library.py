@@ -1,0 +1,137 @@
+"""Opens a `tokenizer.json` through its own library, where it asks for what our engine does not do.
+
+What can be shown of it (tokens, special tokens, the merges that make a tree) is gathered here.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.formats.common.line_reader import read_whole
+from tokstudio.core.formats.common.merge_list import sensible_ids
+from tokstudio.core.formats.common.vocabulary import shown_alphabet, spelled
+from tokstudio.core.formats.huggingface.parts import Beyond, added_ids, remarks
+
+if TYPE_CHECKING:
+    from tokstudio.core.formats.huggingface.parsed_file import ParsedFile
+    from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
+
+_LARGEST = 1 << 28
+_REPORTED = 1 << 14
+_BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
+_DEEPEST = 20
+
+
+def library_work(path: Path, name: str, found: ParsedFile, reason: str) -> Work[LibraryTokenizer]:
+    """The tokenizer that the library makes of the file.
+
+    Args:
+        path: The file.
+        name: What a message calls it.
+        found: What was read of it.
+        reason: What it asks for; see `LibraryTokenizer`.
+
+    Raises:
+        FormatError: The library does not take it, or it is too large.
+    """
+    from tokstudio.core.tokenizer.library_tokenizer import LibraryFile, LibraryTokenizer, Vocabulary
+
+    content = read_whole(path, name, _LARGEST)
+    yield Progress("reading")
+    ids = added_ids(name, found.added, found.vocabulary)
+    specials = {token.content: ids[token.content] for token in found.added if token.special}
+    others = {ids[token.content]: token.content.encode() for token in found.added if not token.special}
+    spelling = _Spelling(found)
+    special_ids = frozenset(specials.values())
+    tokens = {number: spelling.of(token) for token, number in found.vocabulary.items()} | others
+    tokens = {number: token for number, token in tokens.items() if number not in special_ids}
+    pieces = frozenset(number for token, number in found.vocabulary.items() if spelling.is_byte(token))
+    not_base = pieces | others.keys()
+    may_be_base = {number: token for number, token in tokens.items() if number not in not_base}
+    alphabet = shown_alphabet(may_be_base, spelling.byte_level)
+    rows = yield from _tree_work(found.rows, tokens, frozenset(alphabet.ids.tolist()))
+    inner = frozenset([*alphabet.ids.tolist(), *rows[:, 2].tolist()])
+    extra = {number: token for number, token in tokens.items() if number not in inner}
+    with sensible_ids(name):
+        tokenizer = LibraryTokenizer(
+            LibraryFile("tokenizers", name, {"tokenizer.json": content}),
+            Vocabulary(alphabet, rows, specials, extra, pieces, remarks=_remarks(name, found.settings)),
+            reason,
+        )
+    yield from tokenizer.open_work()
+    return tokenizer
+
+
+class _Spelling:
+    """What the tokens of a file stand for in a text."""
+
+    def __init__(self, found: ParsedFile) -> None:
+        parts = list(_parts((found.settings.get("pre_tokenizer"), found.settings.get("decoder"))))
+        self.byte_level = any(part.get("type") == "ByteLevel" for part in parts)
+        self._spaces = {space for part in parts if (space := _space(part))}
+        self._has_bytes = found.model.get("byte_fallback") is True
+
+    def of(self, token: str) -> bytes:
+        """The bytes of a token; empty where it is no text."""
+        if self.byte_level:
+            return spelled(token)
+        if self._has_bytes and (match := _BYTE_PIECE.fullmatch(token)):
+            return bytes.fromhex(match.group(1))
+        for space in self._spaces:
+            token = token.replace(space, " ")
+        return token.encode("utf-8", "replace")
+
+    def is_byte(self, token: str) -> bool:
+        """Whether a token stands for a byte of a character that has none of its own."""
+        return self._has_bytes and not self.byte_level and _BYTE_PIECE.fullmatch(token) is not None
+
+
+def _parts(value: object, depth: int = 0) -> Iterator[Mapping[str, object]]:
+    """All objects within a value, from the outside in."""
+    if isinstance(value, dict):
+        yield cast("dict[str, object]", value)
+    if depth < _DEEPEST and isinstance(value, (dict, list, tuple)):
+        inner = cast("dict[str, object]", value).values() if isinstance(value, dict) else cast("list[object]", value)
+        for part in inner:
+            yield from _parts(part, depth + 1)
+
+
+def _space(part: Mapping[str, object]) -> str:
+    """What stands for a space in tokens by a part of the file; or ""."""
+    match part:
+        case {"type": "Metaspace", "replacement": str(space)}:
+            return space
+        case {"type": "Replace", "pattern": {"String": str(space)}, "content": " "}:
+            return space
+        case _:
+            return ""
+
+
+def _tree_work(rows: NDArray[np.int32], tokens: Mapping[int, bytes], base: frozenset[int]) -> Work[NDArray[np.int32]]:
+    """The first merge that makes each token, where what it joins is there by then and spells it."""
+    made = set(rows[:, 2].tolist())
+    there = {token for token in tokens if token in base or token not in made}
+    tree: list[tuple[int, int, int]] = []
+    for number, (left, right, result) in enumerate(rows.tolist()):
+        is_next = left in there and right in there and result in tokens and result not in there
+        if is_next and tokens[left] + tokens[right] == tokens[result]:
+            there.add(result)
+            tree.append((left, right, result))
+        if number % _REPORTED == 0:
+            yield Progress("reading", number, len(rows))
+    return np.array(tree, np.int32).reshape(-1, 3)
+
+
+def _remarks(name: str, settings: Mapping[str, object]) -> tuple[str, ...]:
+    try:
+        return remarks(name, settings)
+    except Beyond as beyond:
+        return (f"The file does something that encode does not: {beyond}.",)

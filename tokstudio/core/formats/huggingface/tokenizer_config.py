@@ -1,0 +1,58 @@
+"""`tokenizer_config.json`, with which transformers loads a `tokenizer.json`: what each special token is for.
+
+The role of a special token is known by its name alone, in either case: see `ROLES`. Of several with one role, the one
+with the lowest id has it; all others are additional special tokens.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+ROLES: Mapping[str, tuple[str, ...]] = {
+    "bos_token": ("<s>", "<bos>", "[bos]", "<|bos|>", "<|begin_of_text|>", "<|startoftext|>"),
+    "eos_token": ("</s>", "<eos>", "[eos]", "<|eos|>", "<|end_of_text|>", "<|endoftext|>"),
+    "unk_token": ("<unk>", "[unk]", "<|unk|>", "<unknown>", "<|unknown|>"),
+    "pad_token": ("<pad>", "[pad]", "<|pad|>", "<padding>", "<|padding|>"),
+    "sep_token": ("<sep>", "[sep]", "<|sep|>"),
+    "cls_token": ("<cls>", "[cls]", "<|cls|>"),
+    "mask_token": ("<mask>", "[mask]", "<|mask|>"),
+}
+
+
+def config_json(tokenizer: Tokenizer) -> bytes:
+    """The file."""
+    roles = _roles(tokenizer)
+    others = [token for token in _by_id(tokenizer) if token not in roles.values()]
+    settings: dict[str, object] = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        # Else versions before 5 take spaces away from decoded text.
+        "clean_up_tokenization_spaces": False,
+        **roles,
+    }
+    if others:
+        # Version 5 knows this name as well as its own, and 4 knows no other for a list.
+        settings["additional_special_tokens"] = others
+    return json.dumps(settings, indent=2, ensure_ascii=False).encode() + b"\n"
+
+
+def _roles(tokenizer: Tokenizer) -> dict[str, str]:
+    found: dict[str, str] = {}
+    unknown = tokenizer.alphabet.unknown
+    for token in _by_id(tokenizer):
+        for role, names in ROLES.items():
+            is_unknown = role == "unk_token" and tokenizer.special_tokens[token] == unknown
+            if is_unknown or (token.lower() in names and role not in found):
+                found[role] = token
+                break
+    return found
+
+
+def _by_id(tokenizer: Tokenizer) -> list[str]:
+    specials = tokenizer.special_tokens
+    return sorted(specials, key=specials.__getitem__)

@@ -1,0 +1,259 @@
+"""minbpe's `NAME.model`: how text is split, special tokens and merges as lines; and `NAME.vocab` for people to read.
+
+Both are laid out as karpathy/minbpe lays them out. Reading them back as minbpe does is left to `minbpe_proof`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import codecs
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.progress import Work
+from tokstudio.core.formats.common.format import GIGABYTE, Format, bytes_problem, library_problem
+from tokstudio.core.formats.common.json_reader import shown
+from tokstudio.core.formats.common.line_reader import LineReader, only_file
+from tokstudio.core.formats.minbpe.proof import prove_work
+from tokstudio.core.formats.minbpe.reader import VERSION, read_work
+from tokstudio.core.model.alphabet import BYTES
+from tokstudio.core.pretokenization.custom_regex import compile_expression
+from tokstudio.core.pretokenization.patterns import MINBPE, REGEX, splitter
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+MODEL, VOCABULARY = "tokenizer.model", "tokenizer.vocab"
+
+_SUFFIX = ".model"
+_BATCH = 1 << 12
+
+_SNIPPET = """\
+from minbpe import {kind}
+
+tokenizer = {kind}({pattern})
+tokenizer.load({path})
+{registers}ids = tokenizer.encode("Hello world"{allowed})
+"""
+
+
+class Minbpe(Format):
+    """`NAME.model` and `NAME.vocab`."""
+
+    name = "minbpe"
+    title = "minbpe"
+    description = "merges as lines of text, for Andrej Karpathy's minbpe"
+    files = (MODEL, VOCABULARY)
+    readable = True
+    writable = True
+    largest = GIGABYTE
+
+    @property
+    def looked_for(self) -> str:
+        """Its usual ending."""
+        return f"NAME{_SUFFIX}"
+
+    def targets(self, path: Path) -> Mapping[str, Path]:
+        """The model where it is told, and the vocabulary beside it; minbpe reads no file that ends otherwise."""
+        model = path / MODEL if path.is_dir() else path
+        if model.suffix != _SUFFIX:
+            model = model.with_name(f"{model.name}{_SUFFIX}")
+        return {MODEL: model, VOCABULARY: model.with_suffix(".vocab")}
+
+    def problem(self, tokenizer: Tokenizer) -> str | None:
+        """It holds merges of bytes."""
+        return library_problem(tokenizer) or bytes_problem(tokenizer, self.title)
+
+    def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """A pattern is one line, a special token one word, and ids are those of bytes and of merges in order."""
+        found: list[str] = []
+        if not _has_usual_ids(tokenizer):
+            found.append("The ids change: this format numbers the bytes 0 to 255 and the merges from 256.")
+        if fault := _pattern_fault(tokenizer.pattern):
+            found.append(f"The pattern {shown(tokenizer.pattern)} is lost: {fault}.")
+        found += [
+            f"The special token {shown(token)} is lost: this format allows no white space in special tokens."
+            for token in tokenizer.special_tokens
+            if not _is_word(token)
+        ]
+        if extra := len(tokenizer.extra_tokens):
+            found.append(f"Tokens that no merge makes are lost ({extra:,}): this format has only merges.")
+        if whole := len(tokenizer.whole_words):
+            found.append(f"Words that become a token without merging are merged ({whole:,}): some ids will differ.")
+        return tuple(found)
+
+    def new_ids(self, tokenizer: Tokenizer) -> NDArray[np.int32] | None:
+        """The bytes, then the merges in order, then special tokens."""
+        return _new_ids(tokenizer)
+
+    def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """How minbpe's own reader treats the pattern."""
+        written = written_pattern(_held(tokenizer).pattern)
+        found: list[str] = []
+        if written not in ("", MINBPE):
+            found.append("minbpe splits by its own pattern, unless you pass it the one in the file.")
+        if written != written.strip():
+            found.append("minbpe drops the white space around the pattern when it reads the file.")
+        return tuple(found)
+
+    def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
+        """Python that loads the model with minbpe."""
+        held, path = _held(tokenizer), repr(str(targets[MODEL].absolute()))
+        written = written_pattern(held.pattern)
+        # Only the one of its tokenizers that splits knows special tokens; what is not split is one match.
+        is_basic = not (written or held.special_tokens)
+        kind = "BasicTokenizer" if is_basic else "RegexTokenizer"
+        pattern = "" if is_basic or written == MINBPE else repr(written or r"[\s\S]+")
+        allowed = ', allowed_special="all"' if held.special_tokens else ""
+        registers = "tokenizer.register_special_tokens(tokenizer.special_tokens)\n" if held.special_tokens else ""
+        return _SNIPPET.format(kind=kind, pattern=pattern, path=path, registers=registers, allowed=allowed)
+
+    def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
+        """About the size of the vocabulary, which has each token and its parts; what is no text takes up to thrice."""
+        specials = sum(len(token) for token in tokenizer.special_tokens)
+        return 6 * token_bytes + 30 * len(tokenizer) + specials
+
+    def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
+        """Both files."""
+        held = _held(tokenizer)
+        return {MODEL: _model(held), VOCABULARY: vocabulary(held)}
+
+    def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
+        """Reads the model and encodes as minbpe does; the ids must be ours."""
+        return (yield from prove_work(_held(tokenizer), written[MODEL], name, sample))
+
+    def find(self, path: Path) -> tuple[Path, ...]:
+        """The only model in a folder, if it is one of minbpe's; a file is recognised by how it begins."""
+        model = only_file(path, _SUFFIX) if path.is_dir() else None
+        if model is None:
+            return ()
+        with LineReader(model, model.name, GIGABYTE) as lines:
+            return (model,) if self.recognises(model, lines.peek()) else ()
+
+    def recognises(self, path: Path, beginning: bytes) -> bool:
+        """Whether its first line names the format."""
+        return beginning.startswith(VERSION.rstrip(b"1"))
+
+    def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
+        """Reads the model; the vocabulary beside it has nothing more."""
+        return (yield from read_work(files[0], names[0], pattern))
+
+
+def written_pattern(pattern: str) -> str:
+    """The line that says how text is split; "" for not at all."""
+    if pattern == "none":
+        return ""
+    # Of what splits alike, minbpe's own spelling is the only one that its reader needs not be told.
+    splits_alike = splitter(pattern).kind == splitter(MINBPE).kind
+    return MINBPE if splits_alike else REGEX.get(pattern, pattern)
+
+
+def _pattern_fault(pattern: str) -> str | None:
+    """Why a pattern cannot be held, as the end of a sentence; None where it can."""
+    written = written_pattern(pattern)
+    if "\n" in written or "\r" in written:
+        return "this format stores it on one line"
+    if written and compile_expression(written).groups:
+        return "it has capturing groups, and minbpe keeps only what they match"
+    if any("\ud800" <= character <= "\udfff" for character in written):
+        return "it is not valid text"
+    return None
+
+
+def _is_word(token: str) -> bool:
+    """Whether it stands between white space as one word, as Python splits words."""
+    return token.split() == [token]
+
+
+def _has_usual_ids(tokenizer: Tokenizer) -> bool:
+    bytes_and_merges = np.concatenate([tokenizer.byte_ids, tokenizer.merge_results])
+    return np.array_equal(bytes_and_merges, np.arange(len(bytes_and_merges)))
+
+
+def _words(tokenizer: Tokenizer) -> dict[str, int]:
+    """The special tokens that the format can hold."""
+    return {token: number for token, number in tokenizer.special_tokens.items() if _is_word(token)}
+
+
+def _new_ids(tokenizer: Tokenizer) -> NDArray[np.int32] | None:
+    """See `Format.new_ids`."""
+    if _has_usual_ids(tokenizer):
+        return None
+    specials = sorted(_words(tokenizer).values())
+    new_id = np.full(len(tokenizer.tokens), -1, np.int32)
+    ids = np.concatenate([tokenizer.byte_ids, tokenizer.merge_results, np.array(specials, np.int32)])
+    new_id[ids] = np.arange(len(ids), dtype=np.int32)
+    return new_id
+
+
+def _held(tokenizer: Tokenizer) -> Tokenizer:
+    """What the format can hold of a tokenizer."""
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+    specials = _words(tokenizer)
+    merges, results = tokenizer.merges, tokenizer.merge_results
+    new_id = _new_ids(tokenizer)
+    if new_id is not None:
+        merges, results = new_id[merges], new_id[results]
+        specials = {token: int(new_id[number]) for token, number in specials.items()}
+    pattern = "none" if _pattern_fault(tokenizer.pattern) else tokenizer.pattern
+    return Tokenizer(merges, results, special_tokens=specials, pattern=pattern, checked=True)
+
+
+def _model(held: Tokenizer) -> Iterator[bytes]:
+    specials = held.special_tokens
+    yield b"%s\n%s\n%d\n" % (VERSION, written_pattern(held.pattern).encode(), len(specials))
+    # minbpe takes the first that it finds at a place, and TokStudio the longest.
+    for token in sorted(specials, key=len, reverse=True):
+        yield b"%s %d\n" % (token.encode(), specials[token])
+    merges = held.merges
+    for first in range(0, len(merges), _BATCH):
+        rows: list[list[int]] = merges[first : first + _BATCH].tolist()
+        yield b"".join([b"%d %d\n" % (left, right) for left, right in rows])
+
+
+_PIECE = 1 << 12
+
+
+def vocabulary(tokenizer: Tokenizer) -> Iterator[bytes]:
+    """The file in pieces: first bytes and merges, which have the ids 0, 1, 2 ..., then special tokens."""
+    tokens, waiting = tokenizer.tokens, bytearray()
+    for token in range(BYTES + len(tokenizer.merges)):
+        made = tokens[token] or b""
+        if parts := tokenizer.parts(token):
+            middle = tokens.length(parts[0])
+            yield from _bracketed(made[:middle], waiting)
+            yield from _bracketed(made[middle:], waiting)
+            waiting += b" -> "
+        yield from _bracketed(made, waiting)
+        waiting += b" %d\n" % token
+    for special, token in tokenizer.special_tokens.items():
+        yield from _bracketed(special.encode(), waiting)
+        waiting += b" %d\n" % token
+    yield bytes(waiting)
+
+
+def _bracketed(token: bytes, waiting: bytearray) -> Iterator[bytes]:
+    """Adds a token to what is waiting, and gives that away whenever it is enough."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    waiting += b"["
+    for start in range(0, len(token), _PIECE):
+        piece = decoder.decode(token[start : start + _PIECE], final=start + _PIECE >= len(token))
+        waiting += (piece if piece.isprintable() else "".join(map(_printed, piece))).encode()
+        if len(waiting) > _PIECE:
+            yield bytes(waiting)
+            waiting.clear()
+    waiting += b"]"
+
+
+def _printed(character: str) -> str:
+    is_control = unicodedata.category(character).startswith("C")
+    return f"\\u{ord(character):04x}" if is_control else character

@@ -1,0 +1,240 @@
+"""Reads SentencePiece's models of byte pair encodings: what is in them is shown, and their library encodes.
+
+A model holds no merges. Those that are shown are derived: SentencePiece joins whatever two pieces side by side make the
+piece with the best score, so each piece has the two parts that it is left in by the pieces with better scores.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import math
+import re
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.formats.common.json_reader import shown
+from tokstudio.core.formats.common.line_reader import read_whole
+from tokstudio.core.formats.common.merge_list import sensible_ids
+from tokstudio.core.formats.common.recover_merges import recover_work
+from tokstudio.core.formats.common.vocabulary import shown_alphabet
+from tokstudio.core.model.alphabet import CODE_POINTS
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+_LARGEST = 1 << 26
+_MOST_PIECES = 1 << 20
+_REPORTED = 1 << 14
+_PIECES = 1  # the number of the field
+_LENGTH = 2  # how a field is written that says its length first
+_OTHER_MODELS = {1: "Unigram", 3: "Word", 4: "Char"}
+_BPE = 2
+_NORMAL, _UNKNOWN, _CONTROL, _BYTE = 1, 2, 3, 6
+_SPACE = "▁"
+_BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+_LONGEST_TRIED, _MOST_TRIED = 64, 1000
+
+# A piece first, and within it its text.
+_BEGINNING = re.compile(rb"\n([\x02-\x7f]|[\x80-\xff][\x01-\x7f])\n", re.DOTALL)
+
+
+def is_model(beginning: bytes) -> bool:
+    """Whether a file begins as SentencePiece's models do."""
+    match = _BEGINNING.match(beginning)
+    if match is None or len(beginning) <= match.end():
+        return False
+    outer = match.group(1)
+    size = outer[0] if len(outer) == 1 else (outer[0] & 0x7F) | outer[1] << 7
+    text = beginning[match.end()]
+    return text >= 0x80 or text + 2 <= size
+
+
+def read_work(path: Path, name: str) -> Work[Tokenizer]:
+    """Reads a model, and lets its library read it too.
+
+    Raises:
+        FormatError: It is damaged, or no byte pair encoding; `name` is what the message calls it.
+    """
+    from tokstudio.core.tokenizer.library_tokenizer import LibraryFile, LibraryTokenizer, Vocabulary
+
+    content = read_whole(path, name, _LARGEST)
+    yield from _count_work(content, name)
+    model = _parsed(content, name)
+    kind: int = model.trainer_spec.model_type
+    if kind != _BPE:
+        other = _OTHER_MODELS.get(kind, "of another kind")
+        raise FormatError(f"{name}: its model is {other}; TokStudio opens only byte pair encodings (BPE).")
+    # What stands behind the pieces of every model, in this order.
+    if not model.HasField("normalizer_spec"):
+        raise FormatError(f"{name}: the file ends too early: it does not say how text is normalized.")
+    pieces = yield from _pieces_work(model, name)
+    yield Progress("reading")
+    rows, unreachable = yield from _merges_work(pieces)
+    tokens = {
+        number: token for number, token in enumerate(pieces.bytes) if pieces.kinds[number] not in (_UNKNOWN, _CONTROL)
+    }
+    alphabet = shown_alphabet({number: tokens[number] for number in pieces.single}, False)
+    inner = frozenset([*alphabet.ids.tolist(), *rows[:, 2].tolist()])
+    with sensible_ids(name):
+        tokenizer = LibraryTokenizer(
+            LibraryFile("sentencepiece", name, {"tokenizer.model": content}),
+            Vocabulary(
+                alphabet,
+                rows,
+                {pieces.texts[i]: i for i, kind in enumerate(pieces.kinds) if kind in (_UNKNOWN, _CONTROL)},
+                {number: token for number, token in tokens.items() if number not in inner},
+                byte_tokens=frozenset(number for number, kind in enumerate(pieces.kinds) if kind == _BYTE),
+                unreachable=unreachable,
+            ),
+            "SentencePiece has its own rules",
+        )
+    yield from tokenizer.open_work()
+    return tokenizer
+
+
+def _count_work(content: bytes, name: str) -> Work[None]:
+    """Goes from field to field of a model, before memory is taken for what is in them."""
+    at = pieces = number = 0
+    while at < len(content):
+        tag, at = _varint(content, at, name)
+        if tag & 7 != _LENGTH:
+            raise _damaged(name)
+        size, at = _varint(content, at, name)
+        at += size
+        if at > len(content):
+            raise FormatError(f"{name}: the file ends too early, in field {tag >> 3}.")
+        pieces += tag >> 3 == _PIECES
+        if pieces > _MOST_PIECES:
+            raise FormatError(f"{name}: there are more than {_MOST_PIECES:,} pieces.")
+        number += 1
+        if number > 2 * _MOST_PIECES:
+            raise _damaged(name)
+        if number % _REPORTED == 0:
+            yield Progress("reading", at, len(content))
+    if not pieces:
+        raise FormatError(f"{name}: this is not a SentencePiece model: it has no pieces.")
+
+
+def _varint(content: bytes, at: int, name: str) -> tuple[int, int]:
+    value = shift = 0
+    while at < len(content) and shift < 35:
+        byte = content[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+    if at >= len(content):
+        raise FormatError(f"{name}: the file ends too early.")
+    raise _damaged(name)
+
+
+def _damaged(name: str) -> FormatError:
+    return FormatError(f"{name}: this is not a SentencePiece model, or it is damaged.")
+
+
+def _parsed(content: bytes, name: str) -> Any:  # noqa: ANN401 - its schema is made while it is loaded
+    from google.protobuf.message import DecodeError
+    from sentencepiece import sentencepiece_model_pb2
+
+    schema: Any = sentencepiece_model_pb2
+    try:
+        return schema.ModelProto.FromString(content)
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise _damaged(name) from error
+
+
+class _Pieces:
+    """The pieces of a model, by id.
+
+    Attributes:
+        texts: How each is written.
+        bytes: What each stands for in a text.
+        scores: Those of the pieces that are merged.
+        kinds: See SentencePiece's schema.
+        single: Ids of the normal pieces of one character.
+    """
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.bytes: list[bytes] = []
+        self.scores: list[float] = []
+        self.kinds: list[int] = []
+        self.single: list[int] = []
+
+
+def _pieces_work(model: Any, name: str) -> Work[_Pieces]:  # noqa: ANN401
+    pieces, seen = _Pieces(), set[str]()
+    spaces: bool = model.normalizer_spec.escape_whitespaces
+    for number, piece in enumerate(model.pieces):
+        text, kind, score = piece.piece, piece.type, piece.score
+        if not isinstance(text, str):
+            raise FormatError(f"{name}: piece {number} is not UTF-8.")
+        if not text:
+            raise FormatError(f"{name}: piece {number} is empty.")
+        if text in seen:
+            raise FormatError(f"{name}: the piece {shown(text)} appears twice.")
+        if not math.isfinite(score):
+            raise FormatError(f"{name}: the score of piece {number} is not a number.")
+        match = _BYTE_PIECE.fullmatch(text)
+        if kind == _BYTE and match is None:
+            raise FormatError(f"{name}: piece {number}, {shown(text)}, is not a byte.")
+        seen.add(text)
+        pieces.texts.append(text)
+        pieces.kinds.append(kind)
+        pieces.scores.append(score)
+        if kind == _BYTE and match is not None:
+            pieces.bytes.append(bytes.fromhex(match.group(1)))
+        else:
+            pieces.bytes.append((text.replace(_SPACE, " ") if spaces else text).encode())
+        if kind == _NORMAL and len(text) == 1:
+            pieces.single.append(number)
+        if number % _REPORTED == 0:
+            yield Progress("reading", number, len(model.pieces))
+    return pieces
+
+
+def _merges_work(pieces: _Pieces) -> Work[tuple[NDArray[np.int32], frozenset[int]]]:
+    """int32 [n, 3], derived merges by score; and the ids of pieces that no merges make."""
+    joined = [i for i, kind in enumerate(pieces.kinds) if kind == _NORMAL and len(pieces.texts[i]) > 1]
+    joined.sort(key=lambda number: -pieces.scores[number])
+    order = np.array(pieces.single + joined, np.int32)
+    texts = [pieces.texts[number] for number in pieces.single + joined]
+    offsets = np.fromiter(accumulate(map(len, texts), initial=0), np.int64, len(texts) + 1)
+    # Characters that are no piece are numbered behind all pieces.
+    number_of = np.arange(len(texts), len(texts) + CODE_POINTS, dtype=np.int32)
+    points = np.frombuffer("".join(texts).encode("utf-32-le"), "<u4")
+    number_of[points[: len(pieces.single)]] = np.arange(len(pieces.single), dtype=np.int32)
+    parts = yield from recover_work(number_of[points], offsets)
+    made = np.flatnonzero((parts[:, 0] >= 0) & (parts < len(texts)).all(axis=1))
+    rows = np.column_stack((order[parts[made]], order[made])).astype(np.int32)
+    others: list[int] = order[parts[:, 0] < 0].tolist()[len(pieces.single) :]
+    return rows, frozenset(_unreachable(pieces, others))
+
+
+def _unreachable(pieces: _Pieces, numbers: list[int]) -> list[int]:
+    """Those of some pieces that merging as SentencePiece does it, best score first, does not make of their texts."""
+    score_of = {
+        text: score
+        for text, score, kind in zip(pieces.texts, pieces.scores, pieces.kinds, strict=True)
+        if kind == _NORMAL
+    }
+    texts = ((number, pieces.texts[number]) for number in numbers[:_MOST_TRIED])
+    return [number for number, text in texts if len(text) <= _LONGEST_TRIED and not _is_made(text, score_of)]
+
+
+def _is_made(text: str, score_of: dict[str, float]) -> bool:
+    parts = list(text)
+    while len(parts) > 1:
+        pairs = [(score_of[pair], -i) for i in range(len(parts) - 1) if (pair := parts[i] + parts[i + 1]) in score_of]
+        if not pairs:
+            return False
+        at = -max(pairs)[1]
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+    return True

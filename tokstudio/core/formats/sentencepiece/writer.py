@@ -1,0 +1,197 @@
+"""What a SentencePiece model has of a tokenizer over characters, how it is laid out, and how it is proved.
+
+The library merges two neighbours whenever some piece has their text, the best score first. A token that is made of its
+own characters by one way only, as every trained one is, is so made there as well: its two parts never meet otherwise.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.formats.common.json_reader import shown
+from tokstudio.core.formats.common.proof import Trials, prove_work, trials_work
+from tokstudio.core.formats.common.spelling import spelled_alike_work
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+_SPACE = "\u2581"  # what the library writes for a space, and so decodes as one
+_NULL = "\0"
+_UNKNOWN = "<unk>"
+_GAP = "<gap {}>"
+_BATCH = 256
+_PIECE = 1 << 13
+_STEP = 1 << 8
+
+
+def losses(tokenizer: Tokenizer) -> tuple[str, ...]:
+    """What of a tokenizer over characters is not in the model, each a sentence."""
+    found: list[str] = []
+    if tokenizer.pattern != "none":
+        found.append(f"The pattern {shown(tokenizer.pattern)} is lost: SentencePiece does not split text by one.")
+    if extra := len(tokenizer.extra_tokens.keys() - {tokenizer.alphabet.unknown}):
+        found.append(f"Tokens that no merge makes are lost ({extra:,}): control pieces take their ids.")
+    if whole := len(tokenizer.whole_words):
+        found.append(f"Words that become a token without merging are merged ({whole:,}): some ids will differ.")
+    if _has(tokenizer, _SPACE):
+        found.append(f"The character {_SPACE} (U+2581) is decoded as a space by the sentencepiece library.")
+    return tuple(found)
+
+
+def notes(tokenizer: Tokenizer) -> tuple[str, ...]:
+    """What the library does otherwise, without harm to other ids, each a sentence."""
+    held = _held(tokenizer)
+    size, (unknown, name) = len(held.tokens), _unknown(held)
+    if unknown == size:
+        found = [f"The model has one more piece, {shown(name)} with the id {size}, for a run of unknown characters."]
+    else:
+        found = [f"A run of unknown characters becomes one {shown(name)}, and that text itself is not recognised."]
+    if held.special_tokens:
+        found.append("SentencePiece always recognises the special tokens in a text.")
+    if gaps := size - len(held):
+        found.append(f"Control pieces, which no text becomes, take the ids that no token has ({gaps:,}).")
+    return tuple(found)
+
+
+def problem_work(tokenizer: Tokenizer) -> Work[str | None]:
+    """Why the library would not take the model or encode otherwise with it, a sentence; None where it does as we do."""
+    held = _held(tokenizer)
+    if _has(held, _NULL):
+        return "SentencePiece allows no token with the character U+0000, and this tokenizer has one."
+    if alike := (yield from spelled_alike_work(held)):
+        return alike
+    if tokenizer.run is not None:
+        return None
+    for first in range(0, len(held.merges), _STEP):
+        made: list[int] = held.merge_results[first : first + _STEP].tolist()
+        for token in made:
+            if held.encode(held.tokens[token] or b"") != [token]:
+                text = shown(_text(held, token))
+                return f"SentencePiece would make the token {text} from its characters, but merging does not."
+        yield Progress("measuring", first, len(held.merges))
+    return None
+
+
+def model(tokenizer: Tokenizer) -> Iterator[bytes]:
+    """The file: pieces in the order of their ids, then how text is treated, which is to leave it as it is."""
+    from sentencepiece import sentencepiece_model_pb2
+
+    schema: Any = sentencepiece_model_pb2
+    held = _held(tokenizer)
+    waiting, size = schema.ModelProto(), 0
+    for text, score, kind in _pieces(held):
+        # Messages one after another are one message.
+        waiting.pieces.add(piece=text, score=score, type=schema.ModelProto.SentencePiece.Type.Value(kind))
+        size += len(text)
+        if size > _PIECE or len(waiting.pieces) == _BATCH:
+            yield waiting.SerializeToString()
+            waiting, size = schema.ModelProto(), 0
+    unknown, name = _unknown(held)
+    trainer = waiting.trainer_spec
+    trainer.model_type = schema.TrainerSpec.BPE
+    trainer.vocab_size = max(len(held.tokens), unknown + 1)
+    trainer.unk_id, trainer.unk_piece = unknown, name
+    trainer.bos_id = trainer.eos_id = trainer.pad_id = -1
+    if held.alphabet.unknown is not None:
+        trainer.unk_surface = name
+    normalizer = waiting.normalizer_spec
+    normalizer.name = "identity"
+    normalizer.add_dummy_prefix = normalizer.remove_extra_whitespaces = normalizer.escape_whitespaces = False
+    yield waiting.SerializeToString()
+
+
+def prove(tokenizer: Tokenizer, path: Path, name: str, sample: str) -> Work[str]:
+    """Lets the library encode hard text, the sample and the special tokens; see `proof.prove_work`."""
+    from tokstudio.core.libraries.client import OwnedFile, Trial
+
+    held = _held(tokenizer)
+    trials = yield from trials_work(held, sample, decodes=False)
+    unknown, _ = _unknown(held)
+    ours = [_fused(ids, unknown) for ids in trials.ours]
+    decodes = not _has(tokenizer, _SPACE)
+    texts = [
+        Trial(trial.text, held.decode(ids) if decodes else None) for trial, ids in zip(trials.texts, ours, strict=True)
+    ]
+    return (yield from prove_work(held, OwnedFile("sentencepiece", path, name), Trials(texts, ours)))
+
+
+def _held(tokenizer: Tokenizer) -> Tokenizer:
+    """What the model has of a tokenizer: nothing is split, and the unknown token is in no text."""
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+    unknown = tokenizer.alphabet.unknown
+    return Tokenizer(
+        tokenizer.merges,
+        tokenizer.merge_results,
+        alphabet=tokenizer.alphabet,
+        special_tokens={token: number for token, number in tokenizer.special_tokens.items() if number != unknown},
+        extra_tokens={} if unknown is None else {unknown: tokenizer.tokens[unknown] or b""},
+        run=tokenizer.run,
+        checked=True,
+    )
+
+
+def _pieces(held: Tokenizer) -> Iterator[tuple[str, float, str]]:
+    """The text, the score and the type of each piece."""
+    tokens = held.tokens
+    score = np.zeros(len(tokens), np.float32)
+    # The best first; up to 2^24 such numbers are exact.
+    score[held.merge_results] = -np.arange(len(held.merges), dtype=np.float32)
+    specials = frozenset(held.special_tokens.values())
+    unknown, name = _unknown(held)
+    taken = _taken(held)
+    for token, made in enumerate(tokens):
+        if token == unknown:
+            yield name, 0.0, "UNKNOWN"
+        elif made is None:
+            yield _unused(_GAP.format(token), taken), 0.0, "CONTROL"
+        else:
+            yield made.decode(), float(score[token]), "USER_DEFINED" if token in specials else "NORMAL"
+    if unknown == len(tokens):
+        yield name, 0.0, "UNKNOWN"
+
+
+def _unknown(held: Tokenizer) -> tuple[int, str]:
+    """The id and the text of the piece for unknown characters, which every model has."""
+    unknown = held.alphabet.unknown
+    if unknown is None:
+        return len(held.tokens), _unused(_UNKNOWN, _taken(held))
+    return unknown, _text(held, unknown)
+
+
+def _taken(held: Tokenizer) -> frozenset[bytes]:
+    """Texts of tokens that look like the names that pieces of ours get."""
+    beginnings = tuple(name[:4].encode() for name in (_UNKNOWN, _GAP))
+    return frozenset(made for made in held.tokens if made is not None and made.startswith(beginnings))
+
+
+def _unused(name: str, taken: frozenset[bytes]) -> str:
+    """The name, or a longer one where it is taken."""
+    while name.encode() in taken:
+        name += "_"
+    return name
+
+
+def _fused(ids: NDArray[np.uint32], unknown: int) -> NDArray[np.uint32]:
+    """Ids with each run of unknown characters as one: `[7, 7, 3, 7], 7` gives `[7, 3, 7]`."""
+    is_unknown = ids == unknown
+    again = np.zeros(len(ids), np.bool_)
+    again[1:] = is_unknown[1:] & is_unknown[:-1]
+    return ids[~again]
+
+
+def _has(tokenizer: Tokenizer, character: str) -> bool:
+    """Whether a token has this character."""
+    in_alphabet = bool(np.any(tokenizer.alphabet.units == ord(character)))
+    return in_alphabet or any(character in token for token in tokenizer.special_tokens)
+
+
+def _text(tokenizer: Tokenizer, token: int) -> str:
+    return (tokenizer.tokens[token] or b"").decode()

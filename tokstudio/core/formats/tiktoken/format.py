@@ -1,0 +1,329 @@
+"""tiktoken's vocabularies: lines of base64 and rank, with a sidecar of ours that says the rest.
+
+Its merges are found again by encoding each token with those before it; see `ranks`. What is written is left to
+`tiktoken_writer`, the proof to `tiktoken_proof`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, PatternNeeded, bytes_problem, library_problem
+from tokstudio.core.formats.common.json_reader import JsonReader, shown
+from tokstudio.core.formats.common.known_files import RANKS, Known, known_work
+from tokstudio.core.formats.common.line_reader import LineReader
+from tokstudio.core.formats.common.merge_list import id_problem, sensible_ids
+from tokstudio.core.formats.common.recover_merges import recover_merges_work
+from tokstudio.core.formats.common.spelling import spelled_alike_work
+from tokstudio.core.formats.common.split_regex import named_pattern
+from tokstudio.core.formats.common.vocabulary import read_vocabulary_work
+from tokstudio.core.formats.tiktoken import writer
+from tokstudio.core.formats.tiktoken.proof import prove_ranks_work
+from tokstudio.core.model.alphabet import BYTES, Alphabet
+from tokstudio.core.tokenizer.self_encoding import pieces_work
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+RANKS_FILE, SIDECAR, LOADER = "ranks.tiktoken", "ranks.json", "ranks_tiktoken.py"
+
+_SUFFIX = ".tiktoken"
+# What would make of NAME.json a file that means something else.
+_TAKEN = frozenset({"tokenizer", "tokenizer_config", "vocab", "vocabulary", "encoder", "merges"})
+_MOST_LISTED = 1000
+_LINE = re.compile(rb"(?:[A-Za-z0-9+/]+={0,2}|=+) [0-9]+\r?\n")
+_NUMBER = re.compile(rb"[0-9]{1,12}")
+
+
+class Tiktoken(Format):
+    """`NAME.tiktoken`, `NAME.json` and `NAME_tiktoken.py`, which no import of another module takes for its own."""
+
+    name = "tiktoken"
+    title = "tiktoken"
+    description = "ranks for OpenAI's tiktoken, with the few lines of Python that load them"
+    files = (RANKS_FILE, SIDECAR, LOADER)
+    folder = True
+    readable = True
+    writable = True
+    largest = GIGABYTE
+    library = "tiktoken"
+
+    @property
+    def looked_for(self) -> str:
+        """Its usual ending."""
+        return f"NAME{_SUFFIX}"
+
+    def takes_folder(self, path: Path) -> bool:
+        """A path that ends in .tiktoken names the ranks."""
+        return path.is_dir() or path.suffix != _SUFFIX
+
+    def targets(self, path: Path) -> Mapping[str, Path]:
+        """The ranks, and beside them two files whose names begin alike."""
+        if path.is_file() and self.takes_folder(path):
+            raise FormatError(f"{path.name}: {self.title} is saved to a folder, or to a file that ends in {_SUFFIX}.")
+        ranks = path / RANKS_FILE if self.takes_folder(path) else path
+        if ranks.stem.lower() in _TAKEN:
+            raise FormatError(
+                f"{ranks.name}: the file beside it, {ranks.stem}.json, would be mistaken for another format: "
+                "choose another name."
+            )
+        loader = ranks.with_name(f"{ranks.stem}_tiktoken.py")
+        return {RANKS_FILE: ranks, SIDECAR: ranks.with_suffix(".json"), LOADER: loader}
+
+    def check_places(self, targets: Mapping[str, Path]) -> None:
+        """What stands beside the ranks and is not ours is never replaced."""
+        _refuse_foreign(targets[SIDECAR], writer.SIDECAR_BEGINNING)
+        _refuse_foreign(targets[LOADER], writer.LOADER_BEGINNING)
+
+    def problem(self, tokenizer: Tokenizer) -> str | None:
+        """It holds tokens of bytes."""
+        return library_problem(tokenizer) or bytes_problem(tokenizer, self.title)
+
+    def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """The ids are the ranks, and special tokens are found in no fixed order."""
+        return writer.id_losses(tokenizer) + writer.special_losses(tokenizer)
+
+    def remarks_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """The empty token is written."""
+        return tuple(remark for remark in tokenizer.remarks if not remark.endswith(writer.IS_EMPTY))
+
+    def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """The ranks alone are not all of it."""
+        return (
+            "The ranks hold no pattern or special tokens: the .json beside them has both; the .py loads everything.",
+        )
+
+    def new_ids(self, tokenizer: Tokenizer) -> NDArray[np.int32] | None:
+        """Merges have ascending ids."""
+        return writer.rank_ids(tokenizer)
+
+    def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
+        """No two tokens may have the same bytes, and merging is not ours to choose."""
+        fitting = yield from super().fit_work(tokenizer)
+        if fitting.problem is not None:
+            return fitting
+        if alike := (yield from spelled_alike_work(tokenizer, specials_too=False)):
+            return Fit(alike, (), ())
+        return replace(fitting, losses=fitting.losses + (yield from writer.merging_losses_work(tokenizer)))
+
+    def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
+        """Base64 takes four bytes for three."""
+        specials = sum(30 + 6 * len(token.encode()) for token in tokenizer.special_tokens)
+        return 4 * token_bytes // 3 + 14 * len(tokenizer) + specials + 1000
+
+    def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
+        """All three files."""
+        held = writer.in_rank_order(tokenizer)
+        return {RANKS_FILE: writer.ranks(held), SIDECAR: [writer.sidecar(held)], LOADER: [writer.loader()]}
+
+    def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
+        """Reads the files, and lets tiktoken read them."""
+        ranks, sidecar = written[RANKS_FILE], written[SIDECAR]
+        back = yield from self.read((ranks, sidecar), (name, Path(name).with_suffix(".json").name))
+        return (yield from prove_ranks_work(tokenizer, back, ranks, sidecar, name, sample))
+
+    def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
+        """The few lines that load them, as in the file beside them."""
+        return writer.snippet(targets[RANKS_FILE])
+
+    def find(self, path: Path) -> tuple[Path, ...]:
+        """A file with the usual ending, or the only one in a folder, and its sidecar if there is one."""
+        if not path.is_dir():
+            return _with_sidecar(path) if path.suffix == _SUFFIX else ()
+        files = sorted(file for file in islice(path.glob(f"*{_SUFFIX}"), _MOST_LISTED) if file.is_file())
+        if len(files) > 1:
+            names = f"{files[0].name} and {files[1].name}"
+            raise FormatError(
+                f"{file_name(path)}: the folder holds more than one tokenizer, {names}: open one of them."
+            )
+        return _with_sidecar(files[0]) if files else ()
+
+    def recognises(self, path: Path, beginning: bytes) -> bool:
+        """Whether it begins with base64 and a rank."""
+        return _LINE.match(beginning) is not None
+
+    def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
+        """Reads the ranks, and finds the merges."""
+        path, name = files[0], names[0]
+        known = yield from known_work((path,), RANKS)
+        if known is None and len(files) > 1:
+            known = yield from _read_sidecar(files[1], names[1])
+        if known is None:
+            if pattern is None:
+                raise PatternNeeded(name)
+            known = Known(pattern, {})
+        rank_of = yield from _read_ranks(path, name)
+        tokenizer = yield from _tokenizer_work(name, rank_of, known)
+        return (yield from _in_order_work(name, tokenizer, known, rank_of))
+
+
+def _refuse_foreign(path: Path, beginning: bytes) -> None:
+    """Raises FormatError where there is a file that does not begin as ours do."""
+    if not path.exists():
+        return
+    with LineReader(path, path.name, GIGABYTE) as lines:
+        if not lines.peek().startswith(beginning):
+            raise FormatError(
+                f"{path.name}: a file with this name already exists, and TokStudio did not write it: "
+                "choose another name or folder."
+            )
+
+
+def _with_sidecar(path: Path) -> tuple[Path, ...]:
+    sidecar = path.with_suffix(".json")
+    return (path, sidecar) if sidecar.is_file() else (path,)
+
+
+def _read_ranks(path: Path, name: str) -> Work[dict[bytes, int]]:
+    rank_of: dict[bytes, int] = {}
+    used = bytearray()
+    with LineReader(path, name, GIGABYTE) as lines:
+        for line in lines:
+            if not line:
+                continue
+            parts = line.split()
+            if len(parts) != 2:
+                raise lines.fault("a line must be a token in base64, a space and a rank")
+            try:
+                # Padding alone is the empty token, which base64 refuses where it is strict.
+                token = base64.b64decode(parts[0], validate=True) if parts[0].strip(b"=") else b""
+            except binascii.Error as error:
+                raise lines.fault(f"{shown(parts[0].decode('ascii', 'replace'))} is not base64") from error
+            rank = int(parts[1]) if _NUMBER.fullmatch(parts[1]) else None
+            if problem := id_problem(rank):
+                raise lines.fault(problem)
+            rank = cast("int", rank)
+            if token in rank_of:
+                named = f"the token {_text(token)}" if token else "the empty token"
+                raise lines.fault(f"{named} appears twice")
+            if rank >= len(used):
+                used.extend(bytes(rank + 1 - len(used)))
+            if used[rank]:
+                raise lines.fault(f"rank {rank} appears twice")
+            used[rank] = 1
+            rank_of[token] = rank
+            yield from lines.progress()
+    return rank_of
+
+
+def _read_sidecar(path: Path, name: str) -> Work[Known | None]:
+    """What the file says; None where it is another file that happens to have this name."""
+    found: dict[str, object] = {}
+    specials: dict[str, int] = {}
+    with JsonReader(path, name, GIGABYTE) as reader:
+        for key in reader.items():
+            if key in found:
+                raise reader.fault(f"the key {shown(key)} appears twice")
+            found[key] = None
+            if key == "special_tokens":
+                specials = yield from read_vocabulary_work(reader)
+            elif key in ("pattern", "version"):
+                found[key] = reader.value()
+            else:
+                reader.skip()
+            yield from reader.progress()
+        reader.end()
+    if "pattern" not in found:
+        return None
+    if found.get("version", 1) != 1:
+        raise FormatError(f"{name}: TokStudio cannot read this version of the format yet.")
+    pattern = found["pattern"]
+    if not isinstance(pattern, str):
+        raise FormatError(f"{name}: its pattern is not a string.")
+    strange = next((token for token in specials if not _is_text(token)), None)
+    if strange is not None:
+        raise FormatError(f"{name}: the special token {shown(strange)} is not a string.")
+    return Known("none" if pattern == writer.EVERYTHING else named_pattern(name, pattern), specials)
+
+
+def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Work[Tokenizer]:
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+    for byte in range(BYTES):
+        if bytes([byte]) not in rank_of:
+            raise FormatError(f"{name}: the byte {byte} has no rank; TokStudio needs all 256.")
+    ranks = frozenset(rank_of.values())
+    for token, number in known.special_tokens.items():
+        if number in ranks:
+            raise FormatError(f"{name}: the special token {shown(token)} has the id {number}, which is also a rank.")
+    yield Progress("reading")
+    # No text becomes the empty token, so it takes no part in merging.
+    unreached = {rank: token for token, rank in rank_of.items() if not token}
+    tokens = [token for token in rank_of if token]
+    ids = np.array([rank_of[token] for token in tokens], np.int32)
+    if np.any(ids[1:] < ids[:-1]):
+        order: list[int] = np.argsort(ids).tolist()
+        tokens, ids = [tokens[number] for number in order], ids[order]
+    parts = yield from recover_merges_work(tokens)
+    made = parts[:, 0] >= 0
+    others = [tokens[number] for number in np.flatnonzero(~made).tolist()]
+    # A pre-token that is a token becomes it without being merged.
+    whole_words = {rank_of[token]: token for token in others if len(token) > 1}
+    with sensible_ids(name):
+        return Tokenizer(
+            ids[parts[made]],
+            ids[made],
+            alphabet=Alphabet.of_bytes([rank_of[bytes([byte])] for byte in range(BYTES)]),
+            special_tokens=known.special_tokens,
+            pattern=known.pattern,
+            extra_tokens=whole_words | unreached,
+            whole_words=whole_words,
+            remarks=[f"Id {rank:,} of its file {writer.IS_EMPTY}" for rank in unreached],
+            checked=True,
+        )
+
+
+def _in_order_work(name: str, tokenizer: Tokenizer, known: Known, rank_of: Mapping[bytes, int]) -> Work[Tokenizer]:
+    """The tokenizer, or one that its library encodes for where its merges have no order.
+
+    Whatever two tokens stand side by side, tiktoken joins them if that makes a token. One that no lower ranks lead to
+    is made where higher ones do; of the shortest such token, the merges that were found leave two parts.
+    """
+    pieces = yield from pieces_work(tokenizer, list(tokenizer.extra_tokens.values()))
+    if not np.any(pieces == 2):
+        return tokenizer
+    from tokstudio.core.tokenizer.library_tokenizer import LibraryFile, LibraryTokenizer, Vocabulary
+
+    regex = writer.written_regex(known.pattern)
+    sidecar = {"pattern": regex, "special_tokens": dict(known.special_tokens), "version": 1}
+    lines = b"".join((base64.b64encode(token) or b"=") + b" %d\n" % rank for token, rank in rank_of.items())
+    files = {"ranks.tiktoken": lines, "ranks.json": json.dumps(sidecar).encode()}
+    vocabulary = Vocabulary(
+        tokenizer.alphabet,
+        np.column_stack((tokenizer.merges, tokenizer.merge_results)),
+        tokenizer.special_tokens,
+        tokenizer.extra_tokens,
+        pattern=known.pattern,
+        unreachable=frozenset(rank for rank, token in tokenizer.extra_tokens.items() if not token),
+        remarks=tokenizer.remarks,
+    )
+    opened = LibraryTokenizer(
+        LibraryFile("tiktoken", name, files, sidecar),
+        vocabulary,
+        "some of its tokens are made of tokens with higher ranks",
+    )
+    yield from opened.open_work()
+    return opened
+
+
+def _text(token: bytes) -> str:
+    return shown(token[:200].decode("utf-8", "backslashreplace"))
+
+
+def _is_text(token: str) -> bool:
+    return bool(token) and not any("\ud800" <= character <= "\udfff" for character in token)

@@ -1,0 +1,131 @@
+"""What merging begins with: the 256 bytes, or characters, and their ids."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tokstudio.core.base.errors import ConfigError
+
+Base = Literal["bytes", "characters"]
+
+BYTES = 256
+CODE_POINTS = 0x110000
+LARGEST_ID = 2**31 - 2
+_SURROGATES = range(0xD800, 0xE000)
+
+
+@dataclass(frozen=True, eq=False)
+class Alphabet:
+    """The base tokens of a tokenizer, without its special tokens.
+
+    Attributes:
+        base: What the base tokens are.
+        units: int32 [n], each one's byte or code point; read-only.
+        ids: int32 [n], each one's id; read-only.
+        unknown: The id of the unknown token, which stands for a character that is not here; None where there is none.
+
+    Raises:
+        ConfigError: Two base tokens are equal or share an id, or of the bytes one is missing.
+    """
+
+    base: Base
+    units: NDArray[np.int32]
+    ids: NDArray[np.int32]
+    unknown: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "units", frozen_ids(self.units))
+        object.__setattr__(self, "ids", frozen_ids(self.ids))
+        n = len(self.ids)
+        if len(np.unique(self.ids)) != n or len(np.unique(self.units)) != n:
+            raise ConfigError(f"Each of the {self.base} needs an id of its own.")
+        if self.base == "bytes" and n != BYTES:
+            raise ConfigError("Each of the 256 bytes needs an id of its own.")
+
+    @classmethod
+    def of_bytes(cls, ids: ArrayLike | None = None, first: int = 0) -> Alphabet:
+        """The 256 bytes with `ids` by byte; without, with ids from `first` on."""
+        return cls("bytes", _numbers(BYTES), _numbers(BYTES, first) if ids is None else np.asarray(ids))
+
+    @classmethod
+    def of_characters(cls, characters: str, ids: ArrayLike | None = None, unknown: int | None = None) -> Alphabet:
+        """Each of some characters with its id; without `ids`, numbered from 0."""
+        units = np.array([ord(character) for character in characters], np.int32)
+        given = _numbers(len(units)) if ids is None else frozen_ids(np.asarray(ids, np.int64))
+        return cls("characters", units, given, unknown)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Alphabet, (self.base, self.units, self.ids, self.unknown)
+
+    @cached_property
+    def tokens(self) -> Mapping[int, bytes]:
+        """The bytes of each base token by id."""
+        spell = chr_bytes if self.base == "characters" else _byte
+        return dict(zip(self.ids.tolist(), map(spell, self.units.tolist()), strict=True))
+
+    @cached_property
+    def id_of(self) -> NDArray[np.int32]:
+        """int32 [256] or [0x110000], the id of each byte or code point; -1 for one that is not here."""
+        ids = np.full(BYTES if self.base == "bytes" else CODE_POINTS, -1, np.int32)
+        ids[self.units] = self.ids
+        ids.setflags(write=False)
+        return ids
+
+    def ids_of(self, characters: str) -> NDArray[np.int32]:
+        """int32 [n], the id of each of some characters; the base tokens must be characters.
+
+        Raises:
+            ConfigError: One is not here, and there is no unknown token.
+        """
+        points = np.frombuffer(characters.encode("utf-32-le"), "<u4")
+        ids = self.id_of[points]
+        strange = np.flatnonzero(ids < 0)
+        if len(strange) and self.unknown is None:
+            point = int(points[strange[0]])
+            raise ConfigError(
+                f'The character "{chr(point)}" (U+{point:04X}) is not in the vocabulary, and there is no unknown token.'
+            )
+        ids[strange] = self.unknown or 0
+        return ids
+
+    def renumbered(self, new_id: NDArray[np.int32]) -> Alphabet:
+        """The same with the ids `new_id[id]`."""
+        unknown = None if self.unknown is None else int(new_id[self.unknown])
+        return Alphabet(self.base, self.units, new_id[self.ids], unknown)
+
+
+def chr_bytes(code_point: int) -> bytes:
+    """The UTF-8 of a code point; of a surrogate, which is no character, that of U+FFFD."""
+    return b"\xef\xbf\xbd" if code_point in _SURROGATES else chr(code_point).encode()
+
+
+def frozen_ids(ids: ArrayLike) -> NDArray[np.int32]:
+    """Ids that nobody can change any more, as int32: copied, unless they are read-only already.
+
+    Raises:
+        ConfigError: They are not ids.
+    """
+    given = np.asarray(ids)
+    if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() > LARGEST_ID):
+        raise ConfigError(f"Ids must be whole numbers from 0 to {LARGEST_ID:,}.")
+    array = given.astype(np.int32, order="C", copy=given.flags.writeable)
+    array.setflags(write=False)
+    return array
+
+
+def _byte(value: int) -> bytes:
+    return bytes([value])
+
+
+def _numbers(n: int, first: int = 0) -> NDArray[np.int32]:
+    return np.arange(first, first + n, dtype=np.int32)

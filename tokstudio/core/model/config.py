@@ -1,0 +1,224 @@
+"""What a training is asked for, and the rules that make it possible or not."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Literal, cast, get_args
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.wording import shown
+from tokstudio.core.model.alphabet import BYTES, Alphabet, Base
+from tokstudio.core.pretokenization.patterns import check_pattern
+from tokstudio.core.text.utf8 import to_utf8
+
+TieBreak = Literal["first", "lowest-id", "huggingface", "bytes"]
+SpecialPlacement = Literal["last", "first"]
+TIE_BREAKS: tuple[TieBreak, ...] = get_args(TieBreak)
+BASES: tuple[Base, ...] = get_args(Base)
+PLACEMENTS: tuple[SpecialPlacement, ...] = get_args(SpecialPlacement)
+
+_LARGEST_VOCABULARY = 2**31 - 1
+_LARGEST_NUMBER = 2**62
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """How to train. At least one of `vocabulary_size` and `min_frequency` must be set; with both, both hold.
+
+    Attributes:
+        vocabulary_size: Tokens in all: base tokens, merges and special tokens. Merging stops when there are that many.
+        min_frequency: Merging stops when the best pair's count is below it.
+        pattern: How documents are split before merging: "none" (not at all, so that merges may cross spaces), another
+            name of `patterns.NAMES`, or a regular expression.
+        base: What merging begins with: "bytes" or "characters".
+        base_vocabulary: For characters, all base tokens in the order of their ids; an entry of several characters is a
+            special token at that place. None: the characters of the corpus in order of first appearance.
+        unknown_token: For characters, the special token that stands for a character outside the base vocabulary.
+        special_tokens: Texts that are cut out before counting and have an id of their own.
+        special_placement: Whether their ids come "last", after the merges, or "first", before everything.
+        tie_break: Which of several pairs with the highest count is merged: the one that stands "first", the one with
+            the "lowest-id", the one that the `tokenizers` library takes ("huggingface"), or the greatest by "bytes".
+        max_token_bytes: Longest token that may be made, in UTF-8 bytes, inclusive.
+        held_out: Share of the corpus, from 0 to below 1, that is kept out of training.
+
+    Raises:
+        ConfigError: A value cannot work, or neither limit is set.
+    """
+
+    vocabulary_size: int | None = None
+    min_frequency: int | None = None
+    pattern: str = "none"
+    base: Base = "bytes"
+    base_vocabulary: Sequence[str] | None = None
+    unknown_token: str | None = None
+    special_tokens: Sequence[str] = ()
+    special_placement: SpecialPlacement = "last"
+    tie_break: TieBreak = "first"
+    max_token_bytes: int | None = None
+    held_out: float = 0.0
+
+    def __post_init__(self) -> None:
+        size = _whole("Vocabulary size", self.vocabulary_size, _LARGEST_VOCABULARY)
+        frequency = _whole("Minimum frequency", self.min_frequency)
+        longest = _whole("Longest token", self.max_token_bytes)
+        # Plain values from here on, whatever kind of number or sequence was given.
+        plain = {
+            "vocabulary_size": size,
+            "min_frequency": frequency,
+            "max_token_bytes": longest,
+            "held_out": _share(self.held_out),
+            "special_tokens": _texts("Special tokens", self.special_tokens),
+        }
+        if self.base_vocabulary is not None:
+            plain["base_vocabulary"] = _texts("The base vocabulary", self.base_vocabulary)
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+        if size is None and frequency is None:
+            raise ConfigError("Set a vocabulary size, a minimum frequency, or both.")
+        if frequency is not None and frequency < 2:
+            raise ConfigError("Minimum frequency must be at least 2.")
+        if longest is not None and longest < 2:
+            raise ConfigError("Longest token must be at least 2 bytes.")
+        _require_one_of("Base", self.base, BASES)
+        _require_one_of("Tie rule", self.tie_break, TIE_BREAKS)
+        _require_one_of("Special token placement", self.special_placement, PLACEMENTS)
+        self._check_tokens()
+        if self.base_size is not None:
+            self.check_size(self.base_size)
+        if not isinstance(self.pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"Pattern must be a string, not {reprlib.repr(self.pattern)}.")
+        check_pattern(self.pattern)
+
+    @property
+    def leading_specials(self) -> tuple[str, ...]:
+        """Special tokens whose ids come before those of the base."""
+        return tuple(self.special_tokens) if self.special_placement == "first" else ()
+
+    @property
+    def trailing_specials(self) -> tuple[str, ...]:
+        """Special tokens whose ids come after those of the merges."""
+        return tuple(self.special_tokens) if self.special_placement == "last" else ()
+
+    @property
+    def base_specials(self) -> tuple[str, ...]:
+        """Special tokens that stand in the base vocabulary."""
+        return tuple(entry for entry in self.base_vocabulary or () if len(entry) > 1)
+
+    @property
+    def all_specials(self) -> tuple[str, ...]:
+        """All special tokens, wherever their ids are."""
+        return (*self.base_specials, *self.special_tokens)
+
+    @property
+    def base_size(self) -> int | None:
+        """Ids before those of the merges; None where the characters of the corpus decide."""
+        if self.base == "bytes":
+            return len(self.leading_specials) + BYTES
+        return None if self.base_vocabulary is None else len(self.leading_specials) + len(self.base_vocabulary)
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """The base tokens as far as they are known without the corpus: no characters where it decides."""
+        first = len(self.leading_specials)
+        if self.base == "bytes":
+            return Alphabet.of_bytes(first=first)
+        places = [(entry, first + place) for place, entry in enumerate(self.base_vocabulary or ()) if len(entry) == 1]
+        return Alphabet.of_characters("".join(entry for entry, _ in places), [place for _, place in places])
+
+    def max_merges(self, base_size: int) -> int | None:
+        """How many merges the vocabulary size allows after `base_size` ids; None where it does not limit."""
+        if self.vocabulary_size is None:
+            return None
+        return self.vocabulary_size - base_size - len(self.trailing_specials)
+
+    def check_size(self, base_size: int) -> None:
+        """Raises ConfigError where the vocabulary size leaves no room for a merge after `base_size` ids."""
+        least = base_size + len(self.trailing_specials)
+        if self.vocabulary_size is not None and self.vocabulary_size <= least:
+            message = f"Vocabulary size must be greater than {least:,}{self._why(base_size)}."
+            met = f"Vocabulary size must be greater than {least:,}, and likely more: each distinct character takes one."
+            raise ConfigError(message, None if self.base_size is not None else met)
+
+    def _why(self, base_size: int) -> str:
+        specials = len(self.special_tokens)
+        if self.base == "bytes":
+            parts = [f"{BYTES} bytes"] if specials else []
+        elif self.base_vocabulary is None:
+            characters = base_size - len(self.leading_specials)
+            parts = [f"{characters:,} character{'' if characters == 1 else 's'}"]
+        else:
+            parts = [f"{len(self.base_vocabulary):,} in the base vocabulary"]
+        if specials:
+            parts.append(f"{specials:,} special token{'' if specials == 1 else 's'}")
+        return f" ({' and '.join(parts)})" if parts else ""
+
+    def _check_tokens(self) -> None:
+        if self.base == "bytes":
+            for name, value in (("A base vocabulary", self.base_vocabulary), ("An unknown token", self.unknown_token)):
+                if value is not None:
+                    raise ConfigError(f"{name} needs base characters: base bytes can encode any text.")
+        if self.base_vocabulary is not None:
+            _refuse_repeats("The base vocabulary", self.base_vocabulary)
+            if not any(len(entry) == 1 for entry in self.base_vocabulary):
+                raise ConfigError("The base vocabulary has no characters.")
+        _refuse_repeats("Special tokens", self.special_tokens)
+        for token in self.special_tokens:
+            if len(token.encode() if self.base == "bytes" else token) == 1:
+                raise ConfigError(f"Special token {shown(token)} is already a base token: choose another text.")
+            if token in self.base_specials:
+                raise ConfigError(f"Special token {shown(token)} is already in the base vocabulary.")
+        if self.unknown_token is not None and self.unknown_token not in self.all_specials:
+            raise ConfigError(f"The unknown token {shown(self.unknown_token)} must be one of the special tokens.")
+
+
+def _whole(name: str, value: object, largest: int = _LARGEST_NUMBER) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise ConfigError(f"{name} must be a whole number, not {value!r}.")
+    number = int(value)
+    if number > largest:
+        raise ConfigError(f"{name} must be at most {largest:,}.")
+    return number
+
+
+def _share(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
+        raise ConfigError(f"The held-out share must be at least 0 and less than 1, not {reprlib.repr(value)}.")
+    return float(value)
+
+
+def _texts(name: str, given: object) -> tuple[str, ...]:
+    texts: list[str] = []
+    if isinstance(given, (str, bytes)):
+        raise ConfigError(f"{name} must be a list of strings, not a single string.")
+    if not isinstance(given, Iterable):
+        raise ConfigError(f"{name} must be a list of strings, not {reprlib.repr(given)}.")
+    for text in cast("Iterable[object]", given):
+        if not isinstance(text, str):
+            raise ConfigError(f"{name} must be strings, not {reprlib.repr(text)}.")
+        if not text:
+            raise ConfigError(f"{name} must not contain an empty string.")
+        texts.append(text)
+    # Checked together: a window asks about a list of thousands at every key.
+    together = "".join(texts)
+    return tuple(texts) if to_utf8(together).decode() == together else tuple(to_utf8(text).decode() for text in texts)
+
+
+def _refuse_repeats(name: str, texts: Sequence[str]) -> None:
+    if len(set(texts)) == len(texts):
+        return
+    seen: set[str] = set()
+    for text in texts:
+        if text in seen:
+            raise ConfigError(f"{name} must not contain {shown(text)} twice.")
+        seen.add(text)
+
+
+def _require_one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ConfigError(f'{name} "{value}" is unknown. Choose one of: {", ".join(known)}.')

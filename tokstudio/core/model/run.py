@@ -1,0 +1,166 @@
+"""What a training leaves behind: batches of merges and the run.
+
+Both are values. Making them is left to the Trainer, using them to encode is left to the Tokenizer.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.model.config import TrainingConfig
+
+REACHED_SIZE = "reached vocabulary size"
+NOTHING_LEFT = "nothing left to merge"
+STOPPED = "stopped"
+
+
+@dataclass(frozen=True, eq=False)
+class MergeBatch:
+    """Some merges in order, as the Trainer makes them; arrays of one length, read-only.
+
+    Attributes:
+        first: Number of its first merge; merges are numbered from 1.
+        left: int32, id of the left token of each merge.
+        right: int32, id of the right token.
+        count: int64, adjacent places of the pair when it was chosen.
+        tokens_after: int64, tokens in the corpus after the merge.
+    """
+
+    first: int
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    count: NDArray[np.int64]
+    tokens_after: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+
+@dataclass(frozen=True)
+class TrainedOn:
+    """What a run knows of its corpus.
+
+    Attributes:
+        bytes: Bytes of text that merges were made in: held-out text and special tokens are not among them.
+        documents: Documents, those held out included.
+        sha256: Of the corpus that was given; see `Corpus.sha256`.
+    """
+
+    bytes: int
+    documents: int
+    sha256: str
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A training, finished or stopped.
+
+    Attributes:
+        config: What was asked for.
+        merges: int32 [n, 2], ids of left and right in the order they were made; merge k (from 1) made the id
+            `base_size + k - 1`.
+        counts: int64 [n], adjacent places of each pair when it was chosen.
+        tokens_before: Tokens in the corpus before the first merge.
+        tokens_after: int64 [n], tokens in the corpus after each merge.
+        ended: How it ended: "reached vocabulary size", "nothing left to merge", "no pair occurs N times", "stopped".
+        corpus: What it was trained on.
+        alphabet: What merging began with.
+        base_counts: int64 [base], how often each id before the merges stood in the corpus at first. Special tokens
+            whose ids are among them have 0, but for the unknown token.
+        versions: Of TokStudio and of the libraries that matter to the result.
+        seconds: Time it took, without pauses.
+    """
+
+    config: TrainingConfig
+    merges: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    tokens_before: int
+    tokens_after: NDArray[np.int64]
+    ended: str
+    corpus: TrainedOn
+    alphabet: Alphabet
+    base_counts: NDArray[np.int64]
+    versions: Mapping[str, str]
+    seconds: float
+
+    def __post_init__(self) -> None:
+        for array in (self.merges, self.counts, self.tokens_after, self.base_counts):
+            array.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.merges)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Run, tuple(getattr(self, field.name) for field in fields(self))
+
+    @property
+    def base_size(self) -> int:
+        """Ids before those of the merges: base tokens, and the special tokens that come before or among them."""
+        return len(self.base_counts)
+
+    @cached_property
+    def special_tokens(self) -> Mapping[str, int]:
+        """Each special token with its id."""
+        return special_ids(self.config, self.base_size + len(self))
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Tokens in all."""
+        return self.base_size + len(self) + len(self.config.trailing_specials)
+
+    @cached_property
+    def merged(self) -> NDArray[np.int64]:
+        """int64 [n], replacements each merge made: the fall in tokens."""
+        return merged(self.tokens_before, self.tokens_after)
+
+    def uses(self, merges: int | None = None) -> NDArray[np.int64]:
+        """How often each token stands in the corpus after so many merges (None: all), by id."""
+        n = len(self) if merges is None else merges
+        return uses(self.base_counts, self.merges[:n], self.merged[:n])
+
+    def bytes_per_token(self, merges: int | None = None) -> float:
+        """The compression ratio after so many merges (None: all): UTF-8 bytes a token; 0 for an empty corpus."""
+        n = len(self) if merges is None else merges
+        tokens = self.tokens_before if n == 0 else int(self.tokens_after[n - 1])
+        return self.corpus.bytes / tokens if tokens else 0.0
+
+
+def special_ids(config: TrainingConfig, end: int) -> dict[str, int]:
+    """The id of each special token of a training whose base tokens and merges take the ids below `end`."""
+    ids = {token: number for number, token in enumerate(config.leading_specials)}
+    for place, entry in enumerate(config.base_vocabulary or ()):
+        if len(entry) > 1:
+            ids[entry] = len(config.leading_specials) + place
+    return ids | {token: end + number for number, token in enumerate(config.trailing_specials)}
+
+
+def merged(tokens_before: int, tokens_after: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64 [n], the fall in tokens at each merge."""
+    return -np.diff(tokens_after, prepend=tokens_before)
+
+
+def uses(
+    base_counts: NDArray[np.int64], merges: NDArray[np.int32], replacements: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """How often each token stands in the corpus: what it was made, less what later merges took of it.
+
+    Args:
+        base_counts: int64 [base], how often each base token stood there at first.
+        merges: int32 [n, 2], ids of left and right.
+        replacements: int64 [n], how often each merge was made.
+
+    Returns:
+        int64 [base + n], by id.
+    """
+    standing = np.concatenate([base_counts, replacements])
+    for side in (0, 1):
+        np.subtract.at(standing, merges[:, side], replacements)
+    return standing

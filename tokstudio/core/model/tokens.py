@@ -1,0 +1,200 @@
+"""The tokens of a vocabulary as bytes, made from its merges when they are asked for.
+
+Where merges go on to pairs that occur once, tokens grow as long as the corpus and all of them together are quadratic in
+it; so long ones are not kept.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from operator import eq, index
+from typing import Any, Literal, cast, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Progress, Work
+
+_LONGEST_KEPT = 512
+_IDS = 1 << 12  # spelled out at once, in half a millisecond: no other thread runs meanwhile
+
+#: What a token is: there before any merge, made by one, special, or one that no merge makes: only a whole pre-token
+#: becomes it, or no text at all, or what its library makes so by rules of its own.
+TokenKind = Literal["byte", "character", "merge", "special", "whole word", "unreachable", "other"]
+
+
+class TokenParts:
+    """How every token is made: its bytes, or the two tokens it joins. Shared by all tokenizers of one run.
+
+    Attributes:
+        size: Highest id + 1.
+        left: int32 [size], id of the left part, -1 where the token is not made by a merge.
+        right: int32 [size], id of the right part, likewise.
+        lengths: int64 [size], bytes of each token; -1 for an id that is not in use.
+    """
+
+    def __init__(self, base: dict[int, bytes], merges: NDArray[np.int32], results: NDArray[np.int32]) -> None:
+        self.size = max([*base, *(int(results.max()) for _ in range(len(results) > 0))], default=-1) + 1
+        self.left = np.full(self.size, -1, np.int32)
+        self.right = np.full(self.size, -1, np.int32)
+        # Backwards, so that of several merges with one result the first counts.
+        self.left[results[::-1]], self.right[results[::-1]] = merges[::-1, 0], merges[::-1, 1]
+        self._known: dict[int, bytes] = dict(base)
+        self._base, self._merges, self._results = base, merges, results
+
+    def __getitem__(self, token: int) -> bytes:
+        return self.prefix(token, None)
+
+    def prefix(self, token: int, limit: int | None) -> bytes:
+        """The first `limit` bytes of a token (None: all), without making the rest."""
+        known = self._known.get(token)
+        if known is not None:
+            return known if limit is None else known[:limit]
+        parts: list[bytes] = []
+        length, waiting = 0, [token]
+        while waiting and (limit is None or length < limit):
+            part = waiting.pop()
+            known = self._known.get(part)
+            if known is None:
+                waiting += (int(self.right[part]), int(self.left[part]))
+            else:
+                parts.append(known)
+                length += len(known)
+        made = b"".join(parts)
+        if not waiting and length <= _LONGEST_KEPT:
+            self._known[token] = made
+        return made if limit is None else made[:limit]
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """Measured when first asked for: a window may show tokens before the compiled loops are loaded."""
+        from tokstudio.core.kernels.symbols import measure_tokens
+
+        lengths = np.full(self.size, -1, np.int64)
+        for token, made in self._base.items():
+            lengths[token] = len(made)
+        measure_tokens(self._merges, self._results, lengths)
+        lengths.setflags(write=False)
+        return lengths
+
+
+class Tokens(Sequence[bytes | None]):
+    """The bytes of each token by id; None for an id that is not in use."""
+
+    def __init__(self, parts: TokenParts, in_use: NDArray[np.bool_]) -> None:
+        self._parts = parts
+        self._in_use = in_use
+
+    def __len__(self) -> int:
+        return len(self._in_use)
+
+    @overload
+    def __getitem__(self, index: int) -> bytes | None: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[bytes | None]: ...
+    def __getitem__(self, index: int | slice) -> bytes | list[bytes | None] | None:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if index < 0:
+            index += len(self)
+        if not 0 <= index < len(self):
+            raise IndexError(f"no token {index}: the vocabulary has ids up to {len(self) - 1}")
+        return self._parts[index] if self._in_use[index] else None
+
+    def __iter__(self) -> Iterator[bytes | None]:
+        for token, used in enumerate(self._in_use.tolist()):
+            yield self._parts[token] if used else None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        tokens = cast("Sequence[object]", other)
+        return len(self) == len(tokens) and all(map(eq, self, tokens))
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def ids(self) -> NDArray[np.int64]:
+        """The ids in use, ascending."""
+        return np.flatnonzero(self._in_use)
+
+    def in_use(self, token: int) -> bool:
+        """Whether there is a token with this id."""
+        return 0 <= token < len(self) and bool(self._in_use[token])
+
+    def are_in_use(self, tokens: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Of each of some ids, whether there is a token with it."""
+        known = (tokens >= 0) & (tokens < len(self))
+        known[known] = self._in_use[tokens[known]]
+        return known
+
+    def known(self, ids: Iterable[int]) -> list[int]:
+        """The same ids.
+
+        Raises:
+            ConfigError: One is not in use; the message names it.
+        """
+        numbers = [whole_number("An id", token) for token in (ids.tolist() if isinstance(ids, np.ndarray) else ids)]
+        if (strange := next((token for token in numbers if not self.in_use(token)), None)) is not None:
+            raise ConfigError(f"Id {strange} is not in the vocabulary.")
+        return numbers
+
+    def joined_work(self, ids: Iterable[int]) -> Work[bytes]:
+        """The bytes of some tokens one after another, in bounded pieces.
+
+        Raises:
+            ConfigError: An id is not in use; the message names it.
+        """
+        given: Any = ids
+        numbers: NDArray[np.int64] = np.asarray(given if isinstance(given, np.ndarray) else self.known(ids), np.int64)
+        spelled: dict[int, bytes] = {}
+        distinct = np.unique(numbers)
+        self.known(distinct[~self.are_in_use(distinct)])
+        for token in distinct.tolist():
+            spelled[token] = self._parts[token]
+            if len(spelled) % _IDS == 0:
+                yield Progress("decoding")
+        parts: list[bytes] = []
+        for begin in range(0, len(numbers), _IDS):
+            parts.append(b"".join(map(spelled.__getitem__, numbers[begin : begin + _IDS].tolist())))
+            yield Progress("decoding", begin, len(numbers))
+        return b"".join(parts)
+
+    def prefix(self, token: int, limit: int) -> bytes:
+        """The first `limit` bytes of a token that is in use, however long it is."""
+        return self._parts.prefix(token, limit)
+
+    def length(self, token: int) -> int:
+        """Bytes of a token; -1 for an id that is not in use."""
+        return int(self._parts.lengths[token]) if self._in_use[token] else -1
+
+    def lengths(self) -> NDArray[np.int64]:
+        """int64 [ids], bytes of each token by id; -1 for an id that is not in use."""
+        return np.where(self._in_use, self._parts.lengths[: len(self)], -1)
+
+    def spelling(self, raw: bytes) -> list[int]:
+        """The ids in use of the tokens that are these bytes; mostly one or none."""
+        parts = self._parts
+        tokens = np.flatnonzero(self._in_use & (parts.lengths[: len(self)] == len(raw)))
+        # Few have the right ends, and only those are spelled out.
+        for side, fits in ((parts.right, raw.endswith), (parts.left, raw.startswith)):
+            ends = tokens
+            while np.any(side[ends] >= 0):
+                ends = np.where(side[ends] >= 0, side[ends], ends)
+            distinct, which = np.unique(ends, return_inverse=True)
+            tokens = tokens[np.array([fits(parts[end]) for end in distinct.tolist()], np.bool_)[which]]
+        return [token for token in tokens.tolist() if parts[token] == raw]
+
+
+def whole_number(name: str, value: object) -> int:
+    """A number that may have come as one of numpy's.
+
+    Raises:
+        ConfigError: It is none; the message begins with `name`.
+    """
+    try:
+        return index(value)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        raise ConfigError(f"{name} must be a whole number, not {value!r}.") from None

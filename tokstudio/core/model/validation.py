@@ -1,0 +1,53 @@
+"""Makes sure that merges, base tokens and all others can make up one tokenizer."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.wording import several
+from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
+
+_SPARSEST = 16  # ids a token, beyond a million: tables are as long as the highest id
+
+
+def check_sparseness(
+    results: NDArray[np.int32], alphabet: Alphabet, specials: Mapping[str, int], extra_tokens: Mapping[int, bytes]
+) -> None:
+    """Raises ConfigError where tables by id would be out of all proportion, as a damaged file may want them."""
+    highest = max(*specials.values(), *extra_tokens, int(alphabet.ids.max(initial=0)), int(results.max(initial=0)))
+    tokens = len(alphabet) + len(results) + len(specials) + len(extra_tokens)
+    if highest > _SPARSEST * tokens + (1 << 20):
+        raise ConfigError(f"The id {highest:,} is far too high for {several(tokens, 'token')}.")
+
+
+def check_vocabulary(
+    merges: NDArray[np.int32],
+    results: NDArray[np.int32],
+    alphabet: Alphabet,
+    specials: Mapping[str, int],
+    extra_tokens: Mapping[int, bytes],
+) -> None:
+    """Raises ConfigError unless every merge joins tokens that exist by then and makes a new one."""
+    known = set(alphabet.ids.tolist())
+    for number, token in extra_tokens.items():
+        if not token or number in known or not 0 <= number <= LARGEST_ID:
+            raise ConfigError(f"The extra token {token!r} is empty, or its id {number} is not free.")
+        known.add(number)
+    for token, number in specials.items():
+        if number in known or not 0 <= number <= LARGEST_ID:
+            raise ConfigError(f'The special token "{token}" has the id {number}, which is not free.')
+    for number, ((left, right), result) in enumerate(zip(merges.tolist(), results.tolist(), strict=True), 1):
+        for part in (left, right):
+            if part not in known:
+                raise ConfigError(f"Merge {number:,} joins token {part}, which does not exist yet.")
+        if result in known or result < 0:
+            raise ConfigError(f"Merge {number:,} makes token {result}, which already exists.")
+        known.add(result)
+    ids = list(specials.values())
+    if len(set(ids)) < len(ids) or known & set(ids):
+        raise ConfigError("Two tokens have the same id.")

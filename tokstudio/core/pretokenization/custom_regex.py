@@ -1,0 +1,277 @@
+"""A person's own regular expressions: compiled within limits, and matched with documents in bounded time.
+
+They go through the `regex` library, never without a time limit: a whole document at a time, which takes several times
+its memory, and in one thread, as the library keeps the interpreter's lock.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import codecs
+import re
+import warnings
+from collections.abc import Generator
+from functools import lru_cache
+from math import prod
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.text.unicode_classes import UNASSIGNED, classes
+
+if TYPE_CHECKING:
+    from regex import Pattern
+
+_MATCHES_IN_A_PIECE = 1 << 13
+_BYTES_IN_A_PIECE = 1 << 18
+_SECONDS_OF_A_PIECE = 0.01
+_SECONDS_OF_A_MATCH = 2.0
+_SECONDS_OF_A_TRIAL = 0.02
+_LONGEST_PATTERN = 10_000
+_LONGEST_REPEATS = 5_000_000  # the length of a pattern, times all the numbers in braces
+_SHOWN = 40
+_MUST_TAKE = "each match must take at least one character."
+_MATCHES_EMPTY = f"The pattern matches empty text: {_MUST_TAKE}"
+_TRIAL = "It's 2 o'clock,\r\n  naïve 日本\t(?)  "
+
+# What stands for characters that only a newer Unicode than ours knows, and for the one letter that it puts elsewhere.
+_STAND_IN = 0x50000
+CHANGED = MappingProxyType({0x295: 0x2A9})
+
+Ends = Generator[NDArray[np.int64], None, None]
+
+
+def without_newer(text: str) -> str:
+    """A text without the characters that the installed `regex` puts into other classes than we do."""
+    codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    kept = codes[~np.isin(codes, [*_newer().tolist(), *CHANGED])]
+    return kept.tobytes().decode("utf-32-le")
+
+
+class OwnPattern:
+    """A person's own expression: compiled, and how characters are translated before it sees them."""
+
+    def __init__(self, pattern: str) -> None:
+        self._compiled = _compile(pattern)
+        self._pattern = pattern
+        self._translation: NDArray[np.uint32] | None = None
+
+    def ends_work(self, data: NDArray[np.uint8], start: int, stop: int) -> Ends:
+        """Does what `Splitter.ends_work` does."""
+        document = yield from self._decode_work(data, start, stop)
+        at = 0
+        while at < len(document.text):
+            ends = _find(self._compiled, document, at)
+            yield from document.in_bytes_work(at, ends)
+            at = ends[-1]
+
+    def _decode_work(
+        self, data: NDArray[np.uint8], start: int, stop: int
+    ) -> Generator[NDArray[np.int64], None, _Document]:
+        texts: list[str] = []
+        # There are no more characters than bytes; what is not written to takes no memory.
+        widths = np.empty(stop - start, np.uint8)
+        characters = 0
+        decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        ascii_only = True
+        for first in range(start, stop, _BYTES_IN_A_PIECE):
+            last = min(first + _BYTES_IN_A_PIECE, stop)
+            text = decoder.decode(data[first:last].tobytes(), last == stop)
+            here = widths[characters : characters + len(text)]
+            characters += len(text)
+            if text.isascii():
+                here[:] = 1
+            else:
+                ascii_only = False
+                codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+                here[:] = _widths(codes)
+                text = self._translated(text, codes)
+            texts.append(text)
+            if last < stop:
+                yield np.empty(0, np.int64)
+        return _Document(data, start, "".join(texts), None if ascii_only else widths[:characters])
+
+    def _translated(self, text: str, codes: NDArray[np.uint32]) -> str:
+        if self._translation is None:
+            self._translation = _translation(self._pattern)
+        translated = self._translation[codes]
+        if np.array_equal(translated, codes):
+            return text
+        return translated.tobytes().decode("utf-32-le", "surrogatepass")
+
+
+class _Document:
+    """The text that an expression is matched with, and where its characters stand in `data`.
+
+    Attributes:
+        text: As many characters as there are, some of them translated.
+    """
+
+    def __init__(self, data: NDArray[np.uint8], start: int, text: str, widths: NDArray[np.uint8] | None) -> None:
+        self.text = text
+        self._data = data
+        self._start = start
+        self._widths = widths  # bytes of each character; None where each has one
+        self._known = 0, start  # a character and the byte that it begins at
+
+    def in_bytes_work(self, first: int, ends: list[int]) -> Ends:
+        """The same ends as places in `data`; `first` is where the characters begin that they are the ends of."""
+        places = np.array(ends, np.int64)
+        if self._widths is None:
+            yield places + self._start
+            return
+        _, byte = self._known
+        for at in range(first, ends[-1], _BYTES_IN_A_PIECE):
+            widths = self._widths[at : min(at + _BYTES_IN_A_PIECE, ends[-1])]
+            bytes_behind = np.cumsum(widths, dtype=np.int64) + byte
+            here = places[(places > at) & (places <= at + len(widths))]
+            yield bytes_behind[here - at - 1]
+            byte = int(bytes_behind[-1])
+        self._known = ends[-1], byte
+
+    def shown(self, first: int, last: int) -> str:
+        """Some of the text as it was before it was translated, fit for a message."""
+        character, byte = self._known if self._widths is not None else (0, self._start)
+        skipped = first - character
+        byte += skipped if self._widths is None else int(self._widths[character:first].sum(dtype=np.int64))
+        raw = self._data[byte : byte + 4 * (_SHOWN + 1)].tobytes()
+        text = raw.decode("utf-8", "surrogateescape")[: last - first]
+        cut_off = "…" if len(text) > _SHOWN else ""
+        return "".join(map(_printable, text[:_SHOWN])) + cut_off
+
+
+def _printable(character: str) -> str:
+    if "\udc80" <= character <= "\udcff":
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character if character.isprintable() else character.encode("unicode_escape").decode()
+
+
+def _find(pattern: Pattern[str], document: _Document, at: int) -> list[int]:
+    """The ends of the next matches from `at` on; one at least.
+
+    `regex` gives up the interpreter's lock for every match unless told not to, and getting it back from a busy thread
+    takes longer than thousands of matches. So the lock is kept for a short time first, and given up only for a single
+    match that takes longer than that.
+    """
+    text, ends = document.text, list[int]()
+    here = at
+    for seconds, concurrent, most in (
+        (_SECONDS_OF_A_PIECE, False, _MATCHES_IN_A_PIECE),
+        (_SECONDS_OF_A_MATCH, True, 1),
+    ):
+        try:
+            for match in pattern.finditer(text, at, concurrent=concurrent, timeout=seconds):
+                first, last = match.span()
+                if first != here:
+                    _refuse_drop(document, here, first)
+                if last == first:
+                    raise ConfigError(
+                        f"The pattern matches empty text at character {here + 1:,}: {_MUST_TAKE}", _MATCHES_EMPTY
+                    )
+                ends.append(last)
+                here = last
+                if len(ends) == most or last == len(text):
+                    return ends
+            _refuse_drop(document, here, len(text))
+        except TimeoutError:
+            if ends:
+                return ends
+    simpler = "Use a simpler one: nested repeats can take forever."
+    raise ConfigError(
+        f"The pattern takes more than {_SECONDS_OF_A_MATCH:g} seconds at character {here + 1:,}, "
+        f'"{document.shown(here, len(text))}". {simpler}',
+        of_a_part=f"A match of the pattern takes more than {_SECONDS_OF_A_MATCH:g} seconds. {simpler}",
+    )
+
+
+def _refuse_drop(document: _Document, first: int, last: int) -> NoReturn:
+    dropped = document.shown(first, last)
+    raise ConfigError(
+        f'The pattern drops "{dropped}" (first at character {first + 1:,}): it must cover all text.',
+        of_a_part=f'The pattern drops text, such as "{dropped}": it must cover all text.',
+    )
+
+
+def _compile(pattern: str) -> Pattern[str]:
+    if not pattern:
+        raise ConfigError('The pattern is empty. Use "none" to leave text whole.')
+    compiled = compile_expression(pattern)
+    if _matches_nothing(compiled):
+        raise ConfigError(_MATCHES_EMPTY)
+    return compiled
+
+
+def compile_expression(pattern: str) -> Pattern[str]:
+    """Compiles a regular expression of a person's own, within limits.
+
+    Raises:
+        ConfigError: It does not compile (the message has the place), is too long, repeats too much or goes backwards.
+    """
+    import regex
+
+    if len(pattern) > _LONGEST_PATTERN:
+        raise ConfigError(f"The pattern is too long: {len(pattern):,} characters, at most {_LONGEST_PATTERN:,}.")
+    # `regex` writes fixed repeats out, which for some within others takes for ever.
+    if len(pattern) * prod(max(1, int(count[:12])) for count in re.findall(r"\{(\d+)[,}]", pattern)) > _LONGEST_REPEATS:
+        raise ConfigError("The pattern repeats too much: use smaller numbers in braces.")
+    try:
+        with warnings.catch_warnings():
+            # What a later version of the library may read otherwise is not for whoever trains.
+            warnings.simplefilter("ignore")
+            compiled = regex.compile(pattern)
+    except regex.error as error:
+        # The type stubs do not know these two.
+        message, position = getattr(error, "msg", str(error)), getattr(error, "pos", None)
+        place = "" if position is None else f" at character {position + 1:,}"
+        raise ConfigError(f"The pattern does not compile{place}: {message}.") from None
+    except (ValueError, OverflowError, RecursionError, MemoryError) as error:
+        raise ConfigError(f"The pattern does not compile: {error or 'it is too large'}.") from None
+    if compiled.flags & regex.REVERSE:
+        raise ConfigError("The pattern searches backwards: remove (?r).")
+    return compiled
+
+
+def _matches_nothing(pattern: Pattern[str]) -> bool:
+    """Whether it shows at once that some match takes no character."""
+    try:
+        if pattern.match("", timeout=_SECONDS_OF_A_TRIAL):
+            return True
+        return not all(match.group() for match in pattern.finditer(_TRIAL, timeout=_SECONDS_OF_A_TRIAL))
+    except TimeoutError:
+        return False
+
+
+def _widths(codes: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """How many bytes each character takes; one for what stands for a byte that is not UTF-8."""
+    widths = np.ones(len(codes), np.uint8)
+    for first in (0x80, 0x800, 0x10000):
+        widths += codes >= first
+    widths[(codes >= 0xDC80) & (codes <= 0xDCFF)] = 1
+    return widths
+
+
+@lru_cache(maxsize=1)
+def _newer() -> NDArray[np.intp]:
+    """The code points that `regex` knows as characters and our Unicode version does not."""
+    import regex
+
+    codes = np.flatnonzero(classes() & UNASSIGNED)
+    text = codes.astype("<u4").tobytes().decode("utf-32-le")
+    known = np.zeros(len(codes), np.bool_)
+    for match in regex.finditer(r"\P{Cn}+", text):
+        known[match.start() : match.end()] = True
+    return codes[known]
+
+
+def _translation(pattern: str) -> NDArray[np.uint32]:
+    """What `regex` is shown for every code point, so that its classes are ours; what `pattern` names stays itself."""
+    table = np.arange(0x110000, dtype=np.uint32)
+    table[_newer()] = _STAND_IN
+    for code, stand_in in CHANGED.items():
+        table[code] = stand_in
+    named = np.array([ord(character) for character in pattern], np.int64)
+    table[named] = named
+    return table

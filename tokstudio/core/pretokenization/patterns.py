@@ -1,0 +1,177 @@
+"""How text is split before merging: the named patterns, a person's own regular expression, and `Splitter` for both.
+
+The named ones have compiled scanners in `kernels.scan`; a person's own is left to `expressions`. What is a letter, a
+number or white space, `unicode_classes` knows.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.pretokenization.custom_regex import Ends, OwnPattern
+from tokstudio.core.text.unicode_classes import classes
+from tokstudio.core.text.utf8 import Text, to_utf8
+
+if TYPE_CHECKING:
+    pass
+
+NAMES = ("none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
+
+# Kinds besides the place of a name in `NAMES`, which is the number of its scanner.
+NONE, OWN = 0, -1
+
+# Exactly as their owners publish them (tiktoken; Llama 3; Qwen 2); `whitespace` is ours.
+REGEX: Mapping[str, str] = MappingProxyType(
+    {
+        "whitespace": r"\s*\S+|\s+",
+        "gpt2": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
+        "cl100k": (
+            r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"
+            r"|\s*[\r\n]|\s+(?!\S)|\s"
+        ),
+        "llama3": (
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+            r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+        ),
+        "qwen2": (
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+            r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+        ),
+        "o200k": (
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+            r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+            r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+        ),
+    }
+)
+
+# What minbpe has for the pattern of GPT-4; it splits as Llama 3's does.
+MINBPE = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
+    r"|\s*[\r\n]|\s+(?!\S)|\s+"
+)
+
+# Other common spellings that split every text alike: GPT-2's own and tiktoken's former one, minbpe's, and that of
+# cl100k for Oniguruma, which takes `{1,3}+` for a repeated group.
+_SPELLINGS: Mapping[str, str] = MappingProxyType(
+    {
+        r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+": "gpt2",
+        r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+": "gpt2",
+        MINBPE: "llama3",
+        REGEX["cl100k"].replace("{1,3}+", "{1,3}"): "cl100k",
+        **{regex: name for name, regex in REGEX.items()},
+    }
+)
+
+_ENDS_IN_A_PIECE = 1 << 16
+_LONGEST_NAME = 10_000  # of what is taken for the name of a pattern, not for an expression
+
+
+def check_pattern(pattern: str) -> None:
+    """Raises ConfigError unless `pattern` is one of `NAMES` or a regular expression that can split text.
+
+    Whether it covers all of a text, only the text can tell. Takes some milliseconds at most.
+    """
+    splitter(pattern)
+
+
+@dataclass(frozen=True, eq=False)
+class Splitter:
+    """Splits text into pre-tokens; made by `splitter`.
+
+    Attributes:
+        pattern: As it was given: a name or a regular expression.
+        regex: The regular expression; "" for "none".
+        kind: The number of its scanner in `kernels.scan`; `OWN` if there is none, `NONE` if nothing is split.
+    """
+
+    pattern: str
+    regex: str
+    kind: int
+    _own: OwnPattern | None = field(default=None, repr=False)
+
+    @property
+    def classes(self) -> NDArray[np.uint8]:
+        """What the scanners are given: the class of every code point."""
+        return classes()
+
+    def ends_work(self, data: NDArray[np.uint8], start: int, stop: int) -> Ends:
+        """Finds where the pre-tokens of data[start:stop] end, in bounded pieces.
+
+        Args:
+            data: uint8, contiguous.
+            start: Where a document or a part of it that `cut` has cut begins.
+            stop: Where it ends.
+
+        Yields:
+            int64, ascending ends in `data`, the last of all `stop`. A piece may be empty.
+
+        Raises:
+            ConfigError: The pattern drops text, matches empty text, or takes too long.
+        """
+        if self._own is not None:
+            yield from self._own.ends_work(data, start, stop)
+        elif start < stop and self.kind == NONE:
+            yield np.array([stop], np.int64)
+        elif start < stop:
+            from tokstudio.core.kernels.scan import scan_at
+
+            ends = np.empty(min(stop - start, _ENDS_IN_A_PIECE), np.int64)
+            while start < stop:
+                found = scan_at(self.kind, data.ctypes.data, start, stop, self.classes.ctypes.data, ends)
+                yield ends[:found].copy()
+                start = int(ends[found - 1])
+
+    def split(self, text: Text) -> list[bytes]:
+        """The pre-tokens of a text, one after another; together they are its UTF-8."""
+        raw = to_utf8(text)
+        ends = [end for piece in self.ends_work(np.frombuffer(raw, np.uint8), 0, len(raw)) for end in piece.tolist()]
+        return [raw[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+@lru_cache(maxsize=16)
+def splitter(pattern: str) -> Splitter:
+    """The splitter of a named pattern or of a regular expression, which is checked.
+
+    Raises:
+        ConfigError: The expression does not compile, can match empty text, or is no name and looks like one.
+    """
+    name = _SPELLINGS.get(pattern, pattern)
+    if name in NAMES:
+        regex = "" if name == "none" else REGEX[name] if name == pattern else pattern
+        return Splitter(pattern, regex, NAMES.index(name))
+    if 1 < len(pattern) <= _LONGEST_NAME and pattern.isascii() and pattern.replace("_", "").replace("-", "").isalnum():
+        raise ConfigError(
+            f'Pattern "{pattern}" is unknown. Choose one of: {", ".join(NAMES)}. Or give a regular expression.'
+        )
+    return Splitter(pattern, pattern, OWN, OwnPattern(pattern))
+
+
+def cut(data: NDArray[np.uint8], at: int, stop: int) -> int:
+    """The first place behind `at` where text can be cut without changing how any named pattern splits it.
+
+    That is before a blank behind anything but white space, or before a line feed behind a letter or a number. Nothing
+    before `at` is looked at.
+
+    Args:
+        data: uint8, contiguous.
+        at: A place in a document.
+        stop: The end of the document.
+
+    Returns:
+        The place; `stop` if there is none before.
+    """
+    from tokstudio.core.kernels.scan import cut_at
+
+    return cut_at(data.ctypes.data, at, stop, classes().ctypes.data)

@@ -1,0 +1,161 @@
+"""Special tokens: which are allowed, and how they are cut out of text: leftmost, then longest."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.arrays import read_only
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.pretokenization.word_table import PADDING
+
+_MOST_PIECES = 1 << 12
+_BUDGET = 1 << 22
+_MOST_FINDERS = 16
+
+AllowedSpecial = Literal["all"] | Collection[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Documents without their special tokens.
+
+    Attributes:
+        starts: int64 [n], where each piece of text begins; a piece may be empty.
+        stops: int64 [n], where each ends.
+        specials: int32 [n], which special token stands behind each; -1 at the end of a document.
+    """
+
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    specials: NDArray[np.int32]
+
+    def groups(self, size: int) -> Iterator[tuple[int, int]]:
+        """Gives the first of some pieces and the one behind the last: at most `size` bytes, or one that is longer."""
+        first, n = 0, len(self.starts)
+        while first < n:
+            last = first + 1
+            if last < n:
+                stops = self.stops[first : first + _MOST_PIECES]
+                last = max(last, first + int(np.searchsorted(stops, int(self.starts[first]) + size, side="right")))
+            yield first, last
+            first = last
+
+    def joined(self, data: NDArray[np.uint8], first: int, last: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """The text of a group one piece after another, with padding; and where each piece ends there."""
+        starts, stops = self.starts[first:last], self.stops[first:last]
+        ends = np.cumsum(stops - starts, dtype=np.int64)
+        text = np.zeros(int(ends[-1]) + PADDING, np.uint8)
+        found = np.asarray(data[int(starts[0]) : int(stops[-1])])
+        if len(found) > ends[-1]:
+            lengths = np.empty(2 * len(starts) - 1, np.int64)
+            lengths[::2], lengths[1::2] = stops - starts, starts[1:] - stops[:-1]
+            found = found[np.repeat(np.arange(len(lengths)) % 2 == 0, lengths)]
+        text[: ends[-1]] = found
+        return text, ends
+
+
+class SpecialFinder:
+    """Some special tokens, ready to be found.
+
+    Args:
+        specials: Their texts, none empty, none twice.
+
+    Attributes:
+        texts: The same in the order in which `Pieces.specials` numbers them.
+    """
+
+    def __init__(self, specials: Iterable[bytes]) -> None:
+        self.texts = tuple(sorted(specials))
+        firsts = [text[0] for text in self.texts]
+        self._first = np.searchsorted(firsts, np.arange(257)).astype(np.int32)
+        self._bytes = np.frombuffer(b"".join(self.texts), np.uint8)
+        self._offsets = np.array(list(accumulate(map(len, self.texts), initial=0)), np.int64)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def cut_work(self, data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Work[Pieces]:
+        """Cuts documents into the pieces of text between special tokens.
+
+        Args:
+            data: uint8, the documents one after another.
+            ends: int64, where each ends; no special token reaches from one into the next.
+        """
+        if not self.texts:
+            starts = np.zeros(len(ends), np.int64)
+            starts[1:] = ends[:-1]
+            return Pieces(starts, ends, ~np.zeros(len(ends), np.int32))
+        from tokstudio.core.kernels.documents import cut_specials
+
+        state = np.zeros(3, np.int64)
+        buffers = np.empty(_MOST_PIECES, np.int64), np.empty(_MOST_PIECES, np.int64), np.empty(_MOST_PIECES, np.int32)
+        parts: list[Pieces] = []
+        tables = (self._first, read_only(self._bytes), self._offsets)
+        longest = max(map(len, self.texts))
+        while state[1] < len(ends):
+            # Of a text that stays in its file, this is all that is in memory.
+            at = int(state[0])
+            window = read_only(data[at : at + _BUDGET + longest])
+            state[[0, 2]] -= at
+            first = int(state[1])
+            last = int(np.searchsorted(ends, at + len(window), side="right")) + 1
+            # Each document makes a piece at least.
+            last = min(last, first + _MOST_PIECES)
+            state[1] = 0
+            n = cut_specials(window, ends[first:last] - at, *tables, *buffers, state, _BUDGET)
+            state += (at, first, at)
+            if n:
+                pieces = (buffers[0][:n] + at, buffers[1][:n] + at, buffers[2][:n].copy())
+                parts.append(Pieces(*pieces))
+            yield Progress("cutting", int(state[0]), len(data))
+        return Pieces(
+            np.concatenate([np.empty(0, np.int64), *(part.starts for part in parts)]),
+            np.concatenate([np.empty(0, np.int64), *(part.stops for part in parts)]),
+            np.concatenate([np.empty(0, np.int32), *(part.specials for part in parts)]),
+        )
+
+
+class SpecialFinders:
+    """What finds any of a vocabulary's special tokens, made when it is first asked for.
+
+    Args:
+        specials: All special tokens, with their ids.
+    """
+
+    def __init__(self, specials: Mapping[str, int]) -> None:
+        self._specials = specials
+        self._made: dict[frozenset[str], SpecialFinder] = {}
+
+    def allowed(self, allowed: AllowedSpecial) -> frozenset[str]:
+        """The special tokens that are meant.
+
+        Raises:
+            ConfigError: One of them is not known.
+        """
+        if allowed == "all":
+            return frozenset(self._specials)
+        if isinstance(allowed, str):
+            raise ConfigError('Give the allowed special tokens as a list, or "all".')
+        chosen = frozenset(allowed)
+        for token in sorted(chosen - self._specials.keys()):
+            raise ConfigError(f'There is no special token "{token}".')
+        return chosen
+
+    def of(self, allowed: AllowedSpecial) -> SpecialFinder:
+        """What finds those that are meant; it raises what `allowed` does."""
+        chosen = self.allowed(allowed)
+        finder = self._made.get(chosen)
+        if finder is None:
+            finder = SpecialFinder(token.encode() for token in chosen)
+            if len(self._made) >= _MOST_FINDERS:
+                self._made.clear()
+            self._made[chosen] = finder
+        return finder

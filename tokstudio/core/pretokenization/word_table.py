@@ -1,0 +1,93 @@
+"""A growing table of distinct words; counting them and encoding them is left to those who look words up in it."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.arrays import read_only
+
+# Words looked up at once: what they take stays in the processor's cache.
+MOST_WORDS = 1 << 14
+# What `kernels.words.PADDING` says, here without loading the compiler.
+PADDING = 8
+
+
+class WordTable:
+    """Distinct words (bytes, none empty), numbered from 0 as they are first met. For one thread at a time.
+
+    Args:
+        words: How many words there is room for at first.
+    """
+
+    def __init__(self, words: int = 1 << 9) -> None:
+        self._slots = np.zeros(_power_of_two(2 * words), np.uint64)
+        self._offsets = np.zeros(words + 1, np.int64)
+        self._arena = np.zeros(8 * words + PADDING, np.uint8)
+        self._numbers = np.empty(MOST_WORDS, np.int32)
+        self._hashes = np.empty(MOST_WORDS, np.uint64)
+        self._used = 0
+
+    def __len__(self) -> int:
+        return self._used
+
+    @property
+    def words(self) -> NDArray[np.uint8]:
+        """uint8, all words in the order of their numbers; `PADDING` more bytes stand behind them."""
+        return self._arena
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """int64 [len + 1], where each word begins, and the end of the last."""
+        return self._offsets[: self._used + 1]
+
+    @property
+    def room(self) -> int:
+        """How many words there is room for now."""
+        return len(self._offsets) - 1
+
+    def look_up(self, data: NDArray[np.uint8], start: int, ends: NDArray[np.int64]) -> NDArray[np.int32]:
+        """The number of each word of `data`; words that are new are added.
+
+        Args:
+            data: uint8, with `PADDING` bytes of anything behind the last word.
+            start: Where the first word begins; each other one begins where the one before ends.
+            ends: int64 [n], where each ends; at most `MOST_WORDS`.
+
+        Returns:
+            int32 [n], valid until the next call.
+        """
+        from tokstudio.core.kernels.words import look_up
+
+        done, n = 0, len(ends)
+        data, ends = read_only(data), read_only(ends)
+        while done < n:
+            arrays = (self._numbers[done:n], self._hashes, self._slots, self._offsets, self._arena)
+            more, self._used = look_up(data, start, ends[done:], *arrays, self._used)
+            done += more
+            if more:
+                start = int(ends[done - 1])
+            if done < n:
+                self._grow(int(ends[done]) - start)
+        return self._numbers[:n]
+
+    def _grow(self, length: int) -> None:
+        """Makes room where it is short; a word of `length` must fit."""
+        from tokstudio.core.kernels.words import spread
+
+        if 2 * (self._used + 1) > len(self._slots):
+            larger = np.zeros(2 * len(self._slots), np.uint64)
+            spread(self._slots, larger)
+            self._slots = larger
+        if self._used + 2 > len(self._offsets):
+            self._offsets = np.concatenate([self._offsets, np.zeros(len(self._offsets), np.int64)])
+        needed = int(self._offsets[self._used]) + length + PADDING
+        if needed > len(self._arena):
+            grown = np.zeros(max(needed, len(self._arena) + len(self._arena) // 2), np.uint8)
+            grown[: len(self._arena)] = self._arena
+            self._arena = grown
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << max(4, (least - 1).bit_length())

@@ -1,0 +1,370 @@
+"""What a killed program would lose: the run in training, recorded batch by batch, and the project as it last was.
+
+Every process has files of its own, and a lock that the system opens when it ends, however it ends. A recording is a
+project with one run and a table of batches, whose merges are unpacked when it is found: a row a merge would take too
+long while a run is trained.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import re
+import secrets
+import sqlite3
+import stat
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from tokstudio.core.base.atomic_files import write_fault
+from tokstudio.core.base.errors import FormatError, TokStudioError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.model.run import STOPPED, MergeBatch, Run
+from tokstudio.core.project.database import connect, is_of_the_system, said_plainly
+from tokstudio.core.project.model import Project, ProjectRun, ProjectSource
+from tokstudio.core.project.reader import open_work
+from tokstudio.core.project.schema import SUFFIX
+from tokstudio.core.project.writer import insert_batch, save_work
+
+_LOCK = ".lock"
+_RECORDING = f".run{SUFFIX}"
+_PROJECT = f".project{SUFFIX}"
+_DAMAGED = ".damaged"
+_ENDED = ".ended"  # beside what was left on purpose
+_BESIDE = ("-wal", "-journal", "-shm")
+_NAME = re.compile(r"([0-9a-f]{16})(\.run\.tokstudio|\.project\.tokstudio|\.lock)")
+_STALE = 24 * 60 * 60  # seconds
+_RUN = 1  # the number of the only run of a recording
+
+
+class Recorder:
+    """Keeps what a process would lose if it were killed. No method raises: recording ends, and all else goes on.
+
+    A run may be recorded in one thread while the project is saved in another.
+
+    Args:
+        folder: Where the files are kept; it is made when it is first needed.
+
+    Attributes:
+        problem: Why a crash would lose unsaved work, as the end of a sentence; None while all is kept.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.problem: str | None = None
+        self._folder = folder
+        self._token = secrets.token_hex(8)
+        self._locking = threading.Lock()
+        self._lock: sqlite3.Connection | None = None
+        self._recording: sqlite3.Connection | None = None
+
+    def begin_work(self, entry: ProjectRun, sources: tuple[ProjectSource, ...]) -> Work[None]:
+        """Begins to record a run, in the place of any earlier recording.
+
+        Args:
+            entry: The run before its next merge. Where it goes on from an earlier one it has that one's merges, but the
+                configuration that it goes on with.
+            sources: The project's sources.
+        """
+        self.discard()
+        if not self._locked():
+            return
+        stopped = replace(entry, run=replace(entry.run, ended=STOPPED))
+        try:
+            yield from save_work(Project(sources, (stopped,)), self._recording_file, private=True)
+            with said_plainly(self._recording_file):
+                self._open_recording(entry.run.base_size)
+        except TokStudioError as error:
+            self._give_up(error)
+
+    def append(self, batch: MergeBatch, seconds: float) -> None:
+        """Records the next merges of the run; when it returns, a kill does not lose them any more.
+
+        Args:
+            batch: The merges.
+            seconds: What the training has taken so far.
+        """
+        if len(batch):
+            packed = (
+                np.stack([batch.left, batch.right, batch.count, batch.tokens_after], axis=1).astype("<i8").tobytes()
+            )
+            row = (batch.first, packed)
+            self._change(lambda recording: recording.execute("INSERT INTO batch VALUES (?, ?)", row), seconds)
+
+    def finish(self, run: Run) -> None:
+        """Records how the run ended; it is kept until it is discarded, or another run begins."""
+        words = (run.ended, _RUN)
+        self._change(
+            lambda recording: recording.execute("UPDATE run SET ended = ? WHERE number = ?", words), run.seconds
+        )
+        self._close_recording()
+
+    def discard(self) -> None:
+        """Forgets the recorded run: it is saved elsewhere, or not wanted."""
+        self._close_recording()
+        _remove(self._recording_file)
+
+    def autosave_work(self, project: Project) -> Work[None]:
+        """Keeps the whole project as it is now; what was kept before stays until the new one is whole."""
+        if self._locked():
+            try:
+                yield from save_work(project, self._project_file, private=True)
+            except TokStudioError as error:
+                self._tell(error)
+
+    def close(self) -> None:
+        """Ends the recording and removes all that was kept: the program ends as it should."""
+        self.discard()
+        _remove(self._project_file)
+        if self._lock is not None:
+            with suppress(sqlite3.Error):
+                self._lock.close()
+            self._lock = None
+            _remove(self._lock_file)
+
+    def leave(self) -> None:
+        """Ends the recording and leaves all that was kept to be found: the session ends, with nobody to be asked."""
+        self._close_recording()
+        if self._lock is not None:
+            with suppress(OSError):
+                (self._folder / (self._token + _ENDED)).touch(mode=0o600)
+            with suppress(sqlite3.Error):
+                self._lock.close()
+            self._lock = None
+            self._token = secrets.token_hex(8)
+
+    @property
+    def _lock_file(self) -> Path:
+        return self._folder / (self._token + _LOCK)
+
+    @property
+    def _recording_file(self) -> Path:
+        return self._folder / (self._token + _RECORDING)
+
+    @property
+    def _project_file(self) -> Path:
+        return self._folder / (self._token + _PROJECT)
+
+    def _locked(self) -> bool:
+        """Takes the lock when it is first needed; says whether there is anything to go on with."""
+        with self._locking:
+            if self._lock is None:
+                try:
+                    _make_private(self._folder)
+                    with said_plainly(self._lock_file):
+                        self._lock = _take_lock(self._lock_file)
+                except OSError as error:
+                    self._tell(write_fault(self._lock_file, error))
+                except TokStudioError as error:
+                    self._tell(error)
+            return self._lock is not None
+
+    def _open_recording(self, base_size: int) -> None:
+        recording = self._recording = connect(self._recording_file, "mode=rw")
+        # In this mode a commit is one write, and nothing waits for the disk; a lost computer loses the last seconds.
+        for setting in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=NORMAL"):
+            recording.execute(f"PRAGMA {setting}")
+        # Special tokens behind the merges: their ids move with every merge.
+        recording.execute("DELETE FROM token WHERE run = ? AND id >= ?", (_RUN, base_size))
+        recording.execute("CREATE TABLE batch (first INTEGER PRIMARY KEY, merges BLOB NOT NULL)")
+
+    def _change(self, change: Callable[[sqlite3.Connection], object], seconds: float) -> None:
+        recording = self._recording
+        if recording is None:
+            return
+        try:
+            with said_plainly(self._recording_file):
+                recording.execute("BEGIN")
+                change(recording)
+                recording.execute("UPDATE run SET seconds = ? WHERE number = ?", (float(seconds), _RUN))
+                recording.execute("COMMIT")
+        except TokStudioError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: TokStudioError) -> None:
+        self._close_recording()
+        self._tell(error)
+
+    def _tell(self, error: TokStudioError) -> None:
+        if self.problem is None:
+            words = str(error).partition(": ")[2].removesuffix(".")
+            for advice in ("; nothing was changed", ": choose another"):
+                words = words.removesuffix(advice)
+            self.problem = words
+
+    def _close_recording(self) -> None:
+        if self._recording is not None:
+            with suppress(sqlite3.Error):
+                self._recording.close()
+            self._recording = None
+
+
+@dataclass(frozen=True, eq=False)
+class LeftBehind:
+    """What a killed process has left.
+
+    Attributes:
+        project: The project as it was kept last; None where it never was.
+        recording: A project of one run that was being trained; None where none was, or it had no merges. Of a run
+            that had not ended, `ended` is "stopped".
+        modified: When the later of the two was written, in seconds since the epoch.
+        files: The files it was read from.
+        ended: Whether it was left because the session ended, and not by a crash.
+    """
+
+    project: Project | None
+    recording: Project | None
+    modified: float
+    files: tuple[Path, ...]
+    ended: bool = False
+
+    def discard(self) -> None:
+        """Removes the files: what they hold is saved elsewhere, or not wanted."""
+        for file in self.files:
+            _remove(file)
+
+
+def recoverable_work(folder: Path) -> Work[tuple[LeftBehind, ...]]:
+    """Finds what processes that do not live any more have left in a folder, the latest first.
+
+    Files that are damaged are put aside under another name.
+    """
+    found: list[LeftBehind] = []
+    for token in _tokens(folder):
+        yield Progress("looking for lost work", len(found))
+        # Where that fails its process lives, or the disk is full: then it is for another time.
+        with suppress(sqlite3.Error), closing(_take_lock(folder / (token + _LOCK))):
+            left = yield from _left_behind_work(folder, token)
+            if left is not None:
+                found.append(left)
+    return tuple(sorted(found, key=lambda left: -left.modified))
+
+
+def _tokens(folder: Path) -> list[str]:
+    """What the names of files begin with that may be worth a look."""
+    found: set[str] = set()
+    with suppress(OSError):
+        for file in folder.iterdir():
+            name = _NAME.fullmatch(file.name)
+            # A lock alone is one that is just being taken, unless it is old.
+            if name and (name[2] != _LOCK or time.time() - _modified(file) > _STALE):
+                found.add(name[1])
+    return sorted(found)
+
+
+def _left_behind_work(folder: Path, token: str) -> Work[LeftBehind | None]:
+    recording_file, project_file = folder / (token + _RECORDING), folder / (token + _PROJECT)
+    written = (recording_file, recording_file.with_name(recording_file.name + "-wal"), project_file)
+    modified = max(map(_modified, written))
+    yield from _complete_work(recording_file)
+    recording = yield from _opened_work(recording_file)
+    project = yield from _opened_work(project_file)
+    if recording is not None and not _has_merges(recording):
+        recording = None
+    note = folder / (token + _ENDED)
+    files = (recording_file, project_file, note, folder / (token + _LOCK))
+    left = LeftBehind(project, recording, modified, files, note.exists())
+    if project is None and recording is None:
+        left.discard()
+        return None
+    return left
+
+
+def _opened_work(file: Path) -> Work[Project | None]:
+    """A project; None where there is none, or none that can be read: then it is put aside."""
+    try:
+        if not file.exists():
+            return None
+        return (yield from open_work(file))
+    except FormatError:
+        with suppress(OSError):
+            file.replace(file.with_name(file.name + _DAMAGED))
+    except OSError:
+        pass
+    return None
+
+
+def _complete_work(file: Path) -> Work[None]:
+    """Makes a project of a recording, once; where it is too damaged for that, reading it tells.
+
+    Raises:
+        sqlite3.Error: It cannot be changed here and now.
+    """
+    if not file.exists():
+        return
+    try:
+        with closing(connect(file, "mode=rw")) as connection:
+            for setting in ("trusted_schema=OFF", "locking_mode=EXCLUSIVE", "journal_mode=DELETE"):
+                connection.execute(f"PRAGMA {setting}")
+            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'batch'").fetchone() is not None:
+                yield from _unpack_work(connection)
+    except (TypeError, ValueError):
+        pass
+    except sqlite3.Error as error:
+        if is_of_the_system(error):
+            raise
+
+
+def _unpack_work(connection: sqlite3.Connection) -> Work[None]:
+    """Puts the merges of all batches where a project has them."""
+    connection.execute("BEGIN")
+    for first, packed in connection.execute("SELECT first, merges FROM batch ORDER BY first"):
+        columns = np.frombuffer(packed, "<i8").reshape(-1, 4).T
+        merges = columns[:2].astype(np.int32)
+        insert_batch(connection, _RUN, MergeBatch(first, merges[0], merges[1], columns[2], columns[3]))
+        yield Progress("looking for lost work")
+    connection.execute("DROP TABLE batch")
+    connection.execute("COMMIT")
+
+
+def _take_lock(file: Path) -> sqlite3.Connection:
+    """Locks a file until the connection is closed, or its process ends; raises sqlite3.Error where another has it."""
+    # SQLite would make it readable for everybody.
+    with suppress(OSError):
+        file.touch(mode=0o600)
+    lock = connect(file, "mode=rwc")
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except BaseException:
+        lock.close()
+        raise
+    return lock
+
+
+def _make_private(folder: Path) -> None:
+    """Makes a folder for this person alone; one that is there, and what is in it, is closed to others.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    # What cannot be changed, as on some file systems, is no reason to keep nothing.
+    with suppress(OSError):
+        folder.chmod(0o700)
+    with suppress(OSError):
+        for file in folder.iterdir():
+            with suppress(OSError):
+                if stat.S_ISREG(file.lstat().st_mode):
+                    file.chmod(0o600)
+
+
+def _has_merges(recording: Project) -> bool:
+    return any(isinstance(entry, ProjectRun) and len(entry.run) for entry in recording.runs)
+
+
+def _modified(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _remove(file: Path) -> None:
+    for name in (file.name, *(file.name + end for end in _BESIDE)):
+        with suppress(OSError):
+            file.with_name(name).unlink(missing_ok=True)

@@ -1,0 +1,53 @@
+"""Which script a letter belongs to: the scripts of living languages, and "Other" for all others."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.progress import Progress, Work
+
+# The frequent ones first; fewer than 64, so that a set of these and of "Other" fits into 64 bits.
+# fmt: off
+_SCRIPTS = (
+    "Latin", "Cyrillic", "Han", "Hiragana", "Katakana", "Hangul", "Arabic", "Devanagari", "Greek", "Hebrew", "Thai",
+    "Bengali", "Tamil", "Telugu", "Kannada", "Malayalam", "Gujarati", "Gurmukhi", "Oriya", "Sinhala", "Georgian",
+    "Armenian", "Ethiopic", "Khmer", "Lao", "Myanmar", "Tibetan", "Mongolian", "Thaana", "Syriac", "Cherokee",
+    "Canadian_Aboriginal", "Bopomofo", "Yi", "Tifinagh", "Nko", "Vai", "Javanese", "Balinese", "Sundanese", "Ol_Chiki",
+    "Meetei_Mayek", "Chakma", "Lisu", "New_Tai_Lue", "Tai_Le", "Tai_Tham", "Adlam", "Osage", "Coptic", "Runic",
+    "Gothic", "Ogham",
+)
+# fmt: on
+
+
+def scripts_work(distinct: NDArray[np.uint32]) -> Work[list[tuple[str, NDArray[np.uint32]]]]:
+    """Sorts the letters among some code points, and the marks on letters, by script.
+
+    Args:
+        distinct: uint32, code points, none twice.
+
+    Returns:
+        Each script that is among them with its code points; what many scripts share is left out.
+    """
+    import regex
+
+    text = distinct.astype("<u4").tobytes().decode("utf-32-le", "ignore")
+    letters = "".join(regex.findall(r"[[\p{L}\p{M}]--[\p{Script=Common}\p{Script=Inherited}]]+", text, regex.V1))
+    found: list[tuple[str, NDArray[np.uint32]]] = []
+    for script in _SCRIPTS:
+        if not letters:
+            break
+        others = regex.sub(rf"\p{{Script={script}}}+", "", letters)
+        if len(others) < len(letters):
+            here = "".join(regex.findall(rf"\p{{Script={script}}}+", letters))
+            found.append((script.replace("_", " "), _points(here)))
+            letters = others
+        yield Progress("counting scripts")
+    if letters:
+        found.append(("Other", _points(letters)))
+    return found
+
+
+def _points(letters: str) -> NDArray[np.uint32]:
+    return np.frombuffer(letters.encode("utf-32-le"), "<u4").astype(np.uint32)

@@ -1,0 +1,281 @@
+"""Encodes text without special tokens: splits it, and merges each pre-token once.
+
+Finding special tokens and what ids mean is left to the Tokenizer.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.arrays import read_only
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.pretokenization.count_words import word_ends
+from tokstudio.core.pretokenization.patterns import NONE, splitter
+from tokstudio.core.pretokenization.word_table import PADDING, WordTable
+
+if TYPE_CHECKING:
+    from tokstudio.core.pretokenization.patterns import Splitter
+    from tokstudio.core.pretokenization.special_tokens import Pieces
+
+T = TypeVar("T")
+
+_BUDGET = 50_000  # steps of encoding a call: some 20 ms where a long sequence leaves no step in the cache
+_LONGEST_TEXT = 2**31 - 2
+_GROUP = 1 << 20  # bytes of short pieces of text that are encoded together
+_PIECE = 1 << 18  # bytes looked up at once
+_ENOUGH = 1 << 15  # bytes of long words encoded between two reports
+_MOST_KNOWN = 1 << 19  # words kept with their tokens
+_MOST_BYTES = 1 << 26
+
+
+class Merges:
+    """The merges of a tokenizer, ready to be looked up; shared by the tokenizers `at` each of them.
+
+    Args:
+        merges: int32 [n, 2], ids of left and right in rank order.
+        results: int32 [n], the id that each makes.
+    """
+
+    def __init__(self, merges: NDArray[np.int32], results: NDArray[np.int32]) -> None:
+        from tokstudio.core.kernels.encode import fill_pairs
+
+        slots = 1 << max(4, (2 * len(merges)).bit_length())
+        self.pairs = np.full(2 * slots, -1, np.int64)
+        fill_pairs(read_only(merges), read_only(results), self.pairs)
+
+
+class Encoder:
+    """Encodes with the first `limit` merges; may be used in several threads at once.
+
+    Args:
+        alphabet: The base tokens.
+        merges: The merges.
+        limit: How many of them count.
+        pattern: How text is split.
+        whole_words: Pre-tokens that are not merged but have an id of their own.
+    """
+
+    def __init__(
+        self,
+        alphabet: Alphabet,
+        merges: Merges,
+        limit: int,
+        pattern: str,
+        whole_words: Mapping[bytes, int] | None = None,
+    ) -> None:
+        self._alphabet = alphabet
+        self._pairs = merges.pairs
+        self._limit = limit
+        self._splitter: Splitter = splitter(pattern)
+        self._idle: list[_KnownWords] = []
+        self._whole_words = dict(whole_words or {})
+        self._longest_whole = max(map(len, self._whole_words), default=0)
+
+    def encode_work(
+        self, data: NDArray[np.uint8], pieces: Pieces, special_ids: NDArray[np.int32]
+    ) -> Work[list[NDArray[np.uint32]]]:
+        """Ids of pieces of text and of the special tokens behind them, in parts.
+
+        Args:
+            data: uint8, with `words.PADDING` bytes of anything behind the last piece; valid UTF-8 where tokens are
+                characters.
+            pieces: Where they stand; one at least.
+            special_ids: int32, the id of each special token as `pieces` numbers them, and behind those a -1.
+
+        Raises:
+            ConfigError: A piece is too long, or has a character that is not in the vocabulary.
+        """
+        # Words that are known already are taken up by whoever comes next, and never by two at once.
+        known = self._idle.pop() if self._idle else _KnownWords(self._whole_words)
+        ids: list[NDArray[np.uint32]] = []
+        start, total = int(pieces.starts[0]), int(pieces.stops[-1])
+        for first, last in pieces.groups(_GROUP):
+            # As `emit` takes them; 0 for none.
+            behind = ~special_ids[pieces.specials[first:last]]
+            at, stops = int(pieces.starts[first]), pieces.stops[first:last]
+            text, offset = data, 0
+            if last - first > 1:
+                (text, stops), offset, at = pieces.joined(data, first, last), at, 0
+            elif self._splitter.kind == NONE:
+                work = self._sequence_work(data[at : stops[0]])
+                ids += yield from _part_of(work, at - start, int(stops[0]) - at, total - start)
+                ids += [(~behind).astype(np.uint32)] if behind[0] else []
+                continue
+            done = 0
+            for ends, document in word_ends(self._splitter, text, at, stops):
+                if known.full:
+                    known = _KnownWords(self._whole_words)
+                numbers = known.table.look_up(text, at, ends)
+                if known.encoded < len(known.table):
+                    for _ in self._encode_new_work(known):
+                        yield Progress("encoding", offset + at - start, total - start)
+                if len(special_ids) > 1:
+                    numbers = _with_specials(numbers, ends, stops[done:document], behind[done:document])
+                ids.append(known.tokens_of(numbers))
+                at, done = int(ends[-1]) if len(ends) else at, document
+                yield Progress("encoding", offset + at - start, total - start)
+        self._idle.append(known)
+        return ids
+
+    def _encode_new_work(self, known: _KnownWords) -> Work[None]:
+        """Finds the tokens of the words that were met for the first time."""
+        from tokstudio.core.kernels import encode as kernel
+
+        alphabet, offsets, words = self._alphabet, known.table.offsets, known.table.words
+        unknown = -1 if alphabet.unknown is None else alphabet.unknown
+        known.make_room()
+        size = 0
+        while known.encoded < len(known.table):
+            why, known.encoded = kernel.encode_words(
+                words, offsets, known.encoded, alphabet.id_of, unknown, self._pairs, self._limit, *known.arrays
+            )
+            if why == kernel.NEED_ROOM:
+                known.make_room()
+            elif why != kernel.DONE:
+                word = words[offsets[known.encoded] : offsets[known.encoded + 1]]
+                known.add(np.concatenate((yield from self._sequence_work(word))))
+                size += len(word)
+                if size >= _ENOUGH:
+                    size = 0
+                    yield Progress("encoding")
+
+    def _sequence_work(self, text: NDArray[np.uint8]) -> Work[list[NDArray[np.uint32]]]:
+        """Encodes a text as one sequence."""
+        if len(text) > _LONGEST_TEXT:
+            raise ConfigError(
+                f"The text is too long: {len(text):,} bytes, and at most {_LONGEST_TEXT:,} can be encoded at once."
+            )
+        if len(text) <= self._longest_whole and (whole := self._whole_words.get(text.tobytes())) is not None:
+            return [np.array([whole], np.uint32)]
+        symbols = yield from self._symbols_work(text)
+        return (yield from self._merged_work(symbols))
+
+    def _symbols_work(self, text: NDArray[np.uint8]) -> Work[NDArray[np.int32]]:
+        """The base tokens of a text."""
+        alphabet, symbols = self._alphabet, np.empty(len(text), np.int32)
+        at = found = 0
+        while at < len(text):
+            end = min(at + _PIECE, len(text))
+            if alphabet.base == "bytes":
+                here = alphabet.id_of[text[at:end]]
+            else:
+                # Back to where a character begins.
+                while end < len(text) and text[end] & 0xC0 == 0x80:
+                    end -= 1
+                here = alphabet.ids_of(text[at:end].tobytes().decode())
+            symbols[found : found + len(here)] = here
+            found += len(here)
+            at = end
+            if at < len(text):
+                # It takes next to no time in comparison with merging.
+                yield Progress("encoding", 0, len(text))
+        return symbols[:found]
+
+    def _merged_work(self, symbols: NDArray[np.int32]) -> Work[list[NDArray[np.uint32]]]:
+        """Merges one sequence, however long; its tokens in parts, one at least."""
+        from tokstudio.core.kernels import encode as kernel
+
+        n = len(symbols)
+        following, previous, pending = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64)
+        heap, state = np.empty(2 * n, np.int64), np.zeros(kernel.STATE_SIZE, np.int64)
+        scratch = (symbols, following, previous, pending, heap, state)
+        pieces = 0
+        while not kernel.encode_sequence(self._pairs, self._limit, *scratch, _BUDGET):
+            pieces += 1
+            # A text of n bytes takes at most 4 n steps, and mostly half of that.
+            yield Progress("encoding", min(n, pieces * _BUDGET // 2), n)
+        parts: list[NDArray[np.uint32]] = []
+        part, place = np.empty(min(n, _PIECE), np.uint32), 0
+        while True:
+            found, place = kernel.collect(symbols, following, place, part)
+            parts.append(part[:found].copy())
+            if place >= n:
+                return parts
+            yield Progress("encoding", n, n)
+
+
+def _part_of(work: Work[T], done: int, size: int, total: int) -> Work[T]:
+    """Does some work that is `size` of `total`, and reports where the whole stands."""
+    while True:
+        try:
+            progress = next(work)
+        except StopIteration as end:
+            return end.value
+        yield Progress(progress.phase, done + size * progress.done // max(1, progress.total), total)
+
+
+def _with_specials(
+    numbers: NDArray[np.int32], ends: NDArray[np.int64], stops: NDArray[np.int64], behind: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """The numbers of words with `behind` put in where a piece stops, unless it is 0."""
+    marked = behind.nonzero()[0]
+    if not len(marked):
+        return numbers
+    return np.insert(numbers, np.searchsorted(ends, stops[marked], side="right"), behind[marked])
+
+
+class _KnownWords:
+    """Pre-tokens that were met, and their tokens.
+
+    Args:
+        whole_words: Those that are known from the beginning.
+    """
+
+    def __init__(self, whole_words: Mapping[bytes, int]) -> None:
+        self.table = WordTable()
+        self.encoded = 0
+        self._ids = np.empty(1 << 12, np.uint32)
+        self._offsets = np.zeros(self.table.room + 1, np.int64)
+        for word, token in whole_words.items():
+            self.table.look_up(np.frombuffer(word + bytes(PADDING), np.uint8), 0, np.array([len(word)], np.int64))
+            self.make_room()
+            self.add(np.array([token], np.uint32))
+        self._given = len(self.table)
+
+    @property
+    def arrays(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The tokens of all words, and where those of each word begin."""
+        return self._ids, self._offsets
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time to begin with an empty one."""
+        return len(self.table) > _MOST_KNOWN + self._given or self.table.offsets[-1] > _MOST_BYTES
+
+    def make_room(self) -> None:
+        """Makes room for the tokens of all words that have none yet."""
+        if len(self._offsets) <= self.table.room:
+            self._offsets = np.concatenate(
+                [self._offsets, np.zeros(self.table.room + 1 - len(self._offsets), np.int64)]
+            )
+        offsets = self.table.offsets
+        most = int(self._offsets[self.encoded] + offsets[-1] - offsets[self.encoded])
+        if most > len(self._ids):
+            grown = np.empty(max(most, 2 * len(self._ids)), np.uint32)
+            grown[: len(self._ids)] = self._ids
+            self._ids = grown
+
+    def add(self, ids: NDArray[np.uint32]) -> None:
+        """Takes the tokens of the next word."""
+        start = int(self._offsets[self.encoded])
+        self._ids[start : start + len(ids)] = ids
+        self.encoded += 1
+        self._offsets[self.encoded] = start + len(ids)
+
+    def tokens_of(self, numbers: NDArray[np.int32]) -> NDArray[np.uint32]:
+        """The tokens of some words, one after another."""
+        from tokstudio.core.kernels.encode import emit
+
+        out = np.empty(4 * len(numbers), np.uint32)
+        n = emit(numbers, self._ids, self._offsets, out)
+        if n > len(out):
+            out = np.empty(n, np.uint32)
+            emit(numbers, self._ids, self._offsets, out)
+        return out[:n]

@@ -1,0 +1,244 @@
+"""A tokenizer that the library which owns its file encodes and decodes for, in a process of its own.
+
+Its vocabulary is ours to show, and merges that are only derived; what the file asks for is left to the library.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Work, finish
+from tokstudio.core.libraries.client import OwnerProcess
+from tokstudio.core.libraries.server import TITLES, Answers
+from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.model.tokens import TokenKind
+from tokstudio.core.pretokenization.special_tokens import AllowedSpecial
+from tokstudio.core.text.utf8 import Text, to_utf8
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, eq=False)
+class LibraryFile:
+    """What a library is given to read, kept whole so that nobody can change it.
+
+    Attributes:
+        library: Which.
+        name: What a message calls the file.
+        files: The content of the file, and of what belongs to it, by usual names; the library reads the first.
+        settings: What the library needs to be told besides; see `owners.OwnedFile`.
+    """
+
+    library: Literal["tokenizers", "tiktoken", "sentencepiece"]
+    name: str
+    files: Mapping[str, bytes]
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def content(self) -> bytes:
+        """What the library reads."""
+        return next(iter(self.files.values()))
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """What is shown of a tokenizer that its library encodes for.
+
+    Attributes:
+        alphabet: The base tokens.
+        rows: int32 [n, 3], derived merges: left, right and result; what a merge joins stands before it.
+        special_tokens: Each with its id.
+        extra_tokens: All other tokens, by id.
+        byte_tokens: Ids of those among them that stand for a byte of a character that has no token.
+        unreachable: Ids of those that no text becomes.
+        pattern: How text is split, where that can be said.
+        remarks: See `Tokenizer.remarks`.
+    """
+
+    alphabet: Alphabet
+    rows: NDArray[np.int32]
+    special_tokens: Mapping[str, int]
+    extra_tokens: Mapping[int, bytes]
+    byte_tokens: frozenset[int] = frozenset()
+    unreachable: frozenset[int] = frozenset()
+    pattern: str = "none"
+    remarks: tuple[str, ...] = ()
+
+
+class LibraryTokenizer(Tokenizer):
+    """A tokenizer whose text and ids its file's library turns into each other; for any number of threads.
+
+    The ids are those of the text alone, without what a file adds to every text. Bytes that are not UTF-8 become U+FFFD
+    first, as the libraries take text only.
+
+    Args:
+        file: What the library reads.
+        vocabulary: What is shown.
+        reason: What the file asks for that TokStudio does not do, such as "its normalizer NFC changes the text".
+    """
+
+    def __init__(self, file: LibraryFile, vocabulary: Vocabulary, reason: str) -> None:
+        super().__init__(
+            vocabulary.rows[:, :2],
+            vocabulary.rows[:, 2],
+            alphabet=vocabulary.alphabet,
+            special_tokens=vocabulary.special_tokens,
+            pattern=vocabulary.pattern,
+            extra_tokens=vocabulary.extra_tokens,
+            remarks=vocabulary.remarks,
+            checked=True,
+        )
+        self._file, self._vocabulary, self._reason = file, vocabulary, reason
+        self._known = {"library": file.library, "name": file.name}
+        self._opening = {"do": "open", "settings": dict(file.settings), **self._known}
+        self._process = OwnerProcess((self._opening, file.content))
+        self._turn = threading.Lock()
+        self._here: Answers | None = None
+
+    @property
+    def library(self) -> str:
+        """The library that encodes and decodes."""
+        return self._file.library
+
+    @property
+    def no_playhead(self) -> str:
+        """Why only all merges together can be used, as the end of a sentence."""
+        return f"{self._reason}, so {TITLES[self._file.library]} encodes for it"
+
+    @property
+    def source_files(self) -> Mapping[str, bytes]:
+        """What the library reads and what belongs to it, by file name: a folder of these opens as this tokenizer."""
+        return dict(self._file.files)
+
+    def kind(self, token: int) -> TokenKind:
+        """What a token is; "other" is one that its library makes by rules of its own."""
+        kind = super().kind(token)
+        if token not in self._extra or kind == "merge":
+            return kind
+        if token in self._vocabulary.byte_tokens:
+            return "byte"
+        return "unreachable" if token in self._vocabulary.unreachable else "other"
+
+    def at(self, merges: int) -> Tokenizer:
+        """Itself, with all merges.
+
+        Raises:
+            ConfigError: Fewer are asked for.
+        """
+        if merges != len(self.merges):
+            super().at(merges)
+            raise ConfigError(f"The {len(self.merges):,} merges can only be used all together: {self.no_playhead}.")
+        return self
+
+    def compact(self) -> Tokenizer:
+        """Itself, where there are no gaps between its ids.
+
+        Raises:
+            ConfigError: There are gaps, which its library needs.
+        """
+        if len(self.tokens.ids()) < len(self.tokens):
+            raise ConfigError(f"The ids of this tokenizer cannot be changed: {self.no_playhead}.")
+        return self
+
+    def open_work(self) -> Work[None]:
+        """Lets the library read the file.
+
+        Raises:
+            FormatError: It does not take it; the message names the file.
+        """
+        yield from self._ask("encode texts", b"", specials=True, sizes=[0])
+
+    def encode_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[NDArray[np.uint32]]:
+        """Does what `encode_array` does; closing it ends the library's process.
+
+        Raises:
+            ConfigError: A special token is not known, or some are allowed and others are not.
+            FormatError: The library refuses the text.
+        """
+        return (yield from self.encode_texts_work([text], allowed_special))
+
+    def encode_texts_work(
+        self, texts: Sequence[Text], allowed_special: AllowedSpecial = ()
+    ) -> Work[NDArray[np.uint32]]:
+        """The ids of some texts, one text after another; each is encoded by itself, and the library is asked once."""
+        specials, raw = self._recognised(allowed_special), list(map(_utf8, texts))
+        [ids] = yield from self._ask("encode texts", b"".join(raw), specials=specials, sizes=list(map(len, raw)))
+        return np.frombuffer(ids, np.uint32).copy()
+
+    def encode_with_ends_work(
+        self, text: Text, allowed_special: AllowedSpecial = ()
+    ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64]]]:
+        """See `Tokenizer.encode_with_ends_work`; the library says where tokens end.
+
+        Of several tokens within a character all but one are empty, and text that the library drops belongs to the token
+        behind it.
+        """
+        ids, ends, _ = yield from self.encode_texts_with_ends_work([text], allowed_special)
+        return ids, ends
+
+    def encode_texts_with_ends_work(
+        self, texts: Sequence[Text], allowed_special: AllowedSpecial = ()
+    ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]]:
+        """Like `encode_texts_work`, with the end of each token in its own text, and int64 [texts] how many each has."""
+        specials, raw = self._recognised(allowed_special), list(map(_utf8, texts))
+        parts = yield from self._ask("encode with ends", b"".join(raw), specials=specials, sizes=list(map(len, raw)))
+        ids, ends, counts = parts
+        return (
+            np.frombuffer(ids, np.uint32).copy(),
+            np.frombuffer(ends, np.int64).copy(),
+            np.frombuffer(counts, np.int64),
+        )
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """The UTF-8 of the text that the library makes of ids; what is none to it is U+FFFD.
+
+        Raises:
+            ConfigError: An id is not in the vocabulary; the message names it.
+        """
+        return finish(self.decode_bytes_work(ids))
+
+    def decode_bytes_work(self, ids: Iterable[int]) -> Work[bytes]:
+        """Does what `decode_bytes` does."""
+        numbers = self.tokens.known(ids)
+        [text] = yield from self._ask("decode ids", np.array(numbers, np.uint32).tobytes())
+        return text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LibraryTokenizer, (self._file, self._vocabulary, self._reason)
+
+    def _recognised(self, allowed: AllowedSpecial) -> bool:
+        """Whether special tokens are to be recognised."""
+        if allowed == "all":
+            return True
+        chosen = self._finders.allowed(allowed)
+        if chosen and len(chosen) < len(self._specials):
+            raise ConfigError(
+                f"{TITLES[self._file.library].capitalize()} recognises all special tokens of this tokenizer or none: "
+                'allow "all" or none.'
+            )
+        return bool(chosen)
+
+    def _ask(self, do: str, behind: bytes, **more: object) -> Work[list[bytes]]:
+        request = {"do": do, **self._known, **more}
+        phase = "decoding" if do == "decode ids" else "encoding"
+        parts = yield from self._process.ask(request, behind, phase)
+        if parts is not None:
+            return parts
+        with self._turn:
+            if self._here is None:
+                here = Answers()
+                here.answer(self._opening, self._file.content)
+                self._here = here
+            return self._here.answer(request, behind)
+
+
+def _utf8(text: Text) -> bytes:
+    raw = to_utf8(text)
+    return raw.decode("utf-8", "replace").encode() if isinstance(text, bytes) else raw

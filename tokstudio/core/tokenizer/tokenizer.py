@@ -1,0 +1,394 @@
+"""The tokenizer: a vocabulary and ranked merges that encode text and decode ids. Immutable.
+
+Training it is left to the Trainer, its files to `formats`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Work, finish
+from tokstudio.core.model.alphabet import Alphabet, frozen_ids
+from tokstudio.core.model.run import special_ids
+from tokstudio.core.model.tokens import TokenKind, TokenParts, Tokens, whole_number
+from tokstudio.core.model.validation import check_sparseness, check_vocabulary
+from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
+from tokstudio.core.pretokenization.word_table import PADDING
+from tokstudio.core.text.utf8 import Text, to_utf8
+from tokstudio.core.tokenizer.batch import Batch, encode_texts, padding_id
+from tokstudio.core.tokenizer.offsets import ends_work
+
+if TYPE_CHECKING:
+    from tokstudio.core.model.config import TrainingConfig
+    from tokstudio.core.model.run import Run
+    from tokstudio.core.tokenizer.encoder import Encoder
+
+_SOON = 1 << 14  # merges that are put into a table in a millisecond or two
+
+
+class Tokenizer:
+    """A tokenizer by byte pair encoding.
+
+    Args:
+        merges: int32 [n, 2], ids of left and right in rank order.
+        merge_results: int32 [n], the id each merge makes; None for the ids behind the alphabet's, in order.
+        alphabet: The base tokens; None for the bytes with their own numbers.
+        special_tokens: Each special token's text with its id.
+        pattern: How text is split before merging: a name of `patterns.NAMES` or a regular expression.
+        extra_tokens: Tokens that no merge makes, as a file may have them: the bytes of each by its id.
+        whole_words: Ids of tokens that a pre-token equal to them becomes, though merging would not make them of it.
+        remarks: See `remarks`.
+        run: The run it comes from, if any.
+        checked: Whether the merges are known to be in order.
+
+    Raises:
+        ConfigError: A merge names an id that neither a base token nor an earlier merge has, or two tokens share an id.
+    """
+
+    def __init__(
+        self,
+        merges: NDArray[np.int32],
+        merge_results: NDArray[np.int32] | None = None,
+        *,
+        alphabet: Alphabet | None = None,
+        special_tokens: Mapping[str, int] | None = None,
+        pattern: str = "none",
+        extra_tokens: Mapping[int, bytes] | None = None,
+        whole_words: Collection[int] = (),
+        remarks: Collection[str] = (),
+        run: Run | None = None,
+        checked: bool = False,
+    ) -> None:
+        self._alphabet = Alphabet.of_bytes() if alphabet is None else alphabet
+        self._specials = dict(special_tokens or {})
+        self._pattern = pattern
+        self._extra = dict(extra_tokens or {})
+        self._whole_words = frozenset(whole_words)
+        self._remarks = tuple(remarks)
+        self._merges = frozen_ids(merges).reshape(-1, 2)
+        if merge_results is None:
+            first = int(np.max(self._alphabet.ids, initial=-1)) + 1
+            merge_results = np.arange(first, first + len(self._merges), dtype=np.int32)
+        self._results = frozen_ids(merge_results)
+        if len(self._results) != len(self._merges):
+            counts = f"{len(self._merges):,} and {len(self._results):,}"
+            raise ConfigError(f"Merges and their results must be equally many, not {counts}.")
+        if "" in self._specials:
+            raise ConfigError("A special token must not be empty.")
+        self._run = run
+        self._limit = len(self._merges)
+        check_sparseness(self._results, self._alphabet, self._specials, self._extra)
+        if not checked:
+            check_vocabulary(self._merges, self._results, self._alphabet, self._specials, self._extra)
+        base = {number: token.encode() for token, number in self._specials.items()}
+        self._parts = TokenParts({**base, **self._extra, **self._alphabet.tokens}, self._merges, self._results)
+        self._finders = SpecialFinders(self._specials)
+        self._shared: dict[Any, Any] = {}
+        self._own: dict[Any, Any] = {}
+
+    @classmethod
+    def from_run(cls, run: Run) -> Tokenizer:
+        """The tokenizer that a run has trained."""
+        return cls.from_training(run.merges, run.config, run.alphabet, run.base_size, run)
+
+    @classmethod
+    def from_training(
+        cls,
+        merges: NDArray[np.int32],
+        config: TrainingConfig,
+        alphabet: Alphabet,
+        base_size: int,
+        run: Run | None = None,
+    ) -> Tokenizer:
+        """The tokenizer of merges as the Trainer makes them, so far or all of them; they are not checked again.
+
+        Args:
+            merges: int32 [n, 2], ids of left and right.
+            config: What was asked for.
+            alphabet: The base tokens.
+            base_size: Ids before those of the merges.
+            run: The run, if it has ended.
+        """
+        end = base_size + len(merges)
+        specials = special_ids(config, end)
+        if config.unknown_token is not None:
+            alphabet = replace(alphabet, unknown=specials[config.unknown_token])
+        results = np.arange(base_size, end, dtype=np.int32)
+        return cls(
+            merges, results, alphabet=alphabet, special_tokens=specials, pattern=config.pattern, run=run, checked=True
+        )
+
+    @property
+    def run(self) -> Run | None:
+        """The run it was trained in; None for one that was loaded."""
+        return self._run
+
+    @property
+    def merges(self) -> NDArray[np.int32]:
+        """int32 [n, 2], ids of left and right in rank order."""
+        return self._merges[: self._limit]
+
+    @property
+    def merge_results(self) -> NDArray[np.int32]:
+        """int32 [n], the id that each merge makes."""
+        return self._results[: self._limit]
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """The base tokens."""
+        return self._alphabet
+
+    @property
+    def byte_ids(self) -> NDArray[np.int32]:
+        """int32 [256], the id of each byte.
+
+        Raises:
+            ConfigError: The base tokens are characters.
+        """
+        if self._alphabet.base != "bytes":
+            raise ConfigError("This tokenizer is made of characters: its bytes have no ids.")
+        return self._alphabet.id_of
+
+    @property
+    def special_tokens(self) -> Mapping[str, int]:
+        """Each special token's text with its id."""
+        return dict(self._specials)
+
+    @property
+    def pattern(self) -> str:
+        """How text is split before merging: a name or a regular expression."""
+        return self._pattern
+
+    @property
+    def extra_tokens(self) -> Mapping[int, bytes]:
+        """The bytes, by id, of each token that is neither base nor special and that no merge makes."""
+        return dict(self._extra)
+
+    @property
+    def whole_words(self) -> frozenset[int]:
+        """Ids of tokens that a pre-token equal to them becomes, though merging would not make them of it."""
+        return self._whole_words
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What its file asks for besides that `encode` leaves out, each a sentence; mostly nothing."""
+        return self._remarks
+
+    @property
+    def library(self) -> str | None:
+        """The library that encodes and decodes for this tokenizer; None where TokStudio does."""
+        return None
+
+    @property
+    def no_playhead(self) -> str | None:
+        """Why only all merges together can be used, as the end of a sentence; None where `at` takes any number."""
+        return None
+
+    @property
+    def source_files(self) -> Mapping[str, bytes]:
+        """What its library reads, by file name; nothing where TokStudio does the encoding."""
+        return {}
+
+    @property
+    def ready(self) -> bool:
+        """Whether `encode` begins at once: it looks merges up in a table, which is there already or soon made."""
+        return "merges" in self._shared or len(self._merges) <= _SOON
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """The bytes of each token by id; None where an id is not in use. A special token is its UTF-8."""
+        in_use = np.zeros(self._parts.size, np.bool_)
+        in_use[self._alphabet.ids] = True
+        in_use[self.merge_results] = True
+        in_use[[*self._specials.values(), *self._extra]] = True
+        size = int(np.max(np.flatnonzero(in_use), initial=-1)) + 1
+        return Tokens(self._parts, in_use[:size])
+
+    def __len__(self) -> int:
+        """How many tokens there are."""
+        return len(self._alphabet) + self._limit + len(self._specials) + len(self._extra)
+
+    def parts(self, token: int) -> tuple[int, int] | None:
+        """The ids of the two tokens that a token joins; None for one that no merge makes."""
+        left = int(self._parts.left[token])
+        return None if left < 0 else (left, int(self._parts.right[token]))
+
+    def kind(self, token: int) -> TokenKind:
+        """What a token is.
+
+        Raises:
+            ConfigError: The id is not in the vocabulary.
+        """
+        if not self.tokens.in_use(token):
+            raise ConfigError(f"Id {token} is not in the vocabulary.")
+        if self.parts(token) is not None:
+            return "merge"
+        if token in self._extra:
+            return "whole word" if token in self._whole_words else "unreachable"
+        if token in self._specials.values():
+            return "special"
+        return "byte" if self._alphabet.base == "bytes" else "character"
+
+    def at(self, merges: int) -> Tokenizer:
+        """The tokenizer with the first `merges` merges only; no id moves.
+
+        Costs next to nothing: all tables are shared.
+
+        Raises:
+            ConfigError: There are not that many.
+        """
+        merges = whole_number("The number of merges", merges)
+        if not 0 <= merges <= self._limit:
+            raise ConfigError(f"There is no merge {merges:,}: this tokenizer has {self._limit:,}.")
+        earlier = Tokenizer.__new__(Tokenizer)
+        # One step, as another thread may be asking for the tokens.
+        earlier.__dict__ |= self.__dict__.copy()
+        earlier.__dict__.pop("tokens", None)
+        earlier._limit = merges
+        earlier._own = {}
+        return earlier
+
+    def compact(self) -> Tokenizer:
+        """The same tokenizer without gaps between its ids, and without the merges that `at` has put aside."""
+        new_id = np.full(self._parts.size, -1, np.int32)
+        in_use = self.tokens.ids()
+        new_id[in_use] = np.arange(len(in_use), dtype=np.int32)
+        return Tokenizer(
+            new_id[self.merges],
+            new_id[self.merge_results],
+            alphabet=self._alphabet.renumbered(new_id),
+            special_tokens={token: int(new_id[number]) for token, number in self._specials.items()},
+            pattern=self._pattern,
+            extra_tokens={int(new_id[number]): token for number, token in self._extra.items()},
+            whole_words=[int(new_id[number]) for number in self._whole_words if new_id[number] >= 0],
+            remarks=self._remarks,
+            checked=True,
+        )
+
+    def encode(self, text: Text, allowed_special: AllowedSpecial = ()) -> list[int]:
+        """Ids of a text; of `bytes`, any bytes.
+
+        Args:
+            text: The text.
+            allowed_special: Which special tokens become their id: "all", or their texts. All others are plain text.
+
+        Raises:
+            ConfigError: A special token is not known, or a character is not in the vocabulary.
+        """
+        return self.encode_array(text, allowed_special).tolist()
+
+    def encode_array(self, text: Text, allowed_special: AllowedSpecial = ()) -> NDArray[np.uint32]:
+        """Ids of a text as uint32 [tokens]; like `encode`."""
+        return finish(self.encode_work(text, allowed_special))
+
+    def encode_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[NDArray[np.uint32]]:
+        """Does what `encode_array` does, in bounded pieces."""
+        finder = self._finders.of(allowed_special)
+        raw = to_utf8(text)
+        if self._alphabet.base == "characters" and isinstance(text, bytes):
+            raw = raw.decode("utf-8", "replace").encode()
+        data = np.zeros(len(raw) + PADDING, np.uint8)
+        data[: len(raw)] = np.frombuffer(raw, np.uint8)
+        pieces = yield from finder.cut_work(data, np.array([len(raw)], np.int64))
+        special_ids = np.array([*(self._specials[text.decode()] for text in finder.texts), -1], np.int32)
+        ids = yield from self._encoder.encode_work(data, pieces, special_ids)
+        return np.concatenate(ids) if ids else np.empty(0, np.uint32)
+
+    def encode_with_ends_work(
+        self, text: Text, allowed_special: AllowedSpecial = ()
+    ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64]]]:
+        """Ids of a text, and for each the byte behind what it stands for.
+
+        Args:
+            text: The text, as UTF-8.
+            allowed_special: As for `encode`.
+
+        Returns:
+            uint32 [tokens] and int64 [tokens], never descending: token i stands for the bytes from `ends[i - 1]` (0 for
+            the first) to `ends[i]`.
+        """
+        ids = yield from self.encode_work(text, allowed_special)
+        return ids, (
+            yield from ends_work(
+                self.tokens, self._alphabet.unknown, to_utf8(text), ids, bool(self._finders.allowed(allowed_special))
+            )
+        )
+
+    def encoder(self, pattern: str, *, whole_words: bool = True) -> Encoder:
+        """What encodes text without special tokens, split by any pattern.
+
+        The look-up of merges is made when first asked for, once for all tokenizers of a run.
+
+        Args:
+            pattern: A name of `patterns.NAMES` or a regular expression.
+            whole_words: Whether the pre-tokens that have a token of their own become it; else they are merged.
+        """
+        from tokstudio.core.tokenizer.encoder import Encoder, Merges
+
+        if "merges" not in self._shared:
+            self._shared["merges"] = Merges(self._merges, self._results)
+        chosen = self._whole_words if whole_words else ()
+        words = {self._parts[token]: token for token in chosen if self.tokens.in_use(token)}
+        return Encoder(self._alphabet, self._shared["merges"], self._limit, pattern, words)
+
+    def encode_batch(
+        self, texts: Iterable[Text], padding: bool | int = False, allowed_special: AllowedSpecial = ()
+    ) -> Batch:
+        """Ids of several texts.
+
+        Args:
+            texts: The texts.
+            padding: Whether to pad all of them to the longest, with the padding token if there is one; or the id to
+                pad with.
+            allowed_special: As for `encode`.
+        """
+        return encode_texts(lambda text: self.encode(text, allowed_special), texts, padding, padding_id(self._specials))
+
+    def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
+        """Text of ids; what is not UTF-8 becomes U+FFFD unless `errors` says otherwise (see `bytes.decode`).
+
+        Raises:
+            ConfigError: An id is not in the vocabulary; the message names it.
+        """
+        return self.decode_bytes(ids).decode("utf-8", errors)
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """Bytes of ids.
+
+        Raises:
+            ConfigError: An id is not in the vocabulary; the message names it.
+        """
+        tokens = self.tokens
+        return b"".join([tokens[token] or b"" for token in tokens.known(ids)])
+
+    def decode_bytes_work(self, ids: Iterable[int]) -> Work[bytes]:
+        """Does what `decode_bytes` does, in bounded pieces."""
+        return (yield from self.tokens.joined_work(ids))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        more = {
+            "alphabet": self._alphabet,
+            "special_tokens": self._specials,
+            "pattern": self._pattern,
+            "extra_tokens": self._extra,
+            "whole_words": self._whole_words,
+            "remarks": self._remarks,
+            "run": self._run,
+            "checked": True,
+        }
+        return partial(Tokenizer, **more), (self.merges, self.merge_results)
+
+    @property
+    def _encoder(self) -> Encoder:
+        """Made when first asked for."""
+        if "encoder" not in self._own:
+            self._own["encoder"] = self.encoder(self._pattern)
+        return self._own["encoder"]

@@ -1,0 +1,330 @@
+"""The merging of a corpus: owns the arrays, drives the compiled loops in bounded calls, and makes room.
+
+It knows base units, weights and limits on a pair; what a vocabulary size or a minimum frequency mean to a person, and
+when to stop, is left to the Trainer.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.kernels import tables as k
+from tokstudio.core.kernels.count_pairs import found, has_eligible_pair
+from tokstudio.core.kernels.merge import merge
+from tokstudio.core.kernels.tables import Tables
+
+TieBreak = Literal["first", "lowest-id", "huggingface", "bytes"]
+
+# A round's floor as a share of the highest count that can stand in it. Each round costs a pass over what is left of the
+# corpus and makes it denser; the lower the floor, the more pairs are stored that are never merged, and the more memory
+# the first round takes. Measured at 10 and 100 MB.
+FLOOR_STEP = 8
+_FIRST_FLOOR_SHARE = 256
+_BUDGET = 400_000  # visits of places a call: 10 to 40 ms
+_BATCH = 4096
+_NO_LIMIT = 1 << 62
+_LARGEST_GRID = 1 << 22
+# Cells a token and a floor of one: fewer let rare pairs through, more don't stay in the processor's cache.
+_CELL_SHARE = 4
+_FEWEST_CELLS, _MOST_CELLS = 1 << 16, 1 << 25
+_PREFIX_BITS = 63  # seven bytes, or three code points
+_POOL_SHARE = 1.15  # places a position that the pool begins with; it must hold every pair of neighbours once
+_SLACK = 1024
+_PAIRS_AT_FIRST = 1 << 16
+
+_MERGING = (k.CHOOSE, k.REPLACE, k.WRITE, k.EXHAUSTED)
+# The first round's stages, which have no corpus to squeeze.
+_GRID_STAGES = (k.COUNT_CELLS, k.NUMBER_CELLS, k.PLACE_CELLS)
+_HASH_STAGES = (k.COUNT_CELLS, k.SIFT_CELLS, k.NUMBER_PAIRS, k.ALLOT, k.PLACE_PAIRS)
+
+T = TypeVar("T", bound=np.generic)
+
+
+@dataclass(frozen=True)
+class Units:
+    """A corpus as base units, ready to be merged.
+
+    Attributes:
+        symbols: int32 [n], ids of the base units; -1 at both ends and between sequences. The engine takes it over.
+        weights: int64 [n], how often the sequence of each position occurs; empty where each occurs once.
+        token_bytes: int64 [base], UTF-8 length of each base unit.
+        tie_order: int32 [base], order of the base units where ties go by the order of ids.
+        values: int32 [base], the byte or code point of each base unit, for ties by bytes; None where it is the id.
+    """
+
+    symbols: NDArray[np.int32]
+    weights: NDArray[np.int64]
+    token_bytes: NDArray[np.int64]
+    tie_order: NDArray[np.int32]
+    values: NDArray[np.int32] | None = None
+
+
+@dataclass(frozen=True)
+class Merges:
+    """Some merges in order: ids of left and right, the count when chosen, tokens left in the corpus afterwards."""
+
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    count: NDArray[np.int64]
+    tokens_after: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of neighbours, in no order: ids of left and right, the count, and where it first stands, relatively."""
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    count: NDArray[np.int64]
+    place: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+
+class Engine:
+    """Merges the most frequent pair, again and again, down to counts of `final_floor`."""
+
+    def __init__(self, units: Units, tie_break: TieBreak, final_floor: int, max_token_bytes: int | None) -> None:
+        n, base = len(units.symbols), len(units.token_bytes)
+        self._base = base
+        self._final_floor = final_floor
+        self._state = state = np.zeros(k.STATE_SIZE, np.int64)
+        state[k.STAGE] = k.COUNT_CELLS
+        state[k.LENGTH] = n
+        state[k.PAIRS] = state[k.INDEXED] = state[k.POOL] = 1
+        state[k.VOCABULARY] = base
+        state[k.TIE_RULE] = {"first": k.BY_PLACE, "bytes": k.BY_BYTES}.get(tie_break, k.BY_ORDER)
+        state[k.MAX_BYTES] = _NO_LIMIT if max_token_bytes is None else max_token_bytes
+        state[k.FLOOR] = max(final_floor, n // _FIRST_FLOOR_SHARE)
+        in_corpus = units.symbols >= 0
+        state[k.TOKENS] = units.weights[in_corpus].sum() if len(units.weights) else np.count_nonzero(in_corpus)
+        del in_corpus
+        self.tokens_before = int(state[k.TOKENS])
+        self._founding = True
+        self._tables = self._allocate(units, tie_break == "bytes")
+        self._lay_cells()
+
+    @property
+    def vocabulary(self) -> int:
+        """Ids in use: base units and merges."""
+        return int(self._state[k.VOCABULARY])
+
+    @property
+    def tokens(self) -> int:
+        """Tokens left in the corpus, weighted."""
+        return int(self._state[k.TOKENS])
+
+    @property
+    def founding(self) -> float | None:
+        """How much of the first count of pairs is done, from 0 to 1; None once merging has begun."""
+        return self.found if self._founding and self.vocabulary == self._base else None
+
+    @property
+    def floor(self) -> int:
+        """The lowest count of the pairs that are merged in this round."""
+        return int(self._state[k.FLOOR])
+
+    @property
+    def found(self) -> float:
+        """How much of this round's count of pairs is done, from 0 to 1; 1 while it merges."""
+        if not self._founding:
+            return 1.0
+        stages = _GRID_STAGES if self._state[k.WIDTH] else _HASH_STAGES
+        stage = int(self._state[k.STAGE])
+        if stage not in stages:
+            return float(stage > max(stages))
+        length = max(1, int(self._state[k.LENGTH]))
+        return (stages.index(stage) + min(1.0, int(self._state[k.CURSOR]) / length)) / len(stages)
+
+    def advance(self, merges: int = _BATCH) -> Merges | None:
+        """Does one bounded piece of work, and at most so many merges.
+
+        Returns:
+            The merges made, which may be none; or None when no pair reaches the final floor.
+        """
+        state = self._state
+        self._ensure_tokens(merges)
+        state[k.OUT] = 0
+        if state[k.STAGE] in _MERGING:
+            if self._call(merge, _BUDGET, min(merges, _BATCH)) == k.ROUND_OVER:
+                if state[k.FLOOR] == self._final_floor and state[k.OUT] == 0:
+                    return None
+                if state[k.FLOOR] > self._final_floor:
+                    self._begin_next_round()
+        else:
+            code = self._call(found, _BUDGET)
+            if code == k.COMPACTED:
+                self._lay_cells()
+            elif code == k.ROUND_OVER:
+                self._founding = False
+                self._drop_cells()
+        out = self._tables.out[: state[k.OUT]]
+        return Merges(out[:, 0].astype(np.int32), out[:, 1].astype(np.int32), out[:, 2].copy(), out[:, 3].copy())
+
+    def has_eligible_pair(self) -> bool:
+        """Whether two neighbours are left that may be merged, however rare. To be asked when `advance` gave None."""
+        t = self._tables
+        return bool(has_eligible_pair(t.symbols, t.token_span, t.token_bytes, self._state))
+
+    def recount_work(self, floor: int) -> Work[Pairs]:
+        """Counts anew all pairs that may be merged and occur `floor` times or more; to be asked between two merges."""
+        state = self._state
+        self._begin_round(floor)
+        while state[k.STAGE] not in _MERGING:
+            self.advance()
+            yield Progress("counting")
+        pairs = self._tables.pairs[1 : state[k.PAIRS]]
+        pairs = pairs[pairs[:, k.COUNT] >= floor]
+        place = self._tables.pool[pairs[:, k.START]]
+        return Pairs(pairs[:, k.KEY] >> 32, pairs[:, k.KEY] & k.NUMBER_BITS, pairs[:, k.COUNT], place)
+
+    def _begin_next_round(self) -> None:
+        self._begin_round(next_floor(self.floor, self._final_floor))
+
+    def _begin_round(self, floor: int) -> None:
+        state = self._state
+        state[k.FLOOR] = floor
+        state[k.STAGE], state[k.CURSOR], state[k.TARGET] = k.COMPACT, 0, 0
+        state[k.PAIRS] = state[k.INDEXED] = state[k.POOL] = 1
+        self._founding = True
+
+    def _lay_cells(self) -> None:
+        """Counts pairs in a grid while it takes less memory than the corpus, else in cells that pairs share."""
+        state, width, length = self._state, self.vocabulary, int(self._state[k.LENGTH])
+        weighted = len(self._tables.weights) > 0
+        if width**2 <= min(_LARGEST_GRID, max(1 << 16, length // 8)):
+            sizes, state[k.WIDTH] = (width**2, 0, 0), width
+        else:
+            wanted = min(_CELL_SHARE * self.tokens // int(state[k.FLOOR]), 2 * length, _MOST_CELLS)
+            size = _power_of_two(max(wanted, _FEWEST_CELLS))
+            sizes, state[k.WIDTH] = (size, size // 32, length), 0
+        # What merging has freed of the corpus is room enough, but for the first round.
+        free = self._tables.symbols[length:]
+        if len(free) < sum(sizes):
+            free = np.empty(sum(sizes), np.int32)
+        cells, frequent, numbers, _ = np.split(free, np.cumsum(sizes))
+        cells[:] = 0
+        cell_weights = np.zeros(len(cells) if weighted else 0, np.int64)
+        self._tables = self._tables._replace(cells=cells, cell_weights=cell_weights, frequent=frequent, numbers=numbers)
+
+    def _drop_cells(self) -> None:
+        none32, none64 = np.zeros(0, np.int32), np.zeros(0, np.int64)
+        self._tables = self._tables._replace(cells=none32, cell_weights=none64, frequent=none32, numbers=none32)
+
+    def _call(self, kernel: Callable[..., int], *arguments: int) -> int:
+        """Calls a loop; where it wants room, squeezes or grows, and leaves the rest to the next call."""
+        code = kernel(self._tables, self._state, *arguments)
+        if code == k.NEED_ROOM:
+            self._make_room()
+        return code
+
+    def _make_room(self) -> None:
+        state, t = self._state, self._tables
+        if state[k.STAGE] in (k.NUMBER_CELLS, k.NUMBER_PAIRS):
+            self._grow_pairs(max(2 * len(t.pairs), int(1.5 * state[k.TARGET])))
+            return
+        pair = int(t.heap[0, k.HEAP_PAIR])
+        places = int(t.pairs[pair, k.STOP] - t.pairs[pair, k.START])
+        alive = self._alive_places()
+        if alive + 4 * places > 0.9 * len(t.pool):
+            self._grow_pool(int(1.3 * (alive + 4 * places)) + _SLACK)
+        pairs = int(np.count_nonzero(t.pairs[1 : state[k.PAIRS], k.COUNT] >= state[k.FLOOR]))
+        new_pairs = 2 * min(places, self.vocabulary + 1)
+        if pairs + new_pairs > 0.75 * len(t.pairs):
+            self._grow_pairs(int(1.5 * (pairs + new_pairs)) + _SLACK)
+        state[k.STAGE], state[k.CURSOR], state[k.TARGET], state[k.MERGED] = k.SQUEEZE, 1, 1, 1
+
+    def _alive_places(self) -> int:
+        """At least the places in the pool that a squeeze would leave."""
+        pairs = self._tables.pairs[1 : self._state[k.PAIRS]]
+        kept = pairs[pairs[:, k.COUNT] >= self._state[k.FLOOR]]
+        stored = kept[:, k.STOP] - kept[:, k.START]
+        if len(self._tables.weights):
+            return int(stored.sum())
+        return int(np.minimum(stored, kept[:, k.COUNT]).sum())
+
+    def _allocate(self, units: Units, by_bytes: bool) -> Tables:
+        n, base = len(units.symbols), len(units.token_bytes)
+        tokens, pairs = base + _BATCH, _PAIRS_AT_FIRST
+        # What only weights or ties by bytes need takes no room without them.
+        weighed, spelt = tokens if len(units.weights) else 0, tokens if by_bytes else 0
+        spelling = np.zeros((spelt, 3), np.int64)
+        origin = sort_units = np.empty(0, np.int32)
+        if by_bytes:
+            values = np.maximum(0, np.arange(base) if units.values is None else units.values).astype(np.int32)
+            bits = self._state[k.UNIT_BITS] = max(8, int(values.max(initial=0)).bit_length())
+            prefixes = values.astype(np.int64) << (bits * (_PREFIX_BITS // bits - 1))
+            spelling[:base] = np.stack([np.ones(base, np.int64), np.arange(base), prefixes], axis=1)
+            origin = np.arange(base, base + n, dtype=np.int32)
+            # Separators are compared with nothing.
+            sort_units = np.concatenate([values, np.append(values, np.int32(0))[units.symbols]])
+        return Tables(
+            symbols=units.symbols,
+            weights=units.weights,
+            origin=origin,
+            units=sort_units,
+            pool=np.empty(int(_POOL_SHARE * n) + 1 + _SLACK, np.int32),
+            pairs=np.zeros((pairs, 4), np.int64),
+            pair_index=np.zeros(_power_of_two(2 * pairs), np.int64),
+            heap=np.zeros((pairs, 3), np.int64),
+            token_span=np.ones(tokens, np.int32),
+            token_bytes=_padded(units.token_bytes, tokens),
+            token_order=_padded(units.tie_order, tokens),
+            spelling=spelling,
+            cells=np.zeros(0, np.int32),
+            cell_weights=np.zeros(0, np.int64),
+            frequent=np.zeros(0, np.int32),
+            numbers=np.zeros(0, np.int32),
+            left_slot=np.zeros(tokens, np.int32),
+            right_slot=np.zeros(tokens, np.int32),
+            left_count=np.zeros(weighed, np.int64),
+            right_count=np.zeros(weighed, np.int64),
+            touched=np.zeros(2 * tokens, np.int32),
+            out=np.zeros((_BATCH, 4), np.int64),
+        )
+
+    def _ensure_tokens(self, merges: int) -> None:
+        t = self._tables
+        needed = self.vocabulary + min(merges, _BATCH) + 1
+        if needed <= len(t.token_order):
+            return
+        size = max(needed, int(1.5 * len(t.token_order)))
+        names = [name for name in Tables._fields if name.startswith(("token_", "spelling", "left_", "right_"))]
+        grown = {name: _padded(getattr(t, name), size) for name in names if len(getattr(t, name))}
+        self._tables = t._replace(**grown, touched=_padded(t.touched, 2 * size))
+
+    def _grow_pairs(self, size: int) -> None:
+        t = self._tables
+        index = np.zeros(_power_of_two(2 * size), np.int64)
+        self._tables = t._replace(pairs=_padded(t.pairs, size), heap=_padded(t.heap, size), pair_index=index)
+        self._state[k.INDEXED] = 1
+
+    def _grow_pool(self, size: int) -> None:
+        if size > len(self._tables.pool):
+            self._tables = self._tables._replace(pool=_padded(self._tables.pool, size))
+
+
+def next_floor(floor: int, final_floor: int) -> int:
+    """The floor of the round that comes after one with `floor`."""
+    # Where floor 1 is allowed, floor 2 comes before it: it stores far fewer pairs.
+    lowest = 2 if floor > 2 else 1
+    return max(final_floor, lowest, floor // FLOOR_STEP)
+
+
+def _padded(array: NDArray[T], size: int) -> NDArray[T]:
+    grown = np.zeros((size, *array.shape[1:]), array.dtype)
+    grown[: len(array)] = array
+    return grown
+
+
+def _power_of_two(size: int) -> int:
+    """The least power of two that is not below `size`."""
+    return 1 << max(0, size - 1).bit_length()

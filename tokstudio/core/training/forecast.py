@@ -1,0 +1,273 @@
+"""What a training will likely take, in time and memory, judged from trainings on small samples of the corpus."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from math import log
+
+import numpy as np
+
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.memory import free_memory
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import size_of_memory
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.held_out_split import LARGEST_BLOCK, check_lines_work
+from tokstudio.core.corpus.sampling import sample_in_one
+from tokstudio.core.corpus.word_counts import refuse_overflow
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.pretokenization.patterns import NONE, OWN, splitter
+from tokstudio.core.training.progress_estimate import falls_of, further_falls, merging_work
+
+#: The share of the free memory that is taken at most.
+MOST_OF_FREE = 0.9
+
+_SAMPLE = 1 << 20
+_SAMPLES = (1 << 10, 1 << 14, 1 << 18, _SAMPLE)
+_SECONDS = 0.7  # for all trials together
+_PER_THREAD = 1 << 22  # bytes that a thread is worth while for, when words are counted
+
+# Bytes of memory at the peak; see BENCHMARKS.md for what was measured.
+_A_POSITION = 13
+_A_WEIGHT = 8
+_A_PAIR = 60
+_A_WORD = 60  # while it is counted, in each thread
+_A_HELD_BYTE = 1
+_FIRST_BEYOND_LATIN, _FIRST_OF_FOUR = 0xC4, 0xF0  # UTF-8 of U+0100 and U+10000
+_ENCODING_UNSPLIT = 3  # times what merging took: nothing is known to stand there a thousand times
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a training will likely take.
+
+    Attributes:
+        seconds: Time, of measuring the held-out text as well.
+        memory: Bytes of memory beyond those the corpus takes already.
+        free: Bytes of memory that are free; None where that cannot be known.
+        sample: How many bytes of the corpus's text fit into memory; all of them where nothing speaks against it. 0
+            where there are given counts: no sample of those is offered, as none would keep their proportions.
+        problem: Why it cannot work, and what to do; empty where it can.
+        cause: What a training on a sample came to, where that is the problem.
+    """
+
+    seconds: float
+    memory: int
+    free: int | None
+    sample: int
+    problem: str
+    cause: TokStudioError | None = None
+
+    @property
+    def fits(self) -> bool:
+        """Whether it can work."""
+        return not self.problem
+
+    @property
+    def too_large(self) -> bool:
+        """Whether memory is what it lacks."""
+        return self.free is not None and self.memory > MOST_OF_FREE * self.free
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What a training on a sample took; `bytes` are those that were trained on.
+
+    Times are those of the processor in seconds, so that it does not matter what else the computer does. `falls` is how
+    often the count of a merge fell to an eighth.
+    """
+
+    bytes: float
+    positions: int
+    sequences: int
+    merges: int
+    preparing: float
+    merging: float
+    falls: float = 0.0
+
+
+def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
+    """Judges a training before it starts; takes less than a second, unless a single match of a pattern takes longer.
+
+    What goes wrong on a sample (a pattern that drops text, say) is told as the forecast's problem, but not where: the
+    training itself knows. Where trainings on samples take too long, what was done until then is judged by.
+    """
+    free = free_memory()
+    size = sum(len(source.data) for source in corpus.sources)
+    counted = [source.counts is not None for source in corpus.sources]
+    sample = 0 if any(counted) else size
+    try:
+        refuse_overflow(corpus.sources)
+        if config.held_out:
+            yield from _for_a_while(check_lines_work(corpus.sources))
+        small, large = yield from _trials_work(corpus, config, size)
+    except TokStudioError as error:
+        problem = error.of_a_part if size > _SAMPLE else str(error)
+        return Forecast(0.0, 0, free, sample, problem, error)
+    trained_on = size * (1 - config.held_out)
+    scale = trained_on / max(1, large.bytes)
+    step = large.bytes / max(1, small.bytes)
+    positions = large.positions * scale ** _exponent(small.positions, large.positions, step)
+    sequences = large.sequences * scale ** _exponent(small.sequences, large.sequences, step)
+    merges = large.merges * scale ** _exponent(small.merges, large.merges, step)
+    if config.vocabulary_size is not None:
+        merges = min(merges, config.vocabulary_size)
+    threads = _threads(config, trained_on)
+    preparing = large.preparing * scale / threads
+    merging = _merging_seconds(large, positions, merges)
+    measuring = _of_held_out(config, large.preparing * scale, merging)
+    weighted = config.pattern != "none" or any(counted)
+    memory = merging_memory(positions, merges, weighted=weighted)
+    if config.pattern != "none":
+        counting = sequences * _A_WORD * threads
+        if splitter(config.pattern).kind == OWN:
+            counting += yield from _decoded_work(corpus, config)
+        memory = max(memory, counting) + sequences * _A_WORD
+    if config.held_out:
+        memory += size * _A_HELD_BYTE
+    made = Forecast(preparing + merging + measuring, int(memory), free, sample, "")
+    if free is None or not made.too_large:
+        return made
+    fitting = int(sample * MOST_OF_FREE * free / memory)
+    advice = "leave out the rarest words" if all(counted) else "leave out some of the corpus"
+    if fitting:
+        advice = f"train on a sample of {fitting / 1e6:,.1f} MB"
+    problem = f"about {size_of_memory(memory)} of memory, but only {size_of_memory(free)} is free: {advice}."
+    return replace(made, sample=fitting, problem=f"This training would take {problem}")
+
+
+def merging_memory(positions: float, merges: float, *, weighted: bool) -> float:
+    """Bytes of memory at the peak of making so many merges.
+
+    Args:
+        positions: Symbols that the text is laid out as.
+        merges: Merges.
+        weighted: Whether each sequence is laid out once, with how often it occurs.
+    """
+    return positions * (_A_POSITION + weighted * _A_WEIGHT) + merges * _A_PAIR
+
+
+def _merging_seconds(trial: _Trial, positions: float, merges: float) -> float:
+    """Seconds of so many merges of so many positions: in a small sample, most of the time goes into single merges."""
+    done = merging_work(trial.positions, trial.merges, trial.falls)
+    falls = trial.falls + further_falls(merges / max(1, trial.merges))
+    return trial.merging * merging_work(positions, merges, falls) / done if done else 0.0
+
+
+def _trials_work(corpus: Corpus, config: TrainingConfig, size: int) -> Work[tuple[_Trial, _Trial]]:
+    """Trains on larger and larger samples while there is time; gives the last two, or twice the only one."""
+    yield from _warm_up_work(config)
+    deadline = time.perf_counter() + _SECONDS
+    trials: list[_Trial] = []
+    failure: TokStudioError | None = None
+    for aim in (*(aim for aim in _SAMPLES if aim < size), *([size] if size <= _SAMPLE else [])):
+        # All of a small corpus is tried, so that what is said of it is certain.
+        chosen = config if aim == size else replace(config, held_out=0.0)
+        try:
+            trial = yield from _try_work(sample_in_one(corpus, aim), chosen, deadline, is_first=not trials)
+        except TokStudioError as error:
+            if size > _SAMPLE:
+                raise
+            failure = error
+            continue
+        if trial is None:
+            break
+        trials.append(trial)
+        failure = None
+    if failure is not None:
+        raise failure
+    return trials[-2:][0], trials[-1]
+
+
+def _try_work(sample: Corpus, config: TrainingConfig, deadline: float, *, is_first: bool) -> Work[_Trial | None]:
+    """Trains on a sample, and measures it; None where time is over. The first trial is judged by what was done then."""
+    from tokstudio.core.training.trainer import Trainer
+
+    trainer = Trainer(sample, config)
+    size = sum(len(source.data) for source in sample.sources) * (1 - config.held_out)
+    spent = [0.0, 0.0]
+    first = last = 0
+    while trainer.ended is None:
+        started = time.thread_time()
+        merging = trainer.prepared is not None
+        if time.perf_counter() > deadline and not (is_first and merging):
+            done = trainer.progress
+            trainer.stop()
+            share = max(1, done.done) / max(1, done.total)
+            return _Trial(size, 0, 0, 0, spent[0] / share, 0.0) if is_first else None
+        batch = trainer.advance()
+        spent[merging] += time.thread_time() - started
+        if len(batch):
+            first, last = first or int(batch.count[0]), int(batch.count[-1])
+        yield Progress("forecasting")
+    prepared = trainer.prepared
+    if prepared is None:
+        return _Trial(0, 0, 0, 0, 0.0, 0.0)
+    falls = falls_of(first / last) if last else 0.0
+    return _Trial(size, prepared.positions, prepared.sequences, trainer.merges_made, spent[0], spent[1], falls)
+
+
+def _warm_up_work(config: TrainingConfig) -> Work[None]:
+    """Trains on a few words, so that no trial is charged for loading what merges them."""
+    from tokstudio.core.training.trainer import Trainer
+
+    pattern = "gpt2" if splitter(config.pattern).kind == OWN else config.pattern
+    with suppress(TokStudioError):
+        trainer = Trainer(Corpus.from_text("a tail and a tale"), replace(config, pattern=pattern, held_out=0.0))
+        while trainer.ended is None:
+            trainer.advance()
+            yield Progress("forecasting")
+
+
+def _decoded_work(corpus: Corpus, config: TrainingConfig) -> Work[int]:
+    """Bytes of memory that splitting by an expression takes: it is matched with a whole document as characters."""
+    deadline = time.perf_counter() + _SECONDS
+    most = 0
+    for source in corpus.sources:
+        longest = 0 if source.counts is not None else int(np.diff(source.ends, prepend=0).max(initial=0))
+        if config.held_out:
+            longest = min(longest, LARGEST_BLOCK)
+        highest = at = 0
+        while at < len(source.data) and highest < _FIRST_OF_FOUR and time.perf_counter() <= deadline:
+            highest = max(highest, int(np.max(source.data[at : at + _SAMPLE])))
+            at += _SAMPLE
+            yield Progress("forecasting")
+        if at < len(source.data):
+            highest = _FIRST_OF_FOUR
+        # Python takes as many bytes for each character as the widest needs, twice while it joins them; besides them the
+        # document's bytes and the characters' widths are held.
+        width = 4 if highest >= _FIRST_OF_FOUR else 2 if highest >= _FIRST_BEYOND_LATIN else 1
+        most = max(most, longest * (2 * width + 2))
+    return most
+
+
+def _for_a_while(work: Work[None]) -> Work[None]:
+    """Leaves work off when it takes too long for a forecast."""
+    deadline = time.perf_counter() + _SECONDS
+    for progress in work:
+        if time.perf_counter() > deadline:
+            return
+        yield progress
+
+
+def _of_held_out(config: TrainingConfig, preparing: float, merging: float) -> float:
+    """Seconds for the curve of the held-out text, from those that its rest takes: it is split and encoded once."""
+    share = config.held_out / (1 - config.held_out)
+    return share * (preparing + (_ENCODING_UNSPLIT * merging if config.pattern == "none" else 0.0))
+
+
+def _threads(config: TrainingConfig, size: float) -> int:
+    if splitter(config.pattern).kind <= NONE:
+        return 1
+    return max(1, min(os.cpu_count() or 1, 8, int(size / _PER_THREAD)))
+
+
+def _exponent(small: int, large: int, step: float) -> float:
+    """How fast something grows with the corpus, from two samples of which one is `step` times the other."""
+    if step <= 1 or not 0 < small <= large:
+        return 1.0
+    return min(1.0, max(0.3, log(large / small) / log(step)))

@@ -1,0 +1,102 @@
+"""How many tokens the text that was held out becomes after each merge of a run, exactly.
+
+Merges by rank are merges in the order they were made, so encoding the text once, with all of them, is enough: what each
+merge made is read from the tokens that are left, by taking them apart again from the last merge to the first.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.arrays import read_only
+from tokstudio.core.base.progress import Progress, Work, together
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.run import Run, special_ids
+from tokstudio.core.pretokenization.special_tokens import SpecialFinder
+from tokstudio.core.pretokenization.word_table import PADDING
+from tokstudio.core.training.prepare_corpus import valid_work
+
+_CHUNK = 1 << 20  # bytes of whole documents that are encoded together
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """What became of held-out text; special tokens, which are cut out as in training, are not counted.
+
+    Attributes:
+        bytes: Bytes of the text.
+        tokens: int64 [n + 1], tokens it becomes after 0, 1, ... n merges.
+    """
+
+    bytes: int
+    tokens: NDArray[np.int64]
+
+
+def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
+    """Counts the tokens of held-out text after every merge of a run, in time that grows with text and merges.
+
+    Args:
+        run: What was trained on the rest.
+        sources: The text that was held out, as `hold_out_work` gives it.
+
+    Raises:
+        ConfigError: It has a character that the training part has not, and there is no unknown token.
+    """
+    from tokstudio.core.kernels.encode import take_apart
+    from tokstudio.core.tokenizer.encoder import Encoder, Merges
+
+    config, alphabet, merges = run.config, run.alphabet, read_only(run.merges)
+    if config.unknown_token is not None:
+        alphabet = replace(alphabet, unknown=run.special_tokens[config.unknown_token])
+    results = read_only(np.arange(run.base_size, run.base_size + len(run), dtype=np.int32))
+    encoder = Encoder(alphabet, Merges(merges, results), len(run), config.pattern)
+    if config.base == "characters":
+        valid = yield from together("reading", ((len(source.data), valid_work(source)) for source in sources))
+        sources = [source for source, _ in valid]
+    finder = SpecialFinder(token.encode() for token in config.all_specials)
+    # None of them stands behind a piece: they are cut out and not counted.
+    nothing = np.full(len(finder) + 1, -1, np.int32)
+    standing = np.zeros(run.base_size + len(run) + len(special_ids(config, 0)), np.int64)
+    size, done, counted = sum(len(source.data) for source in sources), 0, 0
+    for data, ends in _chunks(sources):
+        pieces = yield from finder.cut_work(data, ends)
+        if len(pieces.starts):
+            for ids in (yield from _within(encoder.encode_work(data, pieces, nothing), done, size)):
+                standing += np.bincount(ids, minlength=len(standing))
+            counted += int((pieces.stops - pieces.starts).sum())
+        done += int(ends[-1])
+        yield Progress("measuring held-out text", done, size)
+    left = int(standing.sum())
+    take_apart(merges, run.base_size, standing)
+    made = standing[run.base_size : run.base_size + len(run)]
+    tokens = left + int(made.sum()) - np.concatenate([[0], np.cumsum(made)])
+    tokens.setflags(write=False)
+    return HeldOut(counted, tokens)
+
+
+def _chunks(sources: Sequence[Source]) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
+    """Whole documents with padding behind them, and where each ends."""
+    for source in sources:
+        first = start = 0
+        while first < len(source.ends):
+            last = max(first + 1, int(np.searchsorted(source.ends, start + _CHUNK, side="right")))
+            end = int(source.ends[last - 1])
+            data = np.zeros(end - start + PADDING, np.uint8)
+            data[: end - start] = source.data[start:end]
+            yield data, source.ends[first:last] - start
+            first, start = last, end
+
+
+def _within(work: Work[list[NDArray[np.uint32]]], done: int, size: int) -> Work[list[NDArray[np.uint32]]]:
+    """The same work, which is a small part of a whole that is `done` of `size`."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            return end.value
+        yield Progress("measuring held-out text", done, size)

@@ -1,0 +1,104 @@
+"""How far a merging is, judged by work rather than by merges: the first of them take far longer than the last."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from math import inf, log
+
+from tokstudio.core.training.engine import FLOOR_STEP, Engine, next_floor
+
+# While counts fall to an eighth, replacing takes about as long whatever the counts are: pairs are as many times more as
+# they are rarer. The rest is measured in that, on 10 and 100 MB with and without a pattern.
+_FALL = 8
+_A_ROUND = 0.8
+_ROUNDS_IN_A_FALL = log(_FALL, FLOOR_STEP)
+_A_MERGE = 150  # divided by the positions that there are
+_STEEPNESS = 1.1  # how counts fall with the number of merges, as a power, until it can be seen
+_SEEN_FROM = 40  # merges
+_LEAST_STEEP, _MOST_STEEP = 1.0, 2.0
+_STEP = 1.1  # between two noted merges
+
+
+def merging_work(positions: float, merges: float, falls: float) -> float:
+    """The work of a whole merging, in a unit that is the same for corpora of any size.
+
+    Args:
+        positions: Places in the arrays that are merged.
+        merges: How many merges there are.
+        falls: How often the count of a merge falls to an eighth from the first one to the last.
+    """
+    return positions * falls * (1 + _A_ROUND * _ROUNDS_IN_A_FALL) + _A_MERGE * merges
+
+
+def further_falls(ratio: float) -> float:
+    """How often counts fall to an eighth while the number of merges grows by `ratio`."""
+    return _STEEPNESS * falls_of(ratio)
+
+
+def falls_of(ratio: float) -> float:
+    """How often something must fall to an eighth to fall by `ratio`; 0 where it does not fall."""
+    return log(max(1.0, ratio), _FALL)
+
+
+class MergingProgress:
+    """Follows a merging.
+
+    Args:
+        positions: Places in the arrays that are merged.
+        limit: How many merges there may be; None for no limit.
+        least: The count at which merging ends.
+    """
+
+    def __init__(self, positions: int, limit: int | None, least: int) -> None:
+        self._a_merge = _A_MERGE / max(1, positions)
+        self._limit = limit
+        self._least = least
+        self._noted: list[tuple[int, int]] = []  # numbers of merges, and their counts
+        self._made = self._count = 0
+        self._floor = self._rounds = 0
+        self._share = 0.0
+
+    def note(self, engine: Engine, made: int, count: int) -> None:
+        """Takes note of the newest merge: its number and its count."""
+        if not self._noted or made >= self._noted[-1][0] * _STEP:
+            self._noted.append((made, count))
+        self._made, self._count = made, count
+        self._floor = self._floor or engine.floor
+
+    def share(self, engine: Engine) -> float:
+        """How much of the work is done, from 0 to 1; it never falls. The first count of pairs is no part of it."""
+        if not self._noted:
+            return 0.0
+        if engine.floor != self._floor:
+            self._floor = engine.floor
+            self._rounds += 1
+        begun = self._rounds - (1 - engine.found) * (self._rounds > 0)
+        done = falls_of(self._noted[0][1] / self._count) + _A_ROUND * begun + self._a_merge * self._made
+        left = self._left() + _A_ROUND * (self._rounds - begun)
+        if done + left > 0:
+            self._share = max(self._share, done / (done + left))
+        return self._share
+
+    def _left(self) -> float:
+        """The work that is left, but for that of the round's beginning."""
+        steepness = self._steepness()
+        falls = steepness * falls_of(self._limit / self._made) if self._limit is not None else inf
+        if self._limit is None or self._least > 1:
+            # Many pairs have the same low count, so that merging goes on for a while when it is reached.
+            falls = min(falls, falls_of(max(1.0, (self._count + 0.5) / self._least)))
+        last_count = self._count / _FALL**falls
+        rounds, floor = 0, self._floor
+        while floor > max(self._least, last_count):
+            floor = next_floor(floor, self._least)
+            rounds += 1
+        merges = self._made * (_FALL ** (falls / steepness) - 1)
+        return falls + _A_ROUND * rounds + self._a_merge * merges
+
+    def _steepness(self) -> float:
+        if self._made < _SEEN_FROM:
+            return _STEEPNESS
+        made, count = next(noted for noted in self._noted if noted[0] >= self._made // 4)
+        if made == self._made or count <= self._count:
+            return _LEAST_STEEP
+        seen = log(count / self._count) / log(self._made / made)
+        return min(_MOST_STEEP, max(_LEAST_STEEP, seen))

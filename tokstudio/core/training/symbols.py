@@ -1,0 +1,183 @@
+"""Turns sequences into the symbols that the engine merges, and finds the alphabet on the way."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.base.arrays import read_only
+from tokstudio.core.base.errors import CorpusError, MissingCharacterError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.base.wording import shown
+from tokstudio.core.model.alphabet import BYTES, CODE_POINTS, Alphabet
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.pretokenization.count_words import Sequences
+from tokstudio.core.text.byte_level import BYTE_ORDER
+
+if TYPE_CHECKING:
+    from tokstudio.core.training.engine import Units
+
+LARGEST_CORPUS = 2_000_000_000  # places must fit into 31 bits
+
+_BUDGET = 1 << 23
+_PIECE = 1 << 20
+_CONTEXT = 20  # bytes shown around a character that is not in the base vocabulary
+_ONCE = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """A corpus ready to be merged.
+
+    Attributes:
+        units: The symbols, for the engine.
+        alphabet: The base tokens.
+        base_counts: int64 [base], how often each base token stands there, by id.
+        unknown: How many characters became the unknown token.
+        bytes: Bytes of text in all.
+    """
+
+    units: Units
+    alphabet: Alphabet
+    base_counts: NDArray[np.int64]
+    unknown: int
+    bytes: int
+
+
+def lay_out_work(parts: Sequence[Sequences], config: TrainingConfig) -> Work[Layout]:
+    """Lays out sequences, part after part.
+
+    Raises:
+        MissingCharacterError: A character is outside the base vocabulary and there is no unknown token.
+        CorpusError: There is too much to be merged at once.
+        ConfigError: The vocabulary size leaves no room for a merge.
+    """
+    made = _Symbols(parts, config)
+    for part in parts:
+        yield from made.add_work(part)
+    return made.layout()
+
+
+class _Symbols:
+    """The arrays while they are being filled."""
+
+    def __init__(self, parts: Sequence[Sequences], config: TrainingConfig) -> None:
+        from tokstudio.core.kernels import symbols as kernel
+
+        self._config = config
+        self._in_characters = config.base == "characters"
+        self._size = sum(map(_total_bytes, parts))
+        base_units = sum(map(_characters if self._in_characters else _plain_bytes, parts))
+        positions = base_units + sum(len(part.starts) for part in parts) + 1
+        if positions > LARGEST_CORPUS:
+            raise CorpusError(
+                f"The corpus is too large: {base_units:,} {config.base}, "
+                f"and at most {LARGEST_CORPUS:,} can be merged at once. Choose a pattern, or train on a part of it."
+            )
+        self._symbols = np.empty(positions, np.int32)
+        self._symbols[0] = -1
+        weighted = any(part.counts is not None for part in parts)
+        self._weights = np.ones(positions, np.int64) if weighted else _ONCE
+        self._state = np.zeros(kernel.STATE_SIZE, np.int64)
+        self._state[kernel.SYMBOL] = 1
+        self._first = len(config.leading_specials)
+        self._growing = config.base_vocabulary is None
+        self._ids = np.full(CODE_POINTS if self._in_characters else 0, -1, np.int32)
+        for place, entry in enumerate(config.base_vocabulary or ()):
+            if len(entry) == 1:
+                self._ids[ord(entry)] = self._first + place
+        self._state[kernel.NEXT_ID] = self._first
+        most = config.base_size if config.base_size is not None else self._first + CODE_POINTS
+        self._base_counts = np.zeros(most, np.int64)
+
+    def add_work(self, part: Sequences) -> Work[None]:
+        from tokstudio.core.kernels import symbols as kernel
+
+        state = self._state
+        state[kernel.AT] = state[kernel.SEQUENCE] = 0
+        data, starts, stops = read_only(part.data), read_only(part.starts), read_only(part.stops)
+        counts = read_only(_ONCE if part.counts is None else part.counts)
+        into = (self._symbols, self._weights, self._base_counts, _BUDGET)
+        while state[kernel.SEQUENCE] < len(starts):
+            if self._in_characters:
+                kernel.lay_out_characters(data, starts, stops, counts, state, self._ids, self._growing, *into)
+                if state[kernel.UNKNOWN] and self._config.unknown_token is None:
+                    raise _strange(part, int(state[kernel.STRANGE]) - 1)
+            else:
+                kernel.lay_out_bytes(data, starts, stops, counts, state, self._first, *into)
+            yield Progress("laying out", int(state[kernel.SYMBOL]), len(self._symbols))
+
+    def layout(self) -> Layout:
+        from tokstudio.core.kernels import symbols as kernel
+        from tokstudio.core.training.engine import Units
+
+        config, n = self._config, int(self._state[kernel.SYMBOL])
+        if self._in_characters:
+            base = int(self._state[kernel.NEXT_ID]) if self._growing else len(self._base_counts)
+            points = np.flatnonzero(self._ids >= 0).astype(np.int32)
+            points = points[np.argsort(self._ids[points])]
+            alphabet = Alphabet("characters", points, self._ids[points])
+            values = np.full(base, CODE_POINTS, np.int32)
+            values[alphabet.ids] = points
+            lengths = np.ones(base, np.int64)
+            lengths[alphabet.ids] = 1 + (points > 0x7F) + (points > 0x7FF).astype(np.int64) + (points > 0xFFFF)
+        else:
+            base = self._first + BYTES
+            alphabet = Alphabet.of_bytes(first=self._first)
+            values = np.arange(-self._first, BYTES, dtype=np.int32)
+            lengths = np.ones(base, np.int64)
+        config.check_size(base)
+        by_character = config.tie_break == "huggingface"
+        units = Units(
+            symbols=self._symbols[:n],
+            weights=self._weights[:n] if len(self._weights) else _ONCE,
+            token_bytes=lengths,
+            tie_order=huggingface_order(alphabet, base) if by_character else np.arange(base, dtype=np.int32),
+            values=np.maximum(values, 0),
+        )
+        return Layout(units, alphabet, self._base_counts[:base].copy(), int(self._state[kernel.UNKNOWN]), self._size)
+
+
+def huggingface_order(alphabet: Alphabet, base: int) -> NDArray[np.int32]:
+    """int32 [base], where each base token stands when ties go as in the `tokenizers` library: by character.
+
+    Bytes go by the characters that show them; all stay below the ids of merges.
+    """
+    by_character = np.array(BYTE_ORDER)[alphabet.units] if alphabet.base == "bytes" else alphabet.units
+    order = np.arange(base, dtype=np.int32)
+    order[alphabet.ids[np.argsort(by_character)]] = np.sort(alphabet.ids)
+    return order
+
+
+def _strange(part: Sequences, place: int) -> MissingCharacterError:
+    here = part.data[place : place + 4].tobytes().decode("utf-8", "ignore")[:1]
+    sequence = int(np.searchsorted(part.starts, place, side="right")) - 1
+    start, stop = int(part.starts[sequence]), int(part.stops[sequence])
+    around = part.data[max(start, place - _CONTEXT) : min(stop, place + _CONTEXT)].tobytes().decode("utf-8", "ignore")
+    missing = f"The character {shown(here)} (U+{ord(here):04X}) is not in the base vocabulary"
+    return MissingCharacterError(
+        f"{missing}: it occurs in {shown(around.strip())}. Add it, or set an unknown token.",
+        here,
+        of_a_part=f"{missing}, and others may be missing too. Add them, or set an unknown token.",
+    )
+
+
+def _plain_bytes(part: Sequences) -> int:
+    return int((part.stops - part.starts).sum())
+
+
+def _total_bytes(part: Sequences) -> int:
+    lengths = part.stops - part.starts
+    return int(lengths.sum()) if part.counts is None else int((lengths * part.counts).sum())
+
+
+def _characters(part: Sequences) -> int:
+    """At least how many characters there are: bytes that continue none."""
+    end = int(part.stops[-1]) if len(part.stops) else 0
+    pieces = (part.data[at : min(end, at + _PIECE)] for at in range(0, end, _PIECE))
+    return sum(int(np.count_nonzero((piece & 0xC0) != 0x80)) for piece in pieces)

@@ -1,0 +1,291 @@
+"""Trains a tokenizer on a corpus, in bounded pieces that the caller may pause, stop or watch.
+
+What merging does is left to the Engine; this says what the limits mean, when a run ends, and with which words.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokstudio.core.base.errors import ConfigError, CorpusError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.run import NOTHING_LEFT, REACHED_SIZE, STOPPED, MergeBatch, Run, TrainedOn
+from tokstudio.core.training.prepare_corpus import Prepared, prepare_corpus_work
+from tokstudio.version import __version__
+
+if TYPE_CHECKING:
+    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+    from tokstudio.core.training.engine import Engine, Merges, Units
+    from tokstudio.core.training.progress_estimate import MergingProgress
+
+_ALL = 1 << 62
+_NOT_REPEATABLE = "The run's merges do not match this corpus and these settings: train again."
+
+
+class Trainer:
+    """Iterating over it trains: `for batch in Trainer(corpus, config)`. Leaving the loop early loses nothing.
+
+    Between two pieces `run` and `tokenizer()` give what there is so far.
+
+    The corpus is prepared first: see `core.preparation`.
+    """
+
+    def __init__(self, corpus: Corpus, config: TrainingConfig) -> None:
+        self.corpus = corpus
+        self.config = config
+        self.ended: str | None = None
+        self._seconds = 0.0
+        self._batches: list[MergeBatch] = []
+        self._made = 0
+        self._to_repeat: Run | None = None
+        self._engine: Engine | None = None
+        self._merging: MergingProgress | None = None
+        self._preparing: Work[tuple[Prepared, Units]] | None = prepare_corpus_work(corpus, config)
+        self._prepared: Prepared | None = None
+        self._preparation = Progress("reading", 0, corpus.bytes)
+        self._failure: Exception | None = None
+
+    @classmethod
+    def resume(cls, corpus: Corpus, run: Run, config: TrainingConfig) -> Trainer:
+        """Goes on where `run` ended, to the merges that an unbroken run would have made.
+
+        The run's merges are made again first, which is exact and takes no longer than it took.
+
+        Raises:
+            CorpusError: The corpus is not the one the run was trained on.
+            ConfigError: Something other than the limits differs, or the new limit is below what the run has.
+        """
+        if corpus.sha256 != run.corpus.sha256:
+            raise CorpusError("The corpus has changed since this run was trained: train again.")
+        limits = {"vocabulary_size": config.vocabulary_size, "min_frequency": config.min_frequency}
+        if replace(run.config, **limits) != config:
+            raise ConfigError("Only the limits can change when a run is resumed: train again for other settings.")
+        limit = config.max_merges(run.base_size)
+        if limit is not None and limit < len(run):
+            raise ConfigError(
+                f"Vocabulary size must be at least {run.vocabulary_size:,}: the run already has that many."
+            )
+        if config.min_frequency is not None and len(run) and int(run.counts[-1]) < config.min_frequency:
+            raise ConfigError(
+                f"Minimum frequency must be at most {int(run.counts[-1]):,}: the run already went down to that."
+            )
+        trainer = cls(corpus, config)
+        trainer._to_repeat = run if len(run) else None
+        return trainer
+
+    def __iter__(self) -> Iterator[MergeBatch]:
+        while self.ended is None:
+            batch = self.advance()
+            if len(batch):
+                yield batch
+
+    @property
+    def merges_made(self) -> int:
+        """Merges so far, those of a resumed run included."""
+        return self._made
+
+    @property
+    def seconds(self) -> float:
+        """Time it took so far, without pauses."""
+        return self._seconds
+
+    @property
+    def prepared(self) -> Prepared | None:
+        """The corpus as it is merged, its symbols aside; None until all of it is laid out."""
+        return self._prepared
+
+    @property
+    def tokens_before(self) -> int:
+        """Tokens in the corpus before the first merge, unknown ones included; 0 until it is laid out."""
+        return self._prepared.tokens if self._prepared else 0
+
+    def advance(self, merges: int | None = None) -> MergeBatch:
+        """Does one bounded piece of work (some 10 to 50 ms) and makes at most so many merges.
+
+        Returns:
+            The merges made, possibly none. When there is nothing more to do, `ended` says how the training ended.
+
+        Raises:
+            ConfigError: Fewer than one merge is asked for.
+            CorpusError: The merges of a resumed run do not follow from the corpus.
+        """
+        if merges is not None and merges < 1:
+            raise ConfigError(f"At least one merge must be requested, not {merges}.")
+        if self._failure is not None:
+            raise self._failure
+        started = time.perf_counter()
+        try:
+            batch = self._batch(None if self.ended else self._advance(merges))
+        except Exception as failure:
+            self._failure = failure
+            self._release()
+            raise
+        finally:
+            self._seconds += time.perf_counter() - started
+        if len(batch):
+            self._batches.append(batch)
+        return batch
+
+    def stop(self) -> None:
+        """Ends the training where it is."""
+        if self.ended is None:
+            self._end(STOPPED)
+
+    @property
+    def progress(self) -> Progress:
+        """What is being done, and how far it is: "reading", "counting", "repeating" or "merging"."""
+        if self.ended is not None:
+            return Progress("merging", 1000, 1000)
+        if self._engine is None:
+            return self._preparation
+        if self._made == 0 and (share := self._engine.founding) is not None:
+            return Progress("counting", int(1000 * share), 1000)
+        if self._to_repeat is not None:
+            return Progress("repeating", self._made, len(self._to_repeat))
+        assert self._merging is not None
+        return Progress("merging", int(1000 * self._merging.share(self._engine)), 1000)
+
+    @property
+    def run(self) -> Run:
+        """The run so far; "stopped" where it has not ended. Before the corpus is laid out it has no tokens at all."""
+        prepared = self._prepared
+        alphabet = self.config.alphabet if prepared is None else prepared.alphabet
+        base_size = self.config.base_size or len(self.config.leading_specials)
+        earlier = self._batches
+        left = np.concatenate([b.left for b in earlier]) if earlier else np.empty(0, np.int32)
+        right = np.concatenate([b.right for b in earlier]) if earlier else np.empty(0, np.int32)
+        return Run(
+            config=self.config,
+            merges=np.stack([left, right], axis=1),
+            counts=np.concatenate([b.count for b in earlier]) if earlier else np.empty(0, np.int64),
+            tokens_before=self.tokens_before,
+            tokens_after=np.concatenate([b.tokens_after for b in earlier]) if earlier else np.empty(0, np.int64),
+            ended=self.ended or STOPPED,
+            corpus=TrainedOn(prepared.bytes if prepared else 0, self.corpus.documents, self.corpus.sha256),
+            alphabet=alphabet,
+            base_counts=np.zeros(base_size, np.int64) if prepared is None else prepared.base_counts,
+            versions={
+                "tokstudio": __version__,
+                "python": platform.python_version(),
+                "numpy": np.__version__,
+                "regex": version("regex"),
+            },
+            seconds=self._seconds,
+        )
+
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer of the run so far."""
+        from tokstudio.core.tokenizer.tokenizer import Tokenizer
+
+        return Tokenizer.from_run(self.run)
+
+    def _advance(self, merges: int | None) -> Merges | None:
+        if self._engine is None:
+            self._prepare()
+            return None
+        limit = self.config.max_merges(self._base_size)
+        if limit is not None and self._made >= limit:
+            self._end(REACHED_SIZE)
+            return None
+        allowed = _ALL if merges is None else merges
+        if self._to_repeat is not None:
+            allowed = len(self._to_repeat) - self._made
+        elif limit is not None:
+            allowed = min(allowed, limit - self._made)
+        made = self._engine.advance(allowed)
+        if made is not None and len(made.left):
+            assert self._merging is not None
+            self._merging.note(self._engine, self._made + len(made.left), int(made.count[-1]))
+        if made is None:
+            if self._to_repeat is not None:
+                raise CorpusError(_NOT_REPEATABLE)
+            self._end(self._why_exhausted(self._engine))
+        elif limit is not None and self._made + len(made.left) >= limit:
+            self._end(REACHED_SIZE)
+        return made
+
+    @property
+    def _base_size(self) -> int:
+        assert self._prepared is not None
+        return len(self._prepared.base_counts)
+
+    def _prepare(self) -> None:
+        """Does one piece of what comes before merging."""
+        from tokstudio.core.training.engine import Engine
+        from tokstudio.core.training.progress_estimate import MergingProgress
+
+        assert self._preparing is not None
+        try:
+            self._preparation = next(self._preparing)
+        except StopIteration as end:
+            self._preparing = None
+            prepared, units = end.value
+            self._prepared = prepared
+            # The size alone lets merging go on to pairs that occur once.
+            floor = self.config.min_frequency or 1
+            self._engine = Engine(units, self.config.tie_break, floor, self.config.max_token_bytes)
+            limit = self.config.max_merges(self._base_size)
+            self._merging = MergingProgress(prepared.positions, limit, floor)
+
+    def _batch(self, made: Merges | None) -> MergeBatch:
+        """What the caller sees of some merges: those of a resumed run are checked and kept back."""
+        if made is None:
+            none32, none64 = np.empty(0, np.int32), np.empty(0, np.int64)
+            return MergeBatch(self._made + 1, none32, none32, none64, none64)
+        first = self._made + 1
+        self._made += len(made.left)
+        assert self._prepared is not None
+        batch = MergeBatch(first, made.left, made.right, made.count, made.tokens_after + self._prepared.unknown)
+        for array in (batch.left, batch.right, batch.count, batch.tokens_after):
+            array.setflags(write=False)
+        if self._to_repeat is None or not len(batch):
+            return batch
+        run, here = self._to_repeat, slice(first - 1, self._made)
+        same = (
+            np.array_equal(run.merges[here, 0], made.left)
+            and np.array_equal(run.merges[here, 1], made.right)
+            and np.array_equal(run.counts[here], made.count)
+            and np.array_equal(run.tokens_after[here], batch.tokens_after)
+        )
+        if not same:
+            raise CorpusError(_NOT_REPEATABLE)
+        self._batches.append(batch)
+        if self._made == len(run):
+            self._to_repeat = None
+            self._seconds = run.seconds
+        return self._batch(None)
+
+    def _why_exhausted(self, engine: Engine) -> str:
+        frequency = self.config.min_frequency
+        if frequency is None or not engine.has_eligible_pair():
+            return NOTHING_LEFT
+        return f"no pair occurs {frequency:,} times"
+
+    def _end(self, words: str) -> None:
+        self.ended = words
+        self._release()
+
+    def _release(self) -> None:
+        """Lets go of the memory that only merging needs."""
+        self._engine = None
+        if self._preparing is not None:
+            self._preparing.close()
+            self._preparing = None
+
+
+def train(corpus: Corpus, config: TrainingConfig) -> Tokenizer:
+    """Trains to the end; `tokenizer.run` tells the rest."""
+    trainer = Trainer(corpus, config)
+    for _ in trainer:
+        pass
+    return trainer.tokenizer()
