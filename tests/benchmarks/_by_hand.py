@@ -12,7 +12,7 @@ from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
 
-from tokstudio.gui.app import Studio
+from tokstudio.gui.app.app import Studio
 
 _EVERY = 0.04  # seconds between two acts, as of a hurried person
 _TURNS = 40

@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QApplication
 
 from tokstudio.core.base.progress import finish
 from tokstudio.core.warm_up import prepare_work
-from tokstudio.gui.app import Studio, make_application
-from tokstudio.gui.dialogs.choosers import Choosers
-from tokstudio.gui.settings import Preferences
+from tokstudio.gui.app.app import Studio, make_application
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.widgets.file_dialogs import Choosers
 
 TICK = 16
 BAR = 50

@@ -20,10 +20,10 @@ from _window import BAR, HEAD, Clock, busy, open_studio
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QDialog, QPushButton
 
-from tokstudio.gui.action_specs import SPECS
-from tokstudio.gui.app import Studio
-from tokstudio.gui.choices import Settings
-from tokstudio.gui.dialogs.choosers import Choosers
+from tokstudio.gui.app.app import Studio
+from tokstudio.gui.commands.registry import SPECS
+from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.widgets.file_dialogs import Choosers
 
 # What empties the corpus or the list of runs comes last; what ends the program is not done.
 _LAST = ("delete_run", "remove_source", "reload_source", "clear_corpus", "clear_recent")

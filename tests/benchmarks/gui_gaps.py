@@ -16,7 +16,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from _common import machine, parser, table, texts
 from _window import HEAD, Clock, open_studio
 
-from tokstudio.gui.choices import Settings
+from tokstudio.gui.state.training_settings import Settings
 
 
 def main() -> None:

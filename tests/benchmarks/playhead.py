@@ -21,10 +21,10 @@ from PySide6.QtWidgets import QApplication
 
 from tokstudio.core.base.progress import finish
 from tokstudio.core.warm_up import prepare_work
-from tokstudio.gui.app import Studio, make_application
-from tokstudio.gui.main_window import MainWindow
-from tokstudio.gui.settings import Preferences
-from tokstudio.gui.training import Settings
+from tokstudio.gui.app.app import Studio, make_application
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.training import Settings
+from tokstudio.gui.window.main_window import MainWindow
 
 _BAR = 30
 _TEXT = 10_000

@@ -24,9 +24,9 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
 from tokstudio import Corpus, TrainingConfig, save, train
-from tokstudio.gui.app import Studio
-from tokstudio.gui.choices import Settings
-from tokstudio.gui.dialogs.choosers import Choosers
+from tokstudio.gui.app.app import Studio
+from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.widgets.file_dialogs import Choosers
 from tokstudio.resources import sample_text
 
 _MERGES = 300  # before a training is stopped

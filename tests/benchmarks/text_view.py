@@ -17,8 +17,8 @@ from _common import machine, parser, table, texts
 from _window import HEAD, Clock, busy, open_studio
 from PySide6.QtWidgets import QApplication
 
-from tokstudio.gui.app import Studio
-from tokstudio.gui.choices import Settings
+from tokstudio.gui.app.app import Studio
+from tokstudio.gui.state.training_settings import Settings
 
 _FRAMES = 600
 _SCREEN = 1000 / 60

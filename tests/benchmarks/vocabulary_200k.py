@@ -19,12 +19,11 @@ from PySide6.QtWidgets import QApplication
 from tokstudio import Corpus, TrainingConfig, train
 from tokstudio.core.base.progress import finish
 from tokstudio.core.warm_up import prepare_work
-from tokstudio.gui.models import slices
-from tokstudio.gui.models.filter_query import FilterQuery
-from tokstudio.gui.models.query import Query
-from tokstudio.gui.models.token_index import index_work, snapshot
-from tokstudio.gui.models.vocabulary import VocabularyModel
-from tokstudio.gui.studio_run import StudioRun
+from tokstudio.gui.panes.vocabulary.model import VocabularyModel
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.token_table.index import index_work, snapshot
+from tokstudio.gui.token_table.query import FilterQuery, Query
+from tokstudio.gui.widgets import sliced_work as slices
 
 _ROUNDS = 3
 _FILTERS = (

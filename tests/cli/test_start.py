@@ -20,9 +20,9 @@ from tokstudio.core.model.config import TIE_BREAKS
 def window(monkeypatch):
     """Stands in for the window, and notes how it is opened."""
     calls = []
-    module = ModuleType("tokstudio.gui.app")
+    module = ModuleType("tokstudio.gui.app.app")
     module.run = lambda files, **options: calls.append(([str(file) for file in files], options)) or 0
-    monkeypatch.setitem(sys.modules, "tokstudio.gui.app", module)
+    monkeypatch.setitem(sys.modules, "tokstudio.gui.app.app", module)
     return calls
 
 
@@ -79,9 +79,9 @@ def loader_fails(monkeypatch):
     def fail(files, **options):
         raise ImportError("libEGL.so.1: cannot open shared object file: No such file or directory", name="QtOpenGL")
 
-    module = ModuleType("tokstudio.gui.app")
+    module = ModuleType("tokstudio.gui.app.app")
     module.run = fail
-    monkeypatch.setitem(sys.modules, "tokstudio.gui.app", module)
+    monkeypatch.setitem(sys.modules, "tokstudio.gui.app.app", module)
 
 
 def test_a_missing_library_is_named_with_what_to_install(loader_fails, capsys):
@@ -134,7 +134,7 @@ def test_the_sentence_of_a_failed_start_is_gone_once_one_succeeds(window, monkey
 @pytest.mark.skipif(sys.platform == "win32", reason="there a box says it")
 def test_settings_that_cannot_be_reset_now_are_no_failed_start(window, monkeypatch, capsys):
     monkeypatch.setenv("DISPLAY", ":0")
-    monkeypatch.setattr("tokstudio.gui.crash_report.is_running", lambda folder: True)
+    monkeypatch.setattr("tokstudio.gui.app.crash_report.is_running", lambda folder: True)
     assert cli.main(["--reset-settings"]) == 1
     assert "A window is open" in capsys.readouterr().err
     assert not last_failure_file().exists()

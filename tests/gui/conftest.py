@@ -18,10 +18,10 @@ from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.gui.person import PATIENCE, TEXT
-from tokstudio.gui.session import Session
-from tokstudio.gui.studio_run import StudioRun
-from tokstudio.gui.theme import Theme
-from tokstudio.gui.training import Settings
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.session.training import Settings
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.style.theme import Theme
 from tokstudio.resources import sample_text
 
 

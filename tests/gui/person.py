@@ -11,10 +11,10 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from tokstudio.cli import main
-from tokstudio.gui.dialogs.export import ExportDialog
-from tokstudio.gui.main_window import MainWindow
-from tokstudio.gui.studio_run import StudioRun
-from tokstudio.gui.training import Settings
+from tokstudio.gui.export.dialog import ExportDialog
+from tokstudio.gui.session.training import Settings
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.window.main_window import MainWindow
 
 PATIENCE = 60_000  # milliseconds; the first training of a test run compiles
 TEXT = "the cat sat on the mat and the rat sat on the cat. " * 40
@@ -99,7 +99,7 @@ def at_the_window(
 ) -> int:
     """Runs `tokstudio ARGUMENTS`, lets `act` do things, closes the window, and gives the exit code."""
     answers = Answers()
-    monkeypatch.setattr("tokstudio.gui.main_window.Choosers", lambda window: answers)
+    monkeypatch.setattr("tokstudio.gui.window.main_window.Choosers", lambda window: answers)
     failures: list[BaseException] = []
 
     def go() -> None:

@@ -7,10 +7,10 @@ import argparse
 
 from tokstudio.cli.terminal import DONE
 from tokstudio.core.base.errors import TokStudioError
-from tokstudio.gui.settings import reset_settings, settings_file
 
 # Only this is needed to hand files over; the window itself takes longer to load.
-from tokstudio.gui.single_instance import Claim, address
+from tokstudio.gui.app.single_instance import Claim, address
+from tokstudio.gui.session.preferences import reset_settings, settings_file
 
 
 def open_window(arguments: argparse.Namespace) -> int:
@@ -26,7 +26,7 @@ def open_window(arguments: argparse.Namespace) -> int:
     if arguments.reset_settings or not arguments.demo:
         claim = Claim(address(settings_file().parent))
         if arguments.reset_settings:
-            from tokstudio.gui.crash_report import is_running, reports_folder
+            from tokstudio.gui.app.crash_report import is_running, reports_folder
 
             # A demo listens to nobody, but keeps a report.
             if claim.is_taken() or is_running(reports_folder()):
@@ -37,7 +37,7 @@ def open_window(arguments: argparse.Namespace) -> int:
         if arguments.demo:
             claim.release()
             claim = None
-    from tokstudio.gui.app import run
+    from tokstudio.gui.app.app import run
 
     return run(
         arguments.files,

@@ -1,1 +1,6 @@
-"""One file a pane. Panes never talk to each other; they change the Session and listen to it."""
+"""The panes, one folder each; panes never import each other.
+
+May import `gui.token_table`, `gui.plot` and what those may import.
+"""
+
+# SPDX-License-Identifier: MIT

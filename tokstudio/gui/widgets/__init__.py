@@ -1,1 +1,6 @@
-"""Small reusable widgets without core logic."""
+"""Widgets that would serve any application: labels, fields, cards, panes, file dialogs.
+
+May import `gui.style` and the core.
+"""
+
+# SPDX-License-Identifier: MIT

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QPushButton, QSizePolicy
 
-from tokstudio.gui.icons import icon
+from tokstudio.gui.style.icons import icon
 
 if TYPE_CHECKING:
-    from tokstudio.gui.theme import Theme
+    from tokstudio.gui.style.theme import Theme
 
 
 class ActionButton(QPushButton):

@@ -22,8 +22,8 @@ from PySide6.QtWidgets import (
     QStyleOptionComboBox,
 )
 
-from tokstudio.gui.theme import Theme, pad_spin_box
-from tokstudio.gui.widgets.tall_body import scrolls_body
+from tokstudio.gui.style.theme import Theme, pad_spin_box
+from tokstudio.gui.widgets.scroll_body import scrolls_body
 
 LARGEST = 2_000_000_000  # a spin box holds 32 bits
 _DECIMALS = 3  # of a percentage

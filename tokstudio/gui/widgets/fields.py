@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from tokstudio.gui.theme import Theme
-from tokstudio.gui.widgets.caption import plain
+from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.controls import LARGEST, Choice, ChoiceBox, Lines, Number, Percent
+from tokstudio.gui.widgets.labels import plain
 
 
 class Field(QWidget):

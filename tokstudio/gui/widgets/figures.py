@@ -10,7 +10,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
-from tokstudio.gui.widgets.caption import plain
+from tokstudio.gui.widgets.labels import plain
 
 _GAP = 8
 

@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QMoveEvent
-from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QSizePolicy, QTabBar, QVBoxLayout, QWidget
 
 _MARGIN = 12
 _NARROWEST = 260
@@ -105,3 +107,25 @@ class EmptyState(QWidget):
         for action in actions:
             layout.addWidget(action, 0, Qt.AlignmentFlag.AlignCenter)
         layout.addStretch(1)
+
+
+# The room of the header is dear: smaller than the tabs of a page.
+_STYLE = "QTabBar::tab { padding: 2px 7px 3px 7px; }"
+
+
+class HeaderTabs(QTabBar):
+    """One tab for each view of a pane.
+
+    Args:
+        name: What a screen reader calls them.
+        tips: Each tab's words, with its tip.
+    """
+
+    def __init__(self, name: str, tips: Mapping[str, str]) -> None:
+        super().__init__()
+        self.setStyleSheet(_STYLE)
+        self.setExpanding(False)
+        self.setAccessibleName(name)
+        for tab, (words, tip) in enumerate(tips.items()):
+            self.addTab(words)
+            self.setTabToolTip(tab, tip)

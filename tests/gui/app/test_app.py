@@ -1,0 +1,546 @@
+"""The whole window, from `main()` to the files a person takes home."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import time
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent, QGuiApplication, QImage
+from PySide6.QtWidgets import QAbstractButton, QApplication, QDockWidget, QTabBar, QTableView
+from tokenizers import Tokenizer as HuggingFaceTokenizer
+
+from tests.gui.person import PATIENCE, at_the_window, export, quiet
+from tokstudio import Corpus, TrainingConfig, load, train
+from tokstudio.cli import main
+from tokstudio.core.base.progress import Progress
+from tokstudio.gui.app import app
+from tokstudio.gui.commands.registry import SPECS
+from tokstudio.gui.export.dialog import ExportDialog
+from tokstudio.gui.state.training_settings import Settings
+from tokstudio.resources import sample_text
+
+TEXT = "".join(f"the cat number {n} sat on the mat of the rat, {n * n} times.\n" for n in range(300))
+SENTENCE = "the cat sat on 北京 🌍 and the mat\n"
+
+
+@pytest.fixture
+def book(tmp_path):
+    path = tmp_path / "книга one.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def trained(qtbot, window, answers, book, size="400"):
+    """Opens a file by the menu, types a vocabulary size and presses Train."""
+    answers.files = [book]
+    window.actions_by_id["open_corpus"].trigger()
+    qtbot.waitUntil(lambda: len(window._session.sources) == 1)
+    field = window.configure.size_field.number
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, size)
+    qtbot.keyClick(field, Qt.Key.Key_Tab)
+    qtbot.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: window._session.active is not None and window._session.training is None, timeout=PATIENCE)
+
+
+def test_open_train_look_and_take_the_files_home(qtbot, monkeypatch, tmp_path, book):
+    expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=400))
+
+    def act(window, answers):
+        session = window._session
+        trained(qtbot, window, answers, book)
+        run = session.active
+        assert np.array_equal(run.merges, expected.merges)
+        assert run.ended == "reached vocabulary size"
+
+        # Their own sentence, typed.
+        field = window.text.encode.input
+        field.setFocus()
+        qtbot.keyClicks(field, "the cat sat")
+        assert session.text == "the cat sat"
+        qtbot.waitUntil(lambda: window.text.page.state[0] == "good")
+
+        # The playhead by keys: the text falls apart with it.
+        window.corpus.setFocus()
+        qtbot.keyClick(window, Qt.Key.Key_Home, Qt.KeyboardModifier.AltModifier)
+        assert session.playhead == 0
+        qtbot.keyClick(window, Qt.Key.Key_BracketRight)
+        qtbot.keyClick(window, Qt.Key.Key_BracketRight)
+        assert session.playhead == 2
+        assert session.tokenizer.encode("the cat sat") == expected.at(2).encode("the cat sat")
+        qtbot.keyClick(window, Qt.Key.Key_End, Qt.KeyboardModifier.AltModifier)
+        assert session.playhead == 144
+
+        # The files.
+        folder = tmp_path / "out"
+        folder.mkdir()
+        export(qtbot, window, "classic", folder)
+        merges = [[pair, 256 + k] for k, pair in enumerate(expected.merges.tolist())]
+        assert json.loads((folder / "merges.json").read_text()) == {"merges": merges}
+        vocabulary = json.loads((folder / "vocabulary.json").read_text())
+        assert [bytes(token["bytes"]) for token in vocabulary.values()] == list(expected.tokens)
+
+        export(qtbot, window, "huggingface", folder)
+        theirs = HuggingFaceTokenizer.from_file(str(folder / "tokenizer.json"))
+        assert theirs.encode(SENTENCE).ids == expected.encode(SENTENCE)
+        assert "Read back: identical over " in window.status.currentMessage()
+
+        for name in ("merges.csv", "merges.jsonl", "vocabulary.csv"):
+            answers.target = folder / name
+            window.actions_by_id[f"export_{name.replace('.', '_')}"].trigger()
+            qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+        assert (folder / "merges.csv").read_text(encoding="utf-8").count("\n") == 145
+        assert (folder / "merges.jsonl").read_text(encoding="utf-8").count("\n") == 144
+        assert (folder / "vocabulary.csv").read_text(encoding="utf-8").count("\n") == 401
+
+        answers.target = folder / "plot.png"
+        window.actions_by_id["export_plot_png"].trigger()
+        qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+        assert QImage(str(answers.target)).width() == 1600
+        answers.target = folder / "plot.svg"
+        window.actions_by_id["export_plot_svg"].trigger()
+        qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+        assert b"<svg" in answers.target.read_bytes()
+
+        # And open them again.
+        answers.files = [folder / "merges.json"]
+        window.actions_by_id["open_tokenizer"].trigger()
+        qtbot.waitUntil(lambda: len(session.runs) == 2, timeout=PATIENCE)
+        assert session.active.tokenizer.encode(SENTENCE) == expected.encode(SENTENCE)
+        assert not any(path.name.startswith(".") for path in folder.iterdir())
+
+    assert at_the_window(monkeypatch, act) == 0
+    assert load(tmp_path / "out").encode(SENTENCE) == expected.encode(SENTENCE)
+
+
+def test_step_pause_resume_and_stop_by_keys(qtbot, monkeypatch, book):
+    def act(window, answers):
+        session = window._session
+        qtbot.waitUntil(lambda: len(session.sources) == 1)
+        for made in (1, 2, 3):
+            qtbot.keyClick(window, Qt.Key.Key_F10)
+            qtbot.waitUntil(
+                lambda made=made: session.active is not None and len(session.active) == made, timeout=PATIENCE
+            )
+            qtbot.waitUntil(lambda: session.state == "paused")
+        assert window.toolbar.pause_button.defaultAction() is window.actions_by_id["resume"]
+        qtbot.keyClick(window, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
+        qtbot.waitUntil(lambda: session.training is None)
+        assert session.active.ended == "stopped"
+        assert len(session.active) == 3
+        qtbot.keyClick(window, Qt.Key.Key_F10)
+        qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
+        qtbot.keyClick(window, Qt.Key.Key_F6)
+        qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+        assert session.active.ended == "reached vocabulary size"
+        assert np.array_equal(session.active.merges[:3], session.runs[0].merges)
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_runs_are_changed_by_keys_while_nothing_trains(qtbot, monkeypatch, book):
+    def act(window, answers):
+        session = window._session
+        trained(qtbot, window, answers, book, "300")
+        for size in (280, 290):
+            session.set_settings(Settings(size))
+            session.train()
+            qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+        shown = []
+        for key in (Qt.Key.Key_PageUp, Qt.Key.Key_PageUp, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown):
+            qtbot.keyClick(window, key, Qt.KeyboardModifier.AltModifier)
+            shown.append(session.active.name)
+        assert shown == ["Run 2", "Run 1", "Run 3", "Run 1"]
+        session.step()
+        qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
+        qtbot.keyClick(window, Qt.Key.Key_PageUp, Qt.KeyboardModifier.AltModifier)
+        assert session.active is session.training.run
+        assert "stays active" in window.actions_by_id["previous_run"].toolTip()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_one_click_on_a_sample_of_the_welcome_trains_it(qtbot, monkeypatch):
+    def act(window, answers):
+        cards = [
+            button
+            for button in window.compression.findChildren(QAbstractButton)
+            if button.isVisible() and "Python program" in button.accessibleName() + button.text()
+        ]
+        qtbot.mouseClick(cards[0], Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(
+            lambda: window._session.active is not None and window._session.training is None, timeout=PATIENCE
+        )
+        expected = train(Corpus.from_text(sample_text("python")), TrainingConfig(vocabulary_size=1000))
+        assert np.array_equal(window._session.active.merges, expected.merges)
+        assert window._session.text
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_dropped_file_and_a_pasted_text_become_the_corpus(qtbot, monkeypatch, book):
+    def act(window, answers):
+        data = QMimeData()
+        data.setUrls([QUrl.fromLocalFile(str(book))])
+        everything = Qt.DropAction.CopyAction
+        window.dropEvent(
+            QDropEvent(QPointF(5, 5), everything, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+        )
+        qtbot.waitUntil(lambda: len(window._session.sources) == 1)
+        assert window._session.sources[0].bytes == len(TEXT)
+        QGuiApplication.clipboard().setText("pasted text")
+        window.actions_by_id["paste_corpus"].trigger()
+        assert window._session.corpus.bytes == len(TEXT) + 11
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_closing_while_training_asks_once_and_no_keeps_everything(qtbot, monkeypatch, book):
+    def act(window, answers):
+        qtbot.waitUntil(lambda: len(window._session.sources) == 1)
+        window.actions_by_id["step"].trigger()
+        qtbot.waitUntil(lambda: window._session.state == "paused", timeout=PATIENCE)
+        answers.yes = False
+        assert not window.close()
+        assert len(answers.asked) == 1
+        assert "in progress" in answers.asked[0]
+        assert window._session.state == "paused"
+        answers.yes = True
+        assert window.close()
+        assert len(answers.asked) == 2
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_a_run_that_was_exported_is_not_asked_about(qtbot, monkeypatch, tmp_path, book):
+    def act(window, answers):
+        trained(qtbot, window, answers, book)
+        export(qtbot, window, "huggingface", tmp_path)
+        answers.asked.clear()
+        assert window.close()
+        assert answers.asked == []
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_ids_of_the_text_are_written_as_they_are_shown(qtbot, monkeypatch, tmp_path, book):
+    def act(window, answers):
+        session, action = window._session, window.actions_by_id["export_ids"]
+        answers.files = [book]
+        window.actions_by_id["open_corpus"].trigger()
+        qtbot.waitUntil(lambda: len(session.sources) == 1)
+        session.set_settings(Settings(300, special_tokens=("<|end|>",)))
+        qtbot.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
+        qtbot.waitUntil(lambda: session.active is not None and session.training is None, timeout=PATIENCE)
+        assert not action.isEnabled()
+        assert action.toolTip() == "The Text pane is empty."
+        qtbot.keyClicks(window.text.encode.input, "the cat<|end|>")
+        session.set_playhead(5)
+        answers.target = tmp_path / "ids.json"
+        action.trigger()
+        qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+        assert json.loads(answers.target.read_text()) == session.tokenizer.encode("the cat<|end|>")
+        window.actions_by_id["recognise_specials"].trigger()
+        answers.target = tmp_path / "ids.npy"
+        action.trigger()
+        qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+        ids = np.load(answers.target)
+        assert ids.dtype == np.uint16
+        assert ids.tolist() == session.tokenizer.encode("the cat<|end|>", "all")
+        assert window.status.currentMessage() == f"Wrote ids.npy to {tmp_path}."
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_an_entry_of_the_menu_opens_the_dialog_with_that_format_and_another_with_those_of_last_time(
+    qtbot, monkeypatch, tmp_path, book
+):
+    def act(window, answers):
+        trained(qtbot, window, answers, book)
+        export(qtbot, window, "minbpe", tmp_path / "out")
+        window.actions_by_id["export_tokenizer"].trigger()
+        dialog = next(dialog for dialog in window.findChildren(ExportDialog) if dialog.isVisible())
+        assert dialog.windowModality() == Qt.WindowModality.WindowModal
+        assert dialog.list.chosen == ("minbpe",)
+        assert dialog.folder.folder == tmp_path / "out"
+        dialog.reject()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_sample_takes_the_place_of_a_person_s_corpus_only_after_asking(qtbot, monkeypatch, book):
+    def act(window, answers):
+        qtbot.waitUntil(lambda: len(window._session.sources) == 1)
+        answers.yes = False
+        window.actions_by_id["sample_train_python"].trigger()
+        assert window._session.sources[0].name == book.name
+        assert window._session.training is None
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_a_damaged_tokenizer_is_one_sentence_and_changes_nothing(qtbot, monkeypatch, tmp_path):
+    damaged = tmp_path / "tokenizer.json"
+    damaged.write_text('{"model": {"type": "BPE", "vocab": {')
+
+    def act(window, answers):
+        answers.files = [damaged]
+        window.actions_by_id["open_tokenizer"].trigger()
+        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
+        assert window.messages.text.text().startswith("tokenizer.json: ")
+        assert "\n" not in window.messages.text.text()
+        assert window._session.runs == []
+        window.messages.copy_button.click()
+        assert QGuiApplication.clipboard().text().startswith("tokenizer.json: ")
+        window.messages.close_button.click()
+        assert not window.messages.isVisible()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_word_counts_are_opened_by_the_menu_and_trained_on(qtbot, monkeypatch, tmp_path):
+    path = tmp_path / "words.tsv"
+    path.write_text(" the\t12\n then\t5\n cat\t2\n")
+    expected = train(Corpus.from_counts(path), TrainingConfig(vocabulary_size=261))
+
+    def act(window, answers):
+        session = window._session
+        answers.files = [path]
+        window.actions_by_id["open_counts"].trigger()
+        qtbot.waitUntil(lambda: len(session.sources) == 1, timeout=PATIENCE)
+        session.set_settings(Settings(261))
+        qtbot.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
+        qtbot.waitUntil(lambda: session.active is not None and session.training is None, timeout=PATIENCE)
+        assert np.array_equal(session.active.merges, expected.merges)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_every_pane_can_be_closed_shown_again_and_put_back(qtbot, monkeypatch):
+    def act(window, answers):
+        for pane in window.panes:
+            pane.close()
+        assert not any(pane.isVisible() for pane in window.panes)
+        window.actions_by_id["reset_layout"].trigger()
+        qtbot.waitUntil(lambda: all(not pane.isHidden() for pane in window.panes))
+        assert len(window.tabifiedDockWidgets(window.merges)) == 2
+        assert window.text.x() > window.compression.x() > window.corpus.x()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_each_pane_has_one_tab_at_the_first_start_and_after_every_change_of_the_layout(qtbot, monkeypatch):
+    def tabs(window) -> list[str]:
+        bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        return sorted(bar.tabText(tab) for bar in bars if bar.isVisible() for tab in range(bar.count()))
+
+    def act(window, answers):
+        wanted = sorted(pane.windowTitle() for pane in window.panes if window.tabifiedDockWidgets(pane))
+        assert {"Merges", "Vocabulary", "Runs"} <= set(wanted)
+        assert tabs(window) == wanted
+        for change in (window.reset_layout, lambda: window.arrange(window.arrangement()), lambda: window.arrange("no")):
+            change()
+            qtbot.wait(50)
+            assert tabs(window) == wanted
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_window_remembers_what_was_changed(qtbot, monkeypatch):
+    def change(window, answers):
+        window.token.close()
+        window.actions_by_id["theme_dark"].trigger()
+        window.actions_by_id["show_ids"].trigger()
+        window.actions_by_id["more_settings"].trigger()
+        window._session.set_settings(Settings(5000, 3, pattern="gpt2", special_tokens=("<|end|>",), documents="line"))
+
+    def look(window, answers):
+        assert window.token.isHidden()
+        assert window._theme.palette.dark
+        assert window.actions_by_id["theme_dark"].isChecked()
+        assert window.actions_by_id["show_ids"].isChecked()
+        assert window.actions_by_id["more_settings"].isChecked()
+        assert window.configure.more.isVisible()
+        assert window._session.settings == Settings(
+            5000, 3, pattern="gpt2", special_tokens=("<|end|>",), documents="line"
+        )
+
+    assert at_the_window(monkeypatch, change) == 0
+    assert at_the_window(monkeypatch, look) == 0
+
+
+def test_every_action_is_in_a_menu_and_says_what_it_does(qtbot, monkeypatch):
+    def act(window, answers):
+        listed, names = set(), []
+        waiting = [action.menu() for action in window.menuBar().actions()]
+        while waiting:
+            menu = waiting.pop()
+            if menu.objectName() != "recent":
+                menu.aboutToShow.emit()
+            for action in menu.actions():
+                listed.add(action.objectName())
+                # What stands below "Recent" is the person's, and a speed is no deed.
+                names += [action.text().replace("&", "")] if action.objectName() or action.menu() else []
+                if action.menu() is not None:
+                    waiting.append(action.menu())
+        assert {spec.id for spec in SPECS} <= listed
+        assert {name for name in names if names.count(name) > 1} == set(), "two entries would be called the same"
+        for spec in SPECS:
+            action = window.actions_by_id[spec.id]
+            assert action.statusTip().endswith(".")
+            assert action.toolTip()
+        keys = [key.toString() for action in window.actions_by_id.values() for key in action.shortcuts()]
+        assert sorted(key for key in set(keys) if keys.count(key) > 1) == ["F6"]  # pause and resume: never both
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_everything_that_takes_the_keyboard_has_a_name(qtbot, monkeypatch, book):
+    def act(window, answers):
+        trained(qtbot, window, answers, book)
+        nameless = []
+        for pane in window.findChildren(QDockWidget):
+            for widget in pane.findChildren(QTableView) + pane.findChildren(QAbstractButton):
+                text = getattr(widget, "text", lambda: "")()
+                internal = (
+                    widget.isHidden()
+                    or widget.objectName().startswith("qt_")
+                    or widget.focusPolicy() == Qt.FocusPolicy.NoFocus
+                )
+                if not internal and not (text or widget.accessibleName()):
+                    nameless.append((pane.objectName(), widget))
+        assert nameless == []
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_window_fits_a_small_screen(qtbot, monkeypatch, book):
+    def act(window, answers):
+        trained(qtbot, window, answers, book)
+        window.resize(1024, 640)
+        qtbot.waitUntil(lambda: (window.width(), window.height()) == (1024, 640))
+        assert window.minimumSizeHint().width() <= 1024
+        assert window.minimumSizeHint().height() <= 640
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.parametrize("moment", ["while it trains", "when it has ended"])
+def test_the_window_with_the_demo_is_closed_without_a_question(qtbot, monkeypatch, moment):
+    asked = []
+
+    def act(window, answers):
+        asked.append(answers.asked)
+        assert window._session.training is not None
+        if moment == "when it has ended":
+            quiet(qtbot, window)
+            assert len(window._session.active)
+
+    assert at_the_window(monkeypatch, act, ["--demo"]) == 0
+    assert asked == [[]]
+
+
+def test_what_is_trained_beside_the_demo_is_asked_about(qtbot, monkeypatch):
+    asked = []
+
+    def act(window, answers):
+        asked.append(answers.asked)
+        quiet(qtbot, window)
+        window._session.set_settings(Settings(300))
+        window.actions_by_id["train"].trigger()
+        quiet(qtbot, window)
+
+    assert at_the_window(monkeypatch, act, ["--demo"]) == 0
+    assert asked == [["Neither saved nor exported: Run 2."]]
+
+
+def test_the_demo_writes_a_picture_and_ends_with_zero(qtbot, tmp_path):
+    picture = tmp_path / "demo.png"
+    assert main(["--demo", "--screenshot", str(picture)]) == 0
+    image = QImage(str(picture))
+    assert (image.width(), image.height()) == (1440, 900)
+    colours = {image.pixel(QPoint(x, y)) for x in range(0, 1440, 7) for y in range(0, 900, 7)}
+    assert len(colours) > 20
+
+
+def test_a_picture_that_cannot_be_written_is_an_error(qtbot, tmp_path, capsys):
+    assert main(["--demo", "--screenshot", str(tmp_path / "missing" / "demo.png")]) == 1
+    assert "could not be written" in capsys.readouterr().err or "missing" in capsys.readouterr().err
+
+
+def test_without_a_display_a_window_is_refused_and_a_picture_drawn(monkeypatch, capsys):
+    from tokstudio.gui.app.app import _require_display
+
+    monkeypatch.setattr("sys.platform", "linux")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.setenv(name, "")
+    assert main([]) == 1
+    assert capsys.readouterr().err.startswith("tokstudio: There is no display")
+    _require_display(True)
+    assert os.environ["QT_QPA_PLATFORM"] == "offscreen"
+
+
+def test_an_error_nobody_caught_reaches_the_person(qtbot, monkeypatch):
+    def act(window, answers):
+        def fail() -> None:
+            raise RuntimeError("planted")
+
+        window.actions_by_id["about"].triggered.disconnect()
+        window.actions_by_id["about"].triggered.connect(fail)
+        monkeypatch.setattr(window.commands, "about", fail)
+        try:
+            fail()
+        except RuntimeError as error:
+            sys.excepthook(type(error), error, error.__traceback__)
+        qtbot.waitUntil(window.messages.isVisible)
+        assert "planted" in window.messages.text.text()
+
+    assert at_the_window(monkeypatch, act) == 0
+    assert QApplication.instance() is not None
+
+
+def test_other_threads_do_not_hold_the_window_up_nor_does_the_search_for_garbage(qtbot, monkeypatch):
+    over: list[bool] = []
+
+    def endless():
+        while not over:
+            time.sleep(0.01)
+            yield Progress("waiting")
+
+    def act(window, answers):
+        assert sys.getswitchinterval() == pytest.approx(0.0002)
+        qtbot.waitUntil(lambda: gc.get_freeze_count() > frozen + 1000)
+        over.append(True)
+
+    monkeypatch.setattr(app, "prepare_work", endless)
+    frozen = gc.get_freeze_count()
+    sys.setswitchinterval(0.005)
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Tab, Qt.Key.Key_Backtab])
+def test_tab_goes_through_what_can_be_seen_and_through_all_of_it(qtbot, monkeypatch, key):
+    def act(window, answers):
+        window._session.add_text("the cat sat on the mat " * 40)
+        window._session.train()
+        quiet(qtbot, window)
+        QApplication.processEvents()
+        hidden = [pane for pane in window.panes if pane.visibleRegion().isEmpty()]
+        assert hidden
+        window.corpus.source_list.setFocus()
+        seen = []
+        while (now := window.focusWidget()) not in seen and len(seen) < 300:
+            assert not any(pane.isAncestorOf(now) for pane in hidden), now
+            seen.append(now)
+            qtbot.keyClick(now, key)
+        in_front = [pane for pane in window.panes if pane not in hidden]
+        assert all(any(pane.isAncestorOf(widget) for widget in seen) for pane in in_front)
+
+    assert at_the_window(monkeypatch, act) == 0

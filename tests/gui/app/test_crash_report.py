@@ -1,0 +1,241 @@
+"""What went wrong inside the program is kept as it happens, and offered at the next start."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import platformdirs
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QPushButton
+
+from tests.gui.person import PATIENCE, at_the_window
+from tokstudio.gui.app.crash_offer import ReportOffer
+from tokstudio.gui.app.crash_report import is_running, left_reports, reports_folder
+from tokstudio.gui.window.offer_cards import ReportCard
+
+
+def files():
+    folder = reports_folder()
+    return sorted(file.name for file in folder.iterdir()) if folder.exists() else []
+
+
+def card_of(qtbot, window):
+    card = window.findChild(ReportCard)
+    qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+    return card
+
+
+def nothing_is_offered(qtbot, window):
+    offer = window.findChild(ReportOffer)
+    qtbot.waitUntil(lambda: offer._looked and not window._session.jobs, timeout=PATIENCE)
+    return not offer.card.isVisible()
+
+
+def crash(how="faulthandler._sigabrt()"):
+    """A start that is ended by a fault, or is killed."""
+    script = (
+        "import faulthandler, os, sys, time; from PySide6.QtGui import QGuiApplication;"
+        "from tokstudio.gui.app.crash_report import CrashHook, reports_folder; a = QGuiApplication([]);"
+        f"CrashHook(reports_folder()).install(); {how}"
+    )
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60).returncode
+
+
+def test_a_start_that_goes_well_leaves_nothing(qtbot, monkeypatch):
+    def act(window, answers):
+        assert len(files()) == 2, "the report and its lock"
+
+    assert at_the_window(monkeypatch, act) == 0
+    assert files() == []
+
+
+def test_a_crash_is_offered_at_the_next_start_copied_shown_and_dismissed(qtbot, monkeypatch):
+    assert crash() != 0
+
+    def look(window, answers):
+        card = card_of(qtbot, window)
+        assert card.text.text().startswith("TokStudio crashed the last time. ")
+        qtbot.mouseClick(card.copy_button, Qt.MouseButton.LeftButton)
+        report = QGuiApplication.clipboard().text()
+        assert report.startswith("TokStudio 0.1.0")
+        assert "Fatal Python error: Aborted" in report
+        qtbot.mouseClick(card.show_button, Qt.MouseButton.LeftButton)
+        assert [file.read_text(encoding="utf-8") for file in answers.shown] == [report]
+        card.dismiss_button.setFocus()
+        qtbot.keyClick(card.dismiss_button, Qt.Key.Key_Space)
+        assert not card.isVisible()
+
+    def look_again(window, answers):
+        assert nothing_is_offered(qtbot, window)
+
+    assert at_the_window(monkeypatch, look) == 0
+    assert files() == ["last-report.txt"]
+    assert at_the_window(monkeypatch, look_again) == 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing ends like this here")
+def test_a_crash_while_the_window_is_taken_down_is_reported_too():
+    script = (
+        "import faulthandler; from PySide6.QtCore import QTimer; from tokstudio.cli import main;"
+        "from tokstudio.gui.app.app import Studio; Studio.close = lambda studio: faulthandler._sigabrt();"
+        "Studio.show = lambda studio: QTimer.singleShot(0, studio.window.close) or studio.window.show();"
+        "main(['--new-window'])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60)
+    assert done.returncode == -signal.SIGABRT, done.stderr
+    (report,) = left_reports(reports_folder())
+    assert "Fatal Python error: Aborted" in report.text
+
+
+def test_what_is_not_dismissed_is_offered_again(qtbot, monkeypatch):
+    crash()
+    for _ in range(2):
+        assert at_the_window(monkeypatch, lambda window, answers: card_of(qtbot, window)) == 0
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_an_error_that_nobody_caught_is_told_at_once_and_kept(qtbot, monkeypatch, in_thread):
+    def fail():
+        raise ZeroDivisionError("this is a test")
+
+    def break_it(window, answers):
+        if in_thread:
+            thread = threading.Thread(target=fail)
+            thread.start()
+            thread.join()
+        else:
+            # As a slot raises: nothing of ours is on the stack.
+            sys.excepthook(*_raised(fail))
+        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
+        assert "ZeroDivisionError: this is a test" in window.messages.text.text()
+
+    def look(window, answers):
+        card = card_of(qtbot, window)
+        assert card.text.text().startswith("Something went wrong inside TokStudio the last time. ")
+        card.copy_button.click()
+        report = QGuiApplication.clipboard().text()
+        assert "ZeroDivisionError: this is a test" in report
+        assert "in fail" in report
+
+    assert at_the_window(monkeypatch, break_it) == 0
+    assert at_the_window(monkeypatch, look) == 0
+
+
+def _raised(act):
+    try:
+        act()
+    except ZeroDivisionError:
+        return sys.exc_info()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing kills like this here")
+def test_a_start_that_was_killed_has_nothing_to_report(qtbot, monkeypatch):
+    crash("os.kill(os.getpid(), 9)")
+    assert [name for name in files() if name.endswith(".txt")]
+
+    def act(window, answers):
+        assert nothing_is_offered(qtbot, window)
+
+    assert at_the_window(monkeypatch, act) == 0
+    assert files() == []
+
+
+def test_the_report_of_a_program_that_runs_is_not_touched(qtbot, monkeypatch):
+    reports_folder().mkdir(parents=True)
+    script = (
+        "import sys; from PySide6.QtGui import QGuiApplication;"
+        "from tokstudio.gui.app.crash_report import CrashHook, reports_folder; a = QGuiApplication([]);"
+        "hook = CrashHook(reports_folder()); hook.install(); hook._write(ValueError('mine'));"
+        "print('ready', flush=True); sys.stdin.read(); hook.remove()"
+    )
+    other = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert other.stdout.readline().strip() == b"ready"
+    before = files()
+
+    def act(window, answers):
+        assert nothing_is_offered(qtbot, window)
+
+    assert at_the_window(monkeypatch, act) == 0
+    assert files() == before
+    other.communicate(b"", timeout=60)
+    assert [name.split(".")[1] for name in files()] == ["txt"]
+
+
+def test_a_report_that_cannot_be_read_keeps_no_other_from_being_offered():
+    folder = reports_folder()
+    for number in range(8):
+        (folder / f"run-{number}a.txt").mkdir(parents=True)
+        (folder / f"run-{number}b.txt").write_text("TokStudio\n\nFatal Python error: Aborted")
+    assert {report.file.name for report in left_reports(folder)} == {f"run-{number}b.txt" for number in range(8)}
+    assert not is_running(folder)
+
+
+def test_a_folder_that_cannot_be_looked_into_has_no_reports(tmp_path):
+    folder = tmp_path / ("x" * 300)  # no file system has such a name, and an administrator may look into all others
+    assert left_reports(folder) == []
+    assert not is_running(folder)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is read-only to an administrator")
+@pytest.mark.parametrize("with_lock", [False, True])
+def test_an_old_report_in_a_read_only_folder_is_no_open_window(with_lock):
+    folder = reports_folder()
+    folder.mkdir(parents=True)
+    (folder / "run-0.txt").write_text("TokStudio\n\n")
+    if with_lock:
+        over = subprocess.Popen([sys.executable, "-c", ""])
+        over.wait()
+        (folder / "run-0.lock").write_text(f"{over.pid}\ntokstudio\n{socket.gethostname()}\n")
+    folder.chmod(0o500)
+    try:
+        assert not is_running(folder)
+    finally:
+        folder.chmod(0o700)
+
+
+def test_every_button_of_the_card_is_reached_by_the_keyboard(qtbot, monkeypatch):
+    crash()
+
+    def act(window, answers):
+        card = card_of(qtbot, window)
+        for button in card.findChildren(QPushButton):
+            assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
+            assert button.text()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing ends like this here")
+def test_what_a_crash_has_left_unsaved_is_offered_first_and_then_its_report(qtbot, monkeypatch, tmp_path):
+    log = tmp_path / "log"
+    command = [sys.executable, "-m", "tokstudio", "--demo", "--new-window", "--log-file", str(log)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as program:
+        kept = Path(platformdirs.user_data_dir("tokstudio", appauthor=False)) / "recovery"
+        # The copy has the run, and its record from the training is gone.
+        qtbot.waitUntil(
+            lambda: any(kept.glob("*.project.tokstudio")) and not any(kept.glob("*.run.tokstudio")), timeout=PATIENCE
+        )
+        program.send_signal(signal.SIGABRT)
+        program.wait(timeout=60)
+
+    def act(window, answers):
+        qtbot.waitUntil(window.unsaved_work.isVisible, timeout=PATIENCE)
+        assert window.unsaved_work.text.text() == "TokStudio did not close properly. Not saved: Run 1."
+        card = window.findChild(ReportCard)
+        assert not card.isVisible()
+        qtbot.mouseClick(window.unsaved_work.restore_button, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(card.isVisible, timeout=PATIENCE)
+        assert not window.unsaved_work.isVisible()
+        qtbot.mouseClick(card.copy_button, Qt.MouseButton.LeftButton)
+        assert "Fatal Python error: Aborted" in QGuiApplication.clipboard().text()
+
+    assert at_the_window(monkeypatch, act) == 0

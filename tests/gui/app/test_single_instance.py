@@ -1,0 +1,395 @@
+"""A later start hands its files to the window that is open, which comes to the front."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import errno
+import os
+import socket as sockets
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtNetwork import QLocalServer, QLocalSocket
+
+from tests.gui.person import PATIENCE, at_the_window
+from tokstudio.cli import main
+from tokstudio.gui.app import single_instance
+from tokstudio.gui.app.crash_report import reports_folder
+from tokstudio.gui.app.single_instance import Claim, Request, address
+from tokstudio.gui.session.preferences import settings_file
+
+TEXT = "the cat sat on the mat and the rat sat on the cat. " * 40
+
+
+def start(*arguments, folder=None):
+    """Another start of the program, in its own process."""
+    command = [sys.executable, "-m", "tokstudio", *map(str, arguments)]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def ended(qtbot, process):
+    qtbot.waitUntil(lambda: process.poll() is not None, timeout=PATIENCE)
+    said = process.stdout.read().decode()
+    process.stdout.close()
+    return process.returncode, said
+
+
+def test_a_later_start_hands_its_file_over_and_the_window_comes_back(qtbot, monkeypatch, tmp_path):
+    book = tmp_path / "a folder" / "книга 1.txt"
+    book.parent.mkdir()
+    book.write_text(TEXT, encoding="utf-8")
+
+    def act(window, answers):
+        window.showMinimized()
+        # The path is one of the other process's folder.
+        assert ended(qtbot, start(book.name, folder=book.parent)) == (0, "")
+        qtbot.waitUntil(lambda: len(window._session.sources) == 1, timeout=PATIENCE)
+        assert window._session.sources[0].path == book
+        assert not window.windowState() & Qt.WindowState.WindowMinimized
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_start_without_files_shows_the_window(qtbot, monkeypatch):
+    def act(window, answers):
+        window.showMinimized()
+        assert ended(qtbot, start()) == (0, "")
+        qtbot.waitUntil(lambda: not window.windowState() & Qt.WindowState.WindowMinimized, timeout=PATIENCE)
+        assert window._session.sources == ()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_command_line_and_pictures_hand_nothing_over(qtbot, monkeypatch, tmp_path):
+    def act(window, answers):
+        window.showMinimized()
+        assert ended(qtbot, start("encode", "--tokenizer", tmp_path / "none", "--text", "x"))[0] == 1
+        assert ended(qtbot, start("--demo", "--screenshot", tmp_path / "a.png"))[0] == 0
+        assert (tmp_path / "a.png").exists()
+        assert window.windowState() & Qt.WindowState.WindowMinimized
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_settings_are_not_reset_behind_an_open_window(qtbot, monkeypatch):
+    def act(window, answers):
+        code, said = ended(qtbot, start("--reset-settings"))
+        assert code == 1
+        assert said == "tokstudio: A window is open and would save its settings. Close it, then try again.\n"
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_settings_are_not_reset_behind_a_window_beside_the_first(qtbot, monkeypatch):
+    def act(window, answers):
+        assert ended(qtbot, start("--reset-settings"))[0] == 1
+
+    assert at_the_window(monkeypatch, act, ["--new-window"]) == 0
+
+
+@pytest.fixture
+def shared_folder(monkeypatch, tmp_path):
+    """The folder for the temporary files of all people, on a system without folders for sessions."""
+    folder = tmp_path / "tmp"
+    folder.mkdir(mode=0o777)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    return folder
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pipe has no folder")
+def test_windows_meet_in_a_folder_that_nobody_else_can_write_to(shared_folder, tmp_path):
+    name = Path(address(tmp_path))
+    assert name.parent.parent == shared_folder
+    assert name.parent.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pipe has no folder")
+def test_where_another_person_has_taken_that_folder_every_start_has_a_window_of_its_own(
+    qtbot, monkeypatch, shared_folder, tmp_path
+):
+    name = Path(address(tmp_path))
+    name.parent.chmod(0o777)
+    name.with_name(f"{name.name}.lock").write_text("1\nanother\nplace\n")
+    assert address(tmp_path) == ""
+    claim = Claim("")
+    assert not claim.hand_over([tmp_path])
+    assert claim.listen(qtbot) is None
+    assert at_the_window(monkeypatch, lambda window, answers: None) == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe goes with its process")
+def test_the_socket_of_a_dead_window_is_taken_over(qtbot, monkeypatch, tmp_path):
+    name = address(settings_file().parent)
+    script = (
+        "import sys, os; from PySide6.QtCore import QCoreApplication; from PySide6.QtNetwork import QLocalServer;"
+        "a = QCoreApplication([]); s = QLocalServer(); assert s.listen(sys.argv[1]); os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", script, name], timeout=60)
+    assert Path(name).exists()
+
+    def act(window, answers):
+        assert ended(qtbot, start(tmp_path)) == (0, "")
+
+    assert at_the_window(monkeypatch, act) == 0
+    assert not Path(name).exists()
+    assert not Path(f"{name}.lock").exists()
+
+
+@pytest.fixture
+def busy(monkeypatch):
+    """A window that lives and answers nothing."""
+    monkeypatch.setattr(single_instance, "_ANSWER", 50)
+    server = QLocalServer()
+    claim = Claim(address(settings_file().parent))
+    assert server.listen(claim.name)
+    claim.release()
+    yield server
+    server.close()
+
+
+def test_a_window_that_does_not_answer_keeps_no_file_to_itself_and_stays_the_first(qtbot, monkeypatch, busy, book):
+    def act(window, answers):
+        qtbot.waitUntil(lambda: len(window._session.sources) == 1, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    socket = QLocalSocket()
+    socket.connectToServer(busy.fullServerName())
+    assert socket.waitForConnected(PATIENCE), "its socket was removed, or taken from it"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe does not say at once who has gone")
+def test_a_file_that_a_start_has_opened_itself_as_nobody_answered_is_not_opened_again(qtbot, busy):
+    name = busy.fullServerName()
+    busy.close()
+    first = Claim(name).listen(QCoreApplication.instance())
+    asked = []
+    first.asked.connect(asked.append)
+    assert not Claim(name).hand_over([Path("one.txt")]), "this window is busy with waiting here"
+    socket = QLocalSocket()
+    socket.connectToServer(name)
+    socket.write(Request((Path("another.txt"),)).encoded())
+    qtbot.waitUntil(lambda: bool(asked), timeout=PATIENCE)
+    assert [request.files for request in asked] == [(Path("another.txt"),)]
+    first.close()
+    first.deleteLater()
+
+
+@pytest.mark.parametrize("end", ["closes", "crashes"])
+def test_a_window_beside_the_first_is_the_first_once_that_is_gone(qtbot, monkeypatch, book, end):
+    script = (
+        "import sys; from PySide6.QtCore import QCoreApplication; from PySide6.QtNetwork import QLocalServer;"
+        "a = QCoreApplication([]); s = QLocalServer(); assert s.listen(sys.argv[1]); print(flush=True);"
+        "sys.stdin.readline(); s.close()"
+    )
+    command = [sys.executable, "-c", script, address(settings_file().parent)]
+    first = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert first.stdout.readline()
+
+    def act(window, answers):
+        if end == "crashes":
+            first.kill()
+        first.communicate(timeout=60)
+        claim = Claim(address(settings_file().parent))
+        claim.release()
+        qtbot.waitUntil(claim.is_taken, timeout=PATIENCE)
+        assert ended(qtbot, start(book)) == (0, "")
+        qtbot.waitUntil(lambda: len(window._session.sources) == 1, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act, ["--new-window"]) == 0
+
+
+def test_of_two_windows_beside_the_first_one_takes_its_place_and_the_other_waits_on(qtbot):
+    name = address(settings_file().parent)
+    application = QCoreApplication.instance()
+    first, second, third = (Claim(name).listen(application) for _ in range(3))
+    assert [window._server.isListening() for window in (first, second, third)] == [True, False, False]
+    first.close()
+    qtbot.waitUntil(lambda: second._server.isListening() or third._server.isListening(), timeout=PATIENCE)
+    heir, other = (second, third) if second._server.isListening() else (third, second)
+    connected = QLocalSocket.LocalSocketState.ConnectedState
+    qtbot.waitUntil(lambda: other._first.state() == connected, timeout=PATIENCE)
+    assert not other._server.isListening()
+    heir.close()
+    qtbot.waitUntil(other._server.isListening, timeout=PATIENCE)
+    other.close()
+    for window in (first, second, third):
+        window.deleteLater()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere no connection is put off")
+def test_a_window_that_could_not_even_connect_to_the_first_takes_its_place_all_the_same(qtbot):
+    name = address(settings_file().parent)
+    with sockets.socket(sockets.AF_UNIX) as first, ExitStack() as waiting:
+        first.bind(name)
+        first.listen(1)
+        full = False
+        while not full:
+            another = waiting.enter_context(sockets.socket(sockets.AF_UNIX))
+            another.setblocking(False)
+            full = another.connect_ex(name) == errno.EAGAIN
+        later = Claim(name).listen(QCoreApplication.instance())
+        assert not later._server.isListening()
+    qtbot.waitUntil(later._server.isListening, timeout=PATIENCE)
+    later.close()
+    later.deleteLater()
+
+
+NO_REQUESTS = {
+    "text": b"hello\n",
+    "a list": b"[]\n",
+    "a number as a file": b'{"files": [3], "token": ""}\n',
+    "no digits": b'{"files": ["zz"], "token": ""}\n',
+    "deep": b"[" * 200_000 + b"\n",
+    "deep files": b'{"token": "", "files": ' + b'{"a":' * 100_000 + b"\n",
+    "a file with NUL": b'{"files": ["612f0062"], "token": ""}\n',
+    "a token with NUL": b'{"files": [], "token": "a\\u0000b"}\n',
+    "a token with half a character": b'{"files": [], "token": "\\ud800"}\n',
+    "a number as a token": b'{"files": [], "token": 3}\n',
+    "a long token": b'{"files": [], "token": "' + b"a" * 100_000 + b'"}\n',
+    "a long line": b'"' + b"a" * (1 << 21),
+    "no UTF-8": b'{"files": [], "token": "\xff"}\n',
+}
+
+
+@pytest.mark.parametrize("kind", NO_REQUESTS)
+def test_what_is_no_request_changes_nothing_and_is_no_crash(qtbot, monkeypatch, caplog, kind):
+    def act(window, answers):
+        socket = stranger(address(settings_file().parent))
+        socket.write(NO_REQUESTS[kind])
+        qtbot.waitUntil(lambda: is_closed(socket), timeout=PATIENCE)
+        assert socket.readAll().size() == 0
+        assert window._session.sources == ()
+
+    assert at_the_window(monkeypatch, act) == 0
+    assert "A connection to this window is closed" in caplog.text
+    assert not [path for path in reports_folder().rglob("*") if path.is_file()]
+
+
+@pytest.fixture
+def first():
+    """A window that is the first."""
+    made = Claim(address(settings_file().parent)).listen(QCoreApplication.instance())
+    yield made
+    made.close()
+    made.deleteLater()
+
+
+def stranger(name):
+    socket = QLocalSocket()
+    socket.connectToServer(name)
+    assert socket.waitForConnected(PATIENCE)
+    return socket
+
+
+def is_closed(socket):
+    return socket.state() == QLocalSocket.LocalSocketState.UnconnectedState
+
+
+@pytest.mark.parametrize("said", [b"", b'{"files": ['], ids=["nothing", "half a request"])
+def test_who_says_nothing_is_not_listened_to_for_ever_and_a_waiting_window_is(qtbot, monkeypatch, first, caplog, said):
+    monkeypatch.setattr(single_instance, "_LONGEST_ASKING", 50)
+    later = Claim(first._name).listen(QCoreApplication.instance())
+    gone = []
+    later._first.disconnected.connect(lambda: gone.append(True))
+    qtbot.waitUntil(lambda: len(first._waiting) == 1, timeout=PATIENCE)
+    # It comes later than the window that waits, so its time is over later.
+    socket = stranger(first._name)
+    socket.write(said)
+    qtbot.waitUntil(lambda: is_closed(socket), timeout=PATIENCE)
+    assert "says nothing, or too slowly" in caplog.text
+    assert not gone
+    later.close()
+    later.deleteLater()
+    qtbot.waitUntil(lambda: not first._waiting, timeout=PATIENCE)
+    assert not first._server.findChildren(QLocalSocket)
+
+
+def test_of_many_connections_at_once_only_some_are_kept_and_a_start_is_heard_afterwards(qtbot, first, caplog):
+    asked = []
+    first.asked.connect(asked.append)
+    sockets = [stranger(first._name) for _ in range(20)]
+    qtbot.waitUntil(lambda: sum(map(is_closed, sockets)) == 4, timeout=PATIENCE)
+    assert "too many ask at once" in caplog.text
+    for socket in sockets:
+        socket.abort()
+    qtbot.waitUntil(lambda: not first._server.findChildren(QLocalSocket), timeout=PATIENCE)
+    socket = stranger(first._name)
+    socket.write(Request((Path("one.txt"),)).encoded())
+    qtbot.waitUntil(lambda: bool(asked), timeout=PATIENCE)
+
+
+def test_a_request_carries_any_file_name():
+    names = ["plain", "two words", "zwei\nZeilen", "книга", os.fsdecode(b"not text \xff") if os.name != "nt" else "x"]
+    request = Request(tuple(Path(name) for name in names), "token")
+    assert Request.decoded(request.encoded()) == request
+    assert request.encoded().count(b"\n") == 1
+
+
+@pytest.mark.parametrize("line", [b"", b"[]", b'{"files": [7], "token": ""}', b"[" * 200_000])
+def test_a_line_that_is_no_request_is_none(line):
+    assert Request.decoded(line) is None
+
+
+def test_each_display_and_each_settings_folder_has_a_window_of_its_own(monkeypatch, tmp_path):
+    monkeypatch.setenv("DISPLAY", ":1")
+    first = address(tmp_path)
+    assert address(tmp_path) == first
+    assert address(tmp_path / "other") != first
+    monkeypatch.setenv("DISPLAY", ":2")
+    assert address(tmp_path) != first
+
+
+def test_a_new_window_is_opened_where_one_is_asked_for(qtbot, monkeypatch):
+    claim = Claim(address(settings_file().parent))
+    first = claim.listen(QCoreApplication.instance())
+    asked = []
+    first.asked.connect(asked.append)
+    assert at_the_window(monkeypatch, lambda window, answers: None, ["--new-window"]) == 0
+    assert not asked
+    first.close()
+    first.deleteLater()
+
+
+def test_reset_settings_begins_as_on_the_first_day(qtbot, monkeypatch):
+    def change(window, answers):
+        window.actions_by_id["theme_dark"].trigger()
+
+    def look(window, answers):
+        assert window.actions_by_id["theme_system"].isChecked()
+
+    assert at_the_window(monkeypatch, change) == 0
+    assert "dark" in settings_file().read_text()
+    assert at_the_window(monkeypatch, look, ["--reset-settings"]) == 0
+    assert "dark" in settings_file().with_name("settings.ini.old").read_text()
+
+
+def test_the_log_says_what_is_running_and_that_it_ended(qtbot, monkeypatch, tmp_path, book):
+    log = tmp_path / "a log.txt"
+
+    def act(window, answers):
+        qtbot.waitUntil(lambda: len(window._session.sources) == 1, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act, ["--log-file", str(log), str(book)]) == 0
+    lines = log.read_text(encoding="utf-8").splitlines()
+    assert "TokStudio 0.1.0 (Python package), Python 3." in lines[0]
+    assert "Qt 6." in lines[0]
+    assert lines[-1].endswith("Ended with 0.")
+    assert not [line for line in lines if " ERROR " in line]
+
+
+def test_a_log_that_cannot_be_written_is_said(tmp_path, capsys):
+    assert main(["--log-file", str(tmp_path / "none" / "log.txt")]) == 1
+    assert "log.txt: the log cannot be written there: No such file or directory." in capsys.readouterr().err
+
+
+@pytest.fixture
+def book(tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text(TEXT)
+    return path

@@ -1,0 +1,488 @@
+"""Tokenizers opened by menu, by dropping, from the command line and from the list of recent files."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+import tokenizers
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent
+from PySide6.QtWidgets import QPushButton
+
+from tests.gui.person import PATIENCE, TEXT, at_the_window
+from tokstudio import Corpus, Tokenizer, TrainingConfig, load, save, train
+from tokstudio.gui.panes.configure.pattern_dialog import PatternDialog
+from tokstudio.gui.window.main_window import MainWindow
+
+SENTENCE = "the cat's hat sat on 1984 mats\n"
+
+
+@pytest.fixture
+def tokenizer() -> Tokenizer:
+    return train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=300, pattern="gpt2"))
+
+
+@pytest.fixture
+def ranks(tmp_path: Path, tokenizer: Tokenizer) -> Path:
+    """A file that does not say how it splits text, and one that nobody knows."""
+    path = tmp_path / "my ranks.tiktoken"
+    lines = [base64.b64encode(token) + b" %d\n" % rank for rank, token in enumerate(tokenizer.tokens)]
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+def drop(window: MainWindow, *paths: Path) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    window.dropEvent(QDropEvent(QPointF(10, 10), Qt.DropAction.CopyAction, data, left, none))
+
+
+def question(qtbot, window: MainWindow) -> PatternDialog:
+    """Waits until the window asks how a file splits text."""
+    asked: list[PatternDialog] = []
+
+    def is_there() -> bool:
+        asked[:] = [dialog for dialog in window.findChildren(PatternDialog) if dialog.isVisible()]
+        return bool(asked)
+
+    qtbot.waitUntil(is_there, timeout=PATIENCE)
+    return asked[0]
+
+
+def opened(qtbot, window: MainWindow, count: int = 1) -> None:
+    qtbot.waitUntil(lambda: len(window._session.runs) == count, timeout=PATIENCE)
+
+
+def at_rest(qtbot, window: MainWindow) -> None:
+    qtbot.waitUntil(lambda: not window._session.jobs, timeout=PATIENCE)
+
+
+def test_a_tokenizer_s_file_that_is_dropped_is_opened_and_a_text_joins_the_corpus(
+    qtbot, monkeypatch, tmp_path, tokenizer
+):
+    save(tokenizer, tmp_path / "mine.json")
+    (tmp_path / "book.txt").write_text(TEXT)
+
+    def act(window, answers):
+        drop(window, tmp_path / "book.txt", tmp_path / "mine.json")
+        opened(qtbot, window)
+        qtbot.waitUntil(lambda: len(window._session.sources) == 1)
+        assert window._session.active.name == "mine.json"
+        assert window._session.active.tokenizer.encode(SENTENCE) == tokenizer.encode(SENTENCE)
+        assert window._session.sources[0].name == "book.txt"
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_folder_that_holds_a_tokenizer_is_opened_from_the_command_line(qtbot, monkeypatch, tmp_path, tokenizer):
+    save(tokenizer, tmp_path / "model")
+
+    def act(window, answers):
+        opened(qtbot, window)
+        assert window._session.active.name == "model/tokenizer.json"
+        assert window._session.sources == ()
+
+    assert at_the_window(monkeypatch, act, [str(tmp_path / "model")]) == 0
+
+
+@pytest.mark.parametrize(
+    "content",
+    ['{"version": "1.1", "data": []}', '{"merges": "of companies"}', '["a text"]', "no json at all", '{"model": "T"}'],
+)
+def test_json_that_is_no_tokenizer_stays_a_text(qtbot, monkeypatch, tmp_path, content):
+    (tmp_path / "data.json").write_text(content)
+    (tmp_path / "merges.txt").write_text("Chapter 1\nThe merges of rivers.\n")
+
+    def act(window, answers):
+        drop(window, tmp_path / "data.json", tmp_path / "merges.txt")
+        qtbot.waitUntil(lambda: len(window._session.sources) == 2, timeout=PATIENCE)
+        assert window._session.runs == []
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_both_files_of_a_pair_are_one_tokenizer(qtbot, monkeypatch, tmp_path, tokenizer):
+    save(tokenizer, tmp_path, "classic", accept_loss=True)
+
+    def act(window, answers):
+        answers.files = [tmp_path / "merges.json", tmp_path / "vocabulary.json"]
+        window.actions_by_id["open_tokenizer"].trigger()
+        opened(qtbot, window)
+        at_rest(qtbot, window)
+        assert len(window._session.runs) == 1
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_file_that_does_not_say_its_pattern_is_asked_about(qtbot, monkeypatch, ranks):
+    def act(window, answers):
+        session = window._session
+        session.set_text(SENTENCE)
+        answers.files = [ranks]
+        window.actions_by_id["open_tokenizer"].trigger()
+        dialog = question(qtbot, window)
+        assert dialog.field.value == "gpt2"
+        # How it would split the text that is looked at.
+        told = "9 pre-tokens in the text of the Text pane."
+        qtbot.waitUntil(lambda: dialog.field.caption.text() == told, timeout=PATIENCE)
+        assert dialog.field.preview.isVisible()
+        assert session.runs == []
+        combo = dialog.field.choice.combo
+        qtbot.keyClick(combo, Qt.Key.Key_Down)
+        assert dialog.field.value == "cl100k"
+        qtbot.mouseClick(dialog.accept_button, Qt.MouseButton.LeftButton)
+        opened(qtbot, window)
+        assert session.active.tokenizer.encode(SENTENCE) == load(ranks, "cl100k").encode(SENTENCE)
+        # What was said last is offered next.
+        answers.files = [ranks]
+        window.actions_by_id["open_tokenizer"].trigger()
+        dialog = question(qtbot, window)
+        assert dialog.field.value == "cl100k"
+        qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+        at_rest(qtbot, window)
+        assert len(session.runs) == 1
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_an_empty_token_is_told_of_when_its_file_is_opened_and_in_runs(qtbot, monkeypatch, ranks):
+    size = len(ranks.read_bytes().splitlines())
+    ranks.write_bytes(ranks.read_bytes() + b"= %d\n" % size)
+    ranks.with_suffix(".json").write_text(json.dumps({"pattern": r"[\s\S]+", "special_tokens": {}, "version": 1}))
+    remark = f"Id {size} of its file is the empty token: no text becomes it, and it is decoded to nothing."
+
+    def act(window, answers):
+        told = []
+        window.commands.done.connect(told.append)
+        answers.files = [ranks]
+        window.actions_by_id["open_tokenizer"].trigger()
+        opened(qtbot, window)
+        at_rest(qtbot, window)
+        assert told[-1].endswith(remark)
+        rows = window.runs.table.model()
+        tips = [rows.index(0, column).data(Qt.ItemDataRole.ToolTipRole) for column in range(rows.columnCount())]
+        assert any(remark in tip for tip in tips if tip)
+        window._session.look_at(size)
+        assert window.token.origin.text().startswith(f"id {size}")
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_an_expression_that_cannot_work_opens_nothing_and_says_why(qtbot, monkeypatch, ranks):
+    def act(window, answers):
+        answers.files = [ranks]
+        window.actions_by_id["open_tokenizer"].trigger()
+        dialog = question(qtbot, window)
+        combo = dialog.field.choice.combo
+        qtbot.keyClick(combo, Qt.Key.Key_End)
+        edit = dialog.field.own.edit
+        edit.setFocus()
+        edit.selectAll()
+        qtbot.keyClicks(edit, "(")
+        assert not dialog.accept_button.isEnabled()
+        assert "missing )" in dialog.field.own.note.text()
+        edit.selectAll()
+        qtbot.keyClicks(edit, r"\w+")
+        # It drops what stands between words.
+        qtbot.waitUntil(lambda: bool(dialog.field.problem), timeout=PATIENCE)
+        assert not dialog.accept_button.isEnabled()
+        assert dialog.field.own.note.text() == dialog.field.problem
+        edit.selectAll()
+        qtbot.keyClicks(edit, r"\w+|\W")
+        qtbot.waitUntil(dialog.accept_button.isEnabled, timeout=PATIENCE)
+        qtbot.keyClick(dialog, Qt.Key.Key_Return)
+        opened(qtbot, window)
+        assert window._session.active.tokenizer.pattern == r"\w+|\W"
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_two_files_that_do_not_say_it_are_asked_about_one_after_the_other(qtbot, monkeypatch, tmp_path, ranks):
+    other = tmp_path / "other.tiktoken"
+    other.write_bytes(ranks.read_bytes())
+
+    def act(window, answers):
+        drop(window, ranks, other)
+        first = question(qtbot, window)
+        at_rest(qtbot, window)
+        assert len([dialog for dialog in window.findChildren(PatternDialog) if dialog.isVisible()]) == 1
+        first.cancel.click()
+        second = question(qtbot, window)
+        assert first.windowTitle() == second.windowTitle() == "Open Tokenizer"
+        second.accept_button.click()
+        opened(qtbot, window)
+        at_rest(qtbot, window)
+        assert len(window._session.runs) == 1
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_classic_pair_is_not_split_until_one_says_how(qtbot, monkeypatch, tmp_path, tokenizer):
+    save(tokenizer, tmp_path, "classic", accept_loss=True)
+
+    def act(window, answers):
+        session = window._session
+        answers.folder = tmp_path
+        window.actions_by_id["open_tokenizer_folder"].trigger()
+        opened(qtbot, window)
+        assert session.active.pattern == "none"
+        assert "Change Pattern" in window.status.currentMessage()
+        session.rename(session.active, "Mine")
+        session.set_text(SENTENCE)
+        session.set_playhead(7)
+        window.actions_by_id["change_pattern"].trigger()
+        dialog = question(qtbot, window)
+        assert dialog.field.value == "none"
+        combo = dialog.field.choice.combo
+        while dialog.field.value != "gpt2":
+            qtbot.keyClick(combo, Qt.Key.Key_Down)
+        dialog.accept_button.click()
+        qtbot.waitUntil(lambda: session.active.pattern == "gpt2", timeout=PATIENCE)
+        # It is the same one still.
+        assert [(run.name, session.playhead) for run in session.runs] == [("Mine", 7)]
+        expected = tokenizer.at(7).encode(SENTENCE)
+        at_rest(qtbot, window)
+        assert window.text.encode._encoded.ids.tolist() == expected
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_tokenizer_that_says_its_pattern_is_not_given_another(qtbot, monkeypatch, tmp_path, tokenizer):
+    save(tokenizer, tmp_path)
+
+    def act(window, answers):
+        drop(window, tmp_path)
+        opened(qtbot, window)
+        change = window.actions_by_id["change_pattern"]
+        assert not change.isEnabled()
+        assert change.toolTip() == "The tokenizer's files already say how it splits text."
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_recent_files_are_opened_as_what_they_were(qtbot, monkeypatch, tmp_path, tokenizer):
+    save(tokenizer, tmp_path / "mine.json")
+    (tmp_path / "data.json").write_text(json.dumps({"text": TEXT}))
+
+    def act(window, answers):
+        drop(window, tmp_path / "mine.json", tmp_path / "data.json")
+        opened(qtbot, window)
+        at_rest(qtbot, window)
+        menu = window._recent_menu
+        menu.aboutToShow.emit()
+        listed = {action.text(): action for action in menu.actions()}
+        assert listed[str(tmp_path / "mine.json")].statusTip() == "Open this tokenizer."
+        assert listed[str(tmp_path / "data.json")].statusTip() == "Add this to the corpus."
+        listed[str(tmp_path / "mine.json")].trigger()
+        opened(qtbot, window, 2)
+        menu.aboutToShow.emit()
+        next(action for action in menu.actions() if "data" in action.text()).trigger()
+        qtbot.waitUntil(lambda: len(window._session.sources) == 2, timeout=PATIENCE)
+        assert len(window._session.runs) == 2
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_files_that_were_remembered_before_tokenizers_were_are_texts(tmp_path):
+    from tokstudio.gui.session.preferences import Preferences
+
+    preferences = Preferences(tmp_path / "settings.ini")
+    preferences.set("recent", "/home/me/a.txt\n/home/me/b.txt")
+    preferences.add_recent([tmp_path / "b.json"], "tokenizer")
+    assert [(entry.path.name, entry.kind) for entry in preferences.recent] == [
+        ("b.json", "tokenizer"),
+        ("a.txt", "text"),
+        ("b.txt", "text"),
+    ]
+
+
+def test_opening_can_be_cancelled_and_leaves_nothing(qtbot, monkeypatch, tmp_path, tokenizer):
+    save(tokenizer, tmp_path / "mine.json")
+
+    def act(window, answers):
+        session = window._session
+        at_rest(qtbot, window)
+        window.commands.load_tokenizer(tmp_path / "mine.json")
+        assert [job.quiet for job in session.jobs] == [False]
+        window.status.cancel.click()
+        at_rest(qtbot, window)
+        assert session.runs == []
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_tokenizer_opened_while_a_run_trains_is_listed_and_leaves_it_alone(qtbot, monkeypatch, tmp_path, tokenizer):
+    save(tokenizer, tmp_path / "mine.json")
+    (tmp_path / "book.txt").write_text(TEXT)
+
+    def act(window, answers):
+        session = window._session
+        qtbot.waitUntil(lambda: len(session.sources) == 1, timeout=PATIENCE)
+        session.step()
+        qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
+        run = session.active
+        window.commands.open_any([tmp_path / "mine.json"])
+        opened(qtbot, window, 2)
+        assert session.active is run
+        assert "It is listed in Runs." in window.status.currentMessage()
+        session.stop()
+        qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act, [str(tmp_path / "book.txt")]) == 0
+
+
+def test_a_pattern_is_changed_even_where_the_file_has_gone(qtbot, monkeypatch, ranks):
+    def act(window, answers):
+        session = window._session
+        window.commands.open_any([ranks])
+        question(qtbot, window).accept_button.click()
+        opened(qtbot, window)
+        run = session.active
+        ranks.unlink()
+        window.actions_by_id["change_pattern"].trigger()
+        dialog = question(qtbot, window)
+        qtbot.keyClick(dialog.field.choice.combo, Qt.Key.Key_Up)
+        dialog.accept_button.click()
+        qtbot.waitUntil(lambda: session.active is not run, timeout=PATIENCE)
+        assert session.active.pattern != run.pattern
+        assert len(session.runs) == 1
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_dialog_is_worked_by_the_keyboard_in_reading_order(qtbot, monkeypatch, ranks):
+    def act(window, answers):
+        window.commands.open_any([ranks])
+        dialog = question(qtbot, window)
+        assert dialog.field.choice.combo.hasFocus()
+        for button in dialog.findChildren(QPushButton):
+            assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
+        qtbot.keyClick(dialog.field.choice.combo, Qt.Key.Key_Escape)
+        qtbot.waitUntil(lambda: not dialog.isVisible())
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def of_its_library(folder: Path) -> Path:
+    """A tokenizer that makes all letters small, which TokStudio leaves to the library."""
+    bpe = tokenizers.Tokenizer(tokenizers.models.BPE())
+    bpe.normalizer = tokenizers.normalizers.Lowercase()
+    bpe.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.decoder = tokenizers.decoders.ByteLevel()
+    alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=300, special_tokens=["<|end|>"], initial_alphabet=alphabet, show_progress=False
+    )
+    bpe.train_from_iterator([TEXT], trainer)
+    path = folder / "tokenizer.json"
+    bpe.save(str(path))
+    return path
+
+
+def test_a_tokenizer_of_its_library_says_why_it_has_no_playhead_and_encodes_all_the_same(qtbot, monkeypatch, tmp_path):
+    path = of_its_library(tmp_path)
+    theirs = tokenizers.Tokenizer.from_file(str(path))
+    text = "The CAT sat, Ça va? 😀"
+
+    def act(window, answers):
+        session = window._session
+        window.commands.open_any([path])
+        opened(qtbot, window)
+        session.set_text(text)
+        page = window.text.encode
+        expected = theirs.encode(text, add_special_tokens=False).ids
+        qtbot.waitUntil(lambda: page._encoded is not None and page._encoded.ids.tolist() == expected, timeout=PATIENCE)
+        # What is drawn is the text itself, though the tokens spell small letters.
+        assert page.view._table.data.decode() == text
+        assert page.state[1].startswith("differs at byte 0")
+        at_rest(qtbot, window)
+
+        reason = session.active.no_playhead
+        assert reason.startswith("its normalizer Lowercase changes the text")
+        bar = window.compression.bar
+        assert not bar._slider.isEnabled()
+        assert bar._slider.toolTip() == bar._previous.toolTip() == f"No playhead: {reason}."
+        assert f"No playhead either: {reason}." in window.compression.opened.label.text()
+        assert not window.actions_by_id["previous"].isEnabled()
+        qtbot.keyClick(window, Qt.Key.Key_BracketLeft)
+        session.set_playhead(1)
+        assert session.playhead == len(session.active)
+        assert window.status.currentMessage() == f"The playhead stays at the end: {reason}."
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_whoever_types_into_a_text_of_a_library_s_tokenizer_sees_the_last_of_it(qtbot, monkeypatch, tmp_path):
+    path = of_its_library(tmp_path)
+    theirs = tokenizers.Tokenizer.from_file(str(path))
+
+    def act(window, answers):
+        window.commands.open_any([path])
+        opened(qtbot, window)
+        page = window.text.encode
+        qtbot.keyClicks(page.input, SENTENCE.strip())
+        expected = theirs.encode(page.input.text(), add_special_tokens=False).ids
+        qtbot.waitUntil(lambda: page._encoded is not None and page._encoded.ids.tolist() == expected, timeout=PATIENCE)
+        at_rest(qtbot, window)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_tokens_are_shown_in_gpt2_s_characters_on_request(qtbot, monkeypatch, tmp_path, tokenizer):
+    save(tokenizer, tmp_path)
+    the = tokenizer.encode(" the")[0]
+
+    def act(window, answers):
+        session = window._session
+        window.commands.open_any([tmp_path])
+        opened(qtbot, window)
+        session.set_text("on the mat\né")
+        session.look_at(the)
+        at_rest(qtbot, window)
+        assert window.token.headline.text() == "·the"
+        window.actions_by_id["byte_level_characters"].trigger()
+        assert window.token.headline.text() == "Ġthe"
+        qtbot.waitUntil(lambda: window.text.encode.view._table.data.decode() == "onĠtheĠmatĊÃ©", timeout=PATIENCE)
+        merges = window.merges.model
+        row = merges.row_of_token(the)
+        assert merges.cell(row, 1).text == "Ġthe"
+        assert merges.index(row, 1).data(Qt.ItemDataRole.ToolTipRole).startswith("Ġthe\n")
+        window.vocabulary.raise_()
+        qtbot.waitUntil(lambda: window.vocabulary.seen)
+        vocabulary = window.vocabulary.model
+        assert vocabulary.cell(vocabulary.row_of_token(the), 1).text == "Ġthe"
+        # They can be looked for as they are written.
+        window.vocabulary.filter.insert("Ġthe")
+        qtbot.waitUntil(lambda: vocabulary.rowCount() == 1, timeout=PATIENCE)
+        window.actions_by_id["byte_level_characters"].trigger()
+        assert vocabulary.cell(0, 1).text == "·the"
+        qtbot.waitUntil(lambda: window.text.encode.view._table.data.decode() == "on the mat\né", timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_tokens_that_no_merge_makes_are_listed_and_said_to_be_such(qtbot, monkeypatch, tmp_path):
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"cab": 258, b"xyz": 259}
+    path = tmp_path / "odd.tiktoken"
+    path.write_bytes(b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items()))
+
+    def act(window, answers):
+        session = window._session
+        window.commands.open_any([path])
+        question(qtbot, window).accept_button.click()
+        opened(qtbot, window)
+        assert window.merges.derived.text() == "Merges derived from the file's ranks."
+        assert window.merges.derived.isVisible()
+        window.vocabulary.raise_()
+        window.vocabulary.panel.boxes["Whole words"].click()
+        model = window.vocabulary.model
+        qtbot.waitUntil(lambda: [model.token_at(row) for row in range(model.rowCount())] == [259], timeout=PATIENCE)
+        session.look_at(259)
+        assert window.token.meaning.text() == "No merge makes this token: only a whole pre-token becomes it."
+
+    assert at_the_window(monkeypatch, act) == 0

@@ -1,0 +1,362 @@
+"""Find, as a person uses it at the window: type, choose, see the token in every pane, go through its places."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QApplication
+
+from tests.gui.person import PATIENCE, at_the_window
+from tokstudio.gui.find.finder import Finder
+from tokstudio.gui.find.index import MOST
+from tokstudio.gui.session.training import Settings
+
+TEXT = "the cat sat on the mat and the rat sat on the cat. " * 8
+KEYS = Qt.KeyboardModifier
+
+
+@pytest.fixture
+def book(tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text("the cat sat on the mat and the rat sat on the cat, then there. " * 60)
+    return path
+
+
+def train(qtbot, window, size=300, **settings):
+    session = window._session
+    qtbot.waitUntil(lambda: bool(session.sources), timeout=PATIENCE)
+    session.set_settings(Settings(vocabulary_size=size, **settings))
+    window.actions_by_id["train"].trigger()
+    qtbot.waitUntil(lambda: session.training is None and session.active is not None, timeout=PATIENCE)
+    session.set_text(TEXT)
+    qtbot.waitUntil(lambda: window.text.encode._encoded is not None, timeout=PATIENCE)
+    qtbot.waitActive(window)
+    return session
+
+
+def find(qtbot, window, typed):
+    qtbot.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_F, KEYS.ControlModifier)
+    box = window.finder.box
+    assert box.hasFocus()
+    box.selectAll()
+    qtbot.keyClick(box, Qt.Key.Key_Delete)
+    qtbot.keyClicks(box, typed)
+    qtbot.waitUntil(lambda: window.finder._index is not None, timeout=PATIENCE)
+    return box
+
+
+def listed(window):
+    model = window.finder.model
+    return [model.token_at(row) for row in range(model.rowCount())]
+
+
+def spelled(session, ids):
+    return [session.active.tokenizer.tokens[token] for token in ids]
+
+
+def test_a_token_is_found_by_its_text_and_shown_in_every_pane(qtbot, monkeypatch, book):
+    def act(window, answers):
+        session = train(qtbot, window, pattern="gpt2")
+        window.text.encode.view.setFocus()
+        box = find(qtbot, window, "the")
+        found = spelled(session, listed(window))
+        assert found[0] == b"the"
+        assert b" the" in found
+        assert all(b"the" in token for token in found)
+        qtbot.keyClick(box, Qt.Key.Key_Down)
+        row = window.finder.box.list.current_row
+        wanted = listed(window)[row]
+        assert row == 1
+        qtbot.keyClick(box, Qt.Key.Key_Return)
+        assert not box.popup.isVisible()
+        assert session.token == session.found == wanted
+        assert window.merges.model.token_at(window.merges.table.current_row) == wanted
+        window.vocabulary.raise_()
+        qtbot.waitUntil(lambda: window.vocabulary.seen)
+        table = window.vocabulary.table
+        qtbot.waitUntil(lambda: window.vocabulary.model.token_at(table.current_row) == wanted)
+        assert table.viewport().rect().contains(table.visualRect(table.currentIndex()).center())
+        qtbot.keyClick(box, Qt.Key.Key_Escape)
+        assert window.text.encode.view.hasFocus()
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_marks_in_the_text_go_with_what_they_mark(qtbot, monkeypatch, book):
+    def act(window, answers):
+        session = train(qtbot, window, pattern="gpt2")
+        first = session.active
+        session.add_tokenizer(first.tokenizer, "a copy")
+        page = window.text.encode
+        view = page.view
+
+        def mark(merges=44):
+            """Marks the places of a token, the first of which is selected."""
+            session.activate(first)
+            session.set_playhead(merges)
+            session.set_text(TEXT)
+            qtbot.keyClick(find(qtbot, window, " the"), Qt.Key.Key_Return)
+            qtbot.waitUntil(lambda: len(view._places) > 0, timeout=PATIENCE)
+            assert view.selection() is not None
+
+        def nothing_is_marked():
+            return len(view._places) == 0 and view.selection() is None and session.stretch is None
+
+        mark()
+        session.activate(session.runs[1])
+        assert nothing_is_marked()
+        mark()
+        box = window.finder.box
+        box.selectAll()
+        qtbot.keyClick(box, Qt.Key.Key_Delete)
+        assert len(view._places) == 0, "the field is empty: nothing says what the marks are of"
+        assert session.found is None
+        mark()
+        session.set_playhead(1)
+        assert len(view._places) == 0, "the token does not exist yet"
+        mark()
+        session.set_text("Bats! " * 10 + "ran.")
+        qtbot.waitUntil(lambda: page._encoded.text == session.text, timeout=PATIENCE)
+        assert nothing_is_marked(), "what was selected is gone"
+        mark()
+        selected = view.selected_text()
+        session.set_text(TEXT + "the end")
+        qtbot.waitUntil(lambda: page._encoded.text == session.text, timeout=PATIENCE)
+        assert view.selected_text() == selected, "what is typed behind it leaves it alone"
+        session.set_text("x" + TEXT)
+        qtbot.waitUntil(lambda: page._encoded.text == session.text, timeout=PATIENCE)
+        assert view.selection() is None, "it stands elsewhere"
+        mark()
+        window.actions_by_id["delete_run"].trigger()
+        assert session.active is not first
+        assert nothing_is_marked()
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_the_places_in_the_text_are_gone_through_by_f3(qtbot, monkeypatch, book):
+    def act(window, answers):
+        session = train(qtbot, window, pattern="gpt2")
+        box = find(qtbot, window, " the")
+        qtbot.keyClick(box, Qt.Key.Key_Return)
+        view, ids = window.text.encode.view, window.text.encode._encoded.ids
+        places = np.flatnonzero(ids == session.found).tolist()
+        assert len(places) > 10
+        assert box.place.text() == f"1 of {len(places)}"
+        for number in (1, 2):
+            qtbot.keyClick(box, Qt.Key.Key_F3)
+            assert view.selection() == (places[number], places[number])
+            assert box.place.text() == f"{number + 1} of {len(places)}"
+        qtbot.keyClick(box, Qt.Key.Key_Return)
+        assert view.selection()[0] == places[3]
+        for number in (2, 1, 0, len(places) - 1):
+            qtbot.keyClick(box, Qt.Key.Key_F3, KEYS.ShiftModifier)
+            assert view.selection()[0] == places[number]
+        qtbot.keyClick(box, Qt.Key.Key_F3)
+        assert view.selection()[0] == places[0], "behind the last comes the first"
+        session.set_playhead(1)
+        assert box.place.text() == "0 in text"
+        assert not window.actions_by_id["find_next"].isEnabled()
+        assert window.actions_by_id["find_next"].toolTip() == "The token is not in the text."
+        session.set_playhead(len(session.active))
+        assert box.place.text() == f"{len(places)} in text" or box.place.text().endswith(f" of {len(places)}")
+        qtbot.keyClick(box, Qt.Key.Key_Escape)
+        assert session.found is None
+        assert box.place.text() == ""
+        assert view._places.size == 0
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_what_comes_after_the_playhead_is_found_and_said(qtbot, monkeypatch, book):
+    def act(window, answers):
+        session = train(qtbot, window)
+        last = int(session.active.tokenizer.merge_results[-1])
+        session.set_playhead(2)
+        box = find(qtbot, window, f"#{last}")
+        model = window.finder.model
+        cells = [model.cell(0, column) for column in range(3)]
+        assert listed(window)[0] == last
+        assert all(cell.dimmed for cell in cells)
+        assert cells[1].text == f"merge {len(session.active):,}, not yet"
+        qtbot.keyClick(box, Qt.Key.Key_Return)
+        words = f"This token does not exist at the playhead yet: merge {len(session.active):,} makes it."
+        assert window.status.currentMessage() == words
+        assert window.merges.model.token_at(window.merges.table.current_row) == last
+        session.set_playhead(len(session.active))
+        assert not model.cell(0, 0).dimmed
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_a_filter_that_hides_what_was_found_is_lifted(qtbot, monkeypatch, book):
+    def act(window, answers):
+        session = train(qtbot, window)
+        qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier | KEYS.ShiftModifier)
+        assert window.merges.filter.hasFocus()
+        qtbot.keyClicks(window.merges.filter, "zzz")
+        box = find(qtbot, window, str(session.active.tokenizer.merge_results[3]))
+        qtbot.keyClick(box, Qt.Key.Key_Return)
+        assert window.merges.filter.text() == ""
+        assert window.merges.model.token_at(window.merges.table.current_row) == session.found
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+@pytest.mark.parametrize("hidden_by", ["kind", "length", "text"])
+def test_a_panel_that_hides_what_was_found_is_cleared_and_its_row_is_in_sight(qtbot, monkeypatch, book, hidden_by):
+    def act(window, answers):
+        session, pane = train(qtbot, window, 330, min_frequency=None), window.vocabulary
+        pane.raise_()
+        qtbot.waitUntil(lambda: pane.seen and pane._index is not None, timeout=PATIENCE)
+        # As of a large vocabulary, rows come one step after the other.
+        monkeypatch.setattr("tokstudio.gui.panes.vocabulary.model._MOST_AT_ONCE", 10)
+        monkeypatch.setattr("tokstudio.gui.widgets.sliced_work._SLICE", 0.0)
+        if hidden_by == "kind":
+            pane.panel.boxes["Digits"].click()
+        elif hidden_by == "length":
+            pane.panel.least.setValue(100_000)
+        else:
+            pane.filter.setText("zzqz")
+        qtbot.waitUntil(lambda: not pane.busy())
+        token = int(session.active.tokenizer.merge_results[-4])
+        assert pane.model.row_of_token(token) < 0
+        box = find(qtbot, window, f"#{token}")
+        qtbot.keyClick(box, Qt.Key.Key_Return)
+        table = pane.table
+        qtbot.waitUntil(lambda: not pane.busy())
+        assert pane.model.token_at(table.current_row) == token
+        assert table.viewport().rect().contains(table.visualRect(table.currentIndex()).center())
+        assert not pane.filter.text()
+        assert not pane.filtered()
+        assert pane.note.text() == ""
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_filters_stay_for_a_token_that_is_not_there_yet(qtbot, monkeypatch, book):
+    def act(window, answers):
+        session, pane = train(qtbot, window), window.vocabulary
+        pane.raise_()
+        qtbot.waitUntil(lambda: pane.seen)
+        session.set_playhead(2)
+        pane.filter.setText("t")
+        box = find(qtbot, window, f"#{int(session.active.tokenizer.merge_results[-1])}")
+        qtbot.keyClick(box, Qt.Key.Key_Return)
+        assert pane.filter.text() == "t"
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_nothing_found_no_run_and_many_are_said(qtbot, monkeypatch, book):
+    def act(window, answers):
+        box = window.finder.box
+        qtbot.waitActive(window)
+        qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier)
+        qtbot.keyClicks(box, "a")
+        assert box.note.text() == "Train a tokenizer first, or open one."
+        train(qtbot, window, 700)
+        find(qtbot, window, "quetzal")
+        assert box.note.text() == "No token contains this."
+        assert box.list.isHidden()
+        find(qtbot, window, "#99999")
+        assert box.note.text() == (
+            f"No token has the id 99,999; there are {window._session.active.vocabulary_size} tokens."
+        )
+        find(qtbot, window, "t")
+        qtbot.waitUntil(lambda: window.finder.model.rowCount() > 1)
+        count = window.finder.model.rowCount()
+        assert (count == MOST) == box.note.text().startswith(f"The first {MOST};")
+        box.clear()
+        assert not box.popup.isVisible()
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_a_click_in_the_list_shows_the_token(qtbot, monkeypatch, book):
+    def act(window, answers):
+        session = train(qtbot, window)
+        box = find(qtbot, window, "at")
+        place = box.list.visualRect(window.finder.model.index(2, 0)).center()
+        wanted = listed(window)[2]
+        qtbot.mouseClick(box.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        assert session.found == wanted
+        assert not box.popup.isVisible()
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_in_a_small_window_the_field_and_its_list_are_within_it(qtbot, monkeypatch, book):
+    def act(window, answers):
+        train(qtbot, window)
+        window.resize(1024, 640)
+        box = find(qtbot, window, "a")
+        bar = window.toolbar
+        assert bar.rect().contains(bar.mapFromGlobal(box.mapToGlobal(box.rect().bottomRight())))
+        assert window.rect().contains(box.popup.geometry())
+        extension = [button for button in bar.children() if button.objectName() == "qt_toolbar_ext_button"]
+        assert not any(button.isVisible() for button in extension)
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_the_index_follows_a_run_that_grows(qtbot, session, theme, make_run):
+    finder = Finder(session, theme)
+    QAbstractItemModelTester(finder.model, QAbstractItemModelTester.FailureReportingMode.Fatal)
+    run = make_run(vocabulary_size=280)
+    finder.begin()
+    qtbot.waitUntil(lambda: finder._index is not None, timeout=PATIENCE)
+    session.set_settings(Settings(vocabulary_size=300))
+    session.continue_run(run)
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    last = int(session.active.tokenizer.merge_results[-1])
+    finder.box.setText(str(last))
+    finder.box.asked.emit(str(last))
+    qtbot.waitUntil(lambda: finder.model.rowCount() > 0, timeout=PATIENCE)
+    assert finder.model.token_at(0) == last
+    assert finder.model.copied_slot(finder.model.slot_at(0)).split("\t")[1:] == [str(len(session.active)), str(last)]
+    session.delete(session.active)
+    session.delete(run)
+    assert finder.model.rowCount() == 0
+
+
+def test_special_tokens_are_found_and_told_from_others(qtbot, session, theme, make_run):
+    finder = Finder(session, theme)
+    session.add_text("one two " * 50)
+    session.set_settings(Settings(vocabulary_size=270, special_tokens=("<|end|>",)))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    finder.box.setText("<|end")
+    finder.box.asked.emit("<|end")
+    qtbot.waitUntil(lambda: finder.model.rowCount() == 1, timeout=PATIENCE)
+    assert finder.model.token_at(0) == session.active.special_tokens["<|end|>"]
+    assert finder.model.cell(0, 1).text == "special"
+    assert finder.model.cell(0, 2).text == f"id {session.active.special_tokens['<|end|>']:,}"
+    assert finder.model.cell(0, 0).special
+
+
+def test_of_a_special_token_it_says_that_they_are_not_recognised_rather_than_that_it_is_not_there(
+    qtbot, monkeypatch, book
+):
+    def act(window, answers):
+        session = train(qtbot, window, special_tokens=("<|end|>",))
+        session.set_text("the cat<|end|> sat")
+        qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+        box = find(qtbot, window, "<|end|>")
+        qtbot.keyClick(box, Qt.Key.Key_Return)
+        qtbot.waitUntil(lambda: box.place.text() == "special tokens off")
+        assert "not recognised" in window.actions_by_id["find_next"].toolTip()
+        assert "not recognised" in window.status.currentMessage()
+        qtbot.mouseClick(window.text.encode.specials, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda: box.place.text() == "1 in text", timeout=PATIENCE)
+        assert window.actions_by_id["find_next"].isEnabled()
+        # Of any other token it is as before; while it is typed nothing is said of the one before.
+        find(qtbot, window, "q")
+        assert box.place.text() == ""
+        qtbot.keyClick(box, Qt.Key.Key_Return)
+        qtbot.waitUntil(lambda: box.place.text() == "0 in text")
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0

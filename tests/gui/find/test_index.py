@@ -1,0 +1,175 @@
+"""The index of a run's tokens, and the order in which a search finds them, beside plainly looking at every token."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import gc
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tokstudio.core.base.progress import finish
+from tokstudio.gui.find.index import index_work, search_work
+from tokstudio.gui.state.token_flags import HEAD
+
+BASE = [bytes([value]) for value in range(256)]
+
+
+def index_of(*tokens):
+    """An index of the bytes and of some tokens, each made of its first part, which must be there, and its last byte."""
+    heads, parts = list(BASE), []
+    for token in tokens:
+        for end in range(2, len(token) + 1):
+            if token[:end] not in heads:
+                parts.append((heads.index(token[: end - 1]), token[end - 1]))
+                heads.append(token[:end])
+    return finish(index_work(BASE, np.array(parts, np.int32).reshape(-1, 2))), heads
+
+
+def found(index, heads, text, slot=-1, most=200):
+    return [heads[one] for one in finish(search_work(index, text, np.arange(len(heads), dtype=np.int32), slot, most))]
+
+
+def test_what_is_the_text_comes_first_then_what_begins_with_it_then_what_has_it_inside():
+    index, heads = index_of(b"The", b"the", b" the", b"them", b"there", b"bathe")
+    assert found(index, heads, "the") == [b"the", b" the", b"The", b"them", b"ther", b"there", b"bathe"]
+    assert found(index, heads, "THE")[:2] == [b"The", b"the"], "by id where none is the text exactly"
+
+
+def test_a_space_before_it_makes_no_other_word():
+    index, heads = index_of(b"them", b" The", b" the", b" thee", "▁the".encode(), b"the")
+    some = [token for token in found(index, heads, "the") if token[-3:].lower() == b"the"]
+    assert some == [b"the", b" the", "▁the".encode(), b" The"]
+    assert found(index, heads, "the")[4:] == [b"them", b" thee"], "both begin with it"
+    assert found(index, heads, " the") == [b" the", b" The", b" thee"]
+    assert found(index, heads, "zzz") == []
+
+
+def test_an_id_comes_behind_the_token_of_those_digits():
+    index, heads = index_of(b"97", b"1997")
+    assert found(index, heads, "97", slot=97) == [b"97", b"a", b"\x97", b"1997"]
+    assert found(index, heads, "#98", slot=98) == [b"b"]
+
+
+@pytest.mark.parametrize("typed", ["61 62", "0x6162", "0x61 0x62", "61 62 "])
+def test_bytes_are_found_by_their_hexadecimal_digits(typed):
+    index, heads = index_of(b"ab", b"cab", b"abc")
+    assert found(index, heads, typed) == [b"ab", b"abc", b"cab"]
+
+
+@pytest.mark.parametrize("typed", ["be", "BE"])
+def test_two_hexadecimal_digits_find_the_token_of_that_byte_behind_what_is_that_text(typed):
+    index, heads = index_of(b"be", b" be", b"bee", b"a\xbe")
+    assert found(index, heads, typed) == [b"be", b" be", b"\xbe", b"bee"]
+
+
+def test_bytes_are_those_and_no_others():
+    index, heads = index_of(b"CaB", b"cAb", b"Ab", b"aB")
+    assert found(index, heads, "0x41") == [b"A", b"Ab", b"cA", b"cAb"]
+    assert found(index, heads, "61 42") == [b"aB", b"CaB"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "token"),
+    [
+        ("\\n", b"\n"),
+        ("␠", b" "),
+        ("␠a", b" a"),
+        ("·a", b" a"),
+        ("Ġa", b" a"),
+        ("\\t", b"\t"),
+        ("↵", b"\n"),
+        ("⏎", b"\n"),
+        ("←", b"\r"),
+        (" ", b" "),
+    ],
+)
+def test_white_space_is_found_by_what_is_written_for_it(typed, token):
+    index, heads = index_of(b" a", b"a b")
+    assert found(index, heads, typed)[0] == token
+
+
+def test_letters_of_other_scripts_are_found_in_either_case():
+    index, heads = index_of("Äpfel".encode(), "Привет".encode())
+    assert found(index, heads, "äpfel") == ["Äpfel".encode()]
+    assert found(index, heads, "ПРИВЕТ") == ["Привет".encode()]
+
+
+def test_nothing_is_found_across_two_tokens_and_nothing_that_is_not_there():
+    index, heads = index_of(b"xy", b"zw")
+    assert found(index, heads, "yz") == []
+    assert found(index, heads, "") == []
+    assert found(index, heads, "99999999999") == []
+
+
+def test_the_border_byte_is_found_like_any_other():
+    index, heads = index_of(b"\xff\xff", b"a\xff\xff")
+    assert found(index, heads, "0xffff") == [b"\xff\xff", b"a\xff\xff"]
+
+
+def test_the_border_byte_is_found_however_many_tokens_stand_before():
+    heads = [*(b"%d" % number for number in range(20_100)), b"a\xffb", b"\xff\xffz"]
+    index = finish(index_work(heads, np.empty((0, 2), np.int32)))
+    assert found(index, heads, "0xff") == [b"\xff\xffz", b"a\xffb"]
+    assert found(index, heads, "0xffff") == [b"\xff\xffz"]
+    assert found(index, heads, "0xff 0x62") == [b"a\xffb"]
+    assert found(index, heads, "0x31 0xff") == []
+
+
+def test_an_index_of_many_merges_gives_pythons_search_for_garbage_no_cause():
+    parts = np.tile(np.array([(97, 98)], np.int32), (30_000, 1))
+    before = gc.get_stats()[0]["collections"]
+    finish(index_work(BASE, parts))
+    assert gc.get_stats()[0]["collections"] - before < 3
+
+
+def test_at_most_so_many_are_found():
+    index, heads = index_of(*(bytes([65 + n // 26, 65 + n % 26, 33]) for n in range(400)))
+    assert len(found(index, heads, "!")) == 200
+    assert found(index, heads, "!")[0] == b"!"
+
+
+def test_of_a_long_token_the_beginning_is_kept():
+    index, heads = index_of(b"ab" * HEAD)
+    assert max(map(len, index.heads)) == HEAD
+    assert index.lengths.tolist() == list(map(len, heads))
+    assert len(found(index, heads, "ab" * 100)) == 200
+
+
+def test_an_index_goes_on_where_an_earlier_one_ended():
+    parts = np.array([(97, 98), (256, 99), (257, 100)], np.int32)
+    early = finish(index_work(BASE, parts[:1]))
+    whole = finish(index_work(BASE, parts, early))
+    assert whole.heads == finish(index_work(BASE, parts)).heads
+    assert whole.heads[-1] == b"abcd"
+    assert len(early) == 257
+
+
+@settings(deadline=None)
+@given(st.lists(st.text("abAB é\n", min_size=1, max_size=5), max_size=12), st.text("abAB é\n", min_size=1, max_size=3))
+def test_all_that_has_the_text_is_found_each_once_and_in_its_class(tokens, typed):
+    index, heads = index_of(*(token.encode() for token in tokens))
+    made = found(index, heads, typed)
+    small = [one.lower() for one in dict.fromkeys((typed, typed.upper(), typed.lower(), typed.title()))]
+    needles = {one.encode().lower() for one in small} | {typed.encode().lower()}
+    begun = needles | {b" " + needle for needle in needles}
+    byte = {bytes.fromhex(typed)} if re.fullmatch("[0-9A-Fa-f]{2}", typed) else set[bytes]()
+    expected = {token for token in heads if any(one in token.lower() for one in needles)} | byte
+    assert set(made) == expected
+    assert len(made) == len(expected)
+    kinds = [
+        0
+        if token == typed.encode()
+        else 1
+        if token == b" " + typed.encode()
+        else 2
+        if token.lower() in begun or token in byte
+        else 3
+        if token.lower().startswith(tuple(begun))
+        else 4
+        for token in made
+    ]
+    assert kinds == sorted(kinds)

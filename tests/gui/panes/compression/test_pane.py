@@ -1,0 +1,313 @@
+"""The plot as a person meets it: welcomed, told to train, watching the curve, moving the playhead, changing runs."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QPushButton, QToolButton
+
+from tests.gui.person import PATIENCE
+from tokstudio import Corpus, TrainingConfig, train
+from tokstudio.gui.panes.compression.legend import Entry, Legend
+from tokstudio.gui.panes.compression.pane import CompressionPane
+from tokstudio.gui.session.training import Settings
+from tokstudio.gui.style.theme import Theme
+from tokstudio.resources import SAMPLES, sample_text
+
+
+@pytest.fixture
+def pane(session, theme, actions, show):
+    pane = CompressionPane(session, theme, actions)
+    show(pane, 700, 380)
+    return pane
+
+
+def curve(pane, run):
+    return pane.plot._curves[run.key]
+
+
+def choose(pane, words):
+    next(action for action in pane.menu.actions() if action.text() == words).trigger()
+
+
+def test_at_the_first_start_people_are_welcomed(qtbot, pane, actions):
+    page = pane.welcome
+    assert pane.stack.currentWidget() is page
+    assert pane.bar.isHidden()
+    buttons = page.findChildren(QPushButton)
+    assert [button.accessibleName() for button in buttons[1:]] == [sample.title for sample in SAMPLES]
+    names = ["open_corpus", *(f"sample_train_{sample.key}" for sample in SAMPLES)]
+    for button, name in zip(buttons, names, strict=True):
+        with qtbot.waitSignal(actions[name].triggered):
+            qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def test_a_sample_can_be_chosen_by_keyboard(qtbot, pane, actions):
+    card = pane.welcome.findChildren(QPushButton)[1]
+    card.setFocus()
+    with qtbot.waitSignal(actions["sample_train_article"].triggered):
+        qtbot.keyClick(card, Qt.Key.Key_Space)
+
+
+def test_the_welcome_leaves_out_what_there_is_no_room_for(qtbot, pane):
+    card = pane.welcome.findChildren(QPushButton)[1]
+    pane.resize(900, 600)
+    assert card._description.isVisible()
+    assert pane.welcome._picture.isVisible()
+    pane.resize(470, 240)
+    assert not pane.welcome._picture.isVisible()
+    assert not card._description.isVisible()
+    assert card.toolTip()
+
+
+def test_with_a_corpus_it_says_that_train_comes_next_or_what_stands_in_the_way(qtbot, session, pane, actions):
+    session.add_text("some text")
+    assert pane.stack.currentWidget() is pane.ready
+    assert "Press Train" in pane.ready.sentence.text()
+    button = pane.ready.findChild(QPushButton)
+    with qtbot.waitSignal(actions["train"].triggered):
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    session.set_settings(Settings(None, None))
+    assert pane.ready.sentence.text() == session.obstacle
+    assert pane.ready.headline.text() == "Not ready to train"
+    actions["train"].setEnabled(False)
+    assert not button.isEnabled()
+
+
+def test_the_curve_is_what_the_core_measures(pane, trained):
+    made = train(Corpus.from_text(sample_text("article")), TrainingConfig(vocabulary_size=600)).run
+    shown = curve(pane, trained.active)
+    assert pane.stack.currentWidget() is pane.plot
+    assert np.array_equal(shown.x, np.arange(345))
+    assert np.allclose(shown.y, [made.bytes_per_token(k) for k in range(345)])
+    assert pane.bar.maximum() == pane.bar.value() == 344
+    assert pane.plot.accessibleDescription() == f"merge 344   {made.bytes_per_token():.2f} bytes per token"
+
+
+def test_it_can_show_tokens_or_counts_instead(pane, trained):
+    run = trained.active
+    choose(pane, "Tokens in corpus")
+    assert np.array_equal(curve(pane, run).y[1:], run.tokens_after)
+    assert pane.title.text() == "Compression · tokens in corpus"
+    assert pane.plot.accessibleDescription() == f"merge 344   {run.tokens_at(344):,} tokens"
+    choose(pane, "Count of chosen pair")
+    assert np.array_equal(curve(pane, run).y, run.count)
+    assert curve(pane, run).x[0] == 1
+    trained.set_playhead(0)
+    assert pane.plot.accessibleDescription() == "no merges"
+
+
+def test_among_tabs_where_it_has_no_title_the_button_says_what_the_curve_shows(pane, trained):
+    assert pane.view_button.text() == "View"
+    pane.show_title(False)
+    assert pane.view_button.text() == "Bytes per token"
+    choose(pane, "Saved by a merge")
+    assert pane.view_button.text() == "Saved by a merge"
+    pane.show_title(True)
+    assert pane.view_button.text() == "View"
+
+
+def test_log_scales_spread_the_first_merges(pane, trained):
+    middle = pane.plot.to_scene(20, 1.5).x()
+    choose(pane, "Log scales")
+    assert pane.plot.to_scene(20, 1.5).x() > middle + 50
+
+
+def test_a_click_a_drag_and_the_bar_move_the_playhead(qtbot, pane, trained):
+    plot = pane.plot
+    place = plot.to_scene(100, 1.2).toPoint()
+    qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert trained.playhead == pytest.approx(100, abs=2)
+    start = plot.to_scene(trained.playhead, 1.2).toPoint()
+    qtbot.mousePress(plot.viewport(), Qt.MouseButton.LeftButton, pos=start)
+    qtbot.mouseMove(plot.viewport(), start + QPoint(60, 0))
+    qtbot.mouseRelease(plot.viewport(), Qt.MouseButton.LeftButton, pos=start + QPoint(60, 0))
+    assert trained.playhead > 110
+    assert pane.bar.value() == trained.playhead
+    first = next(one for one in pane.bar.findChildren(QToolButton) if "First" in one.accessibleName())
+    qtbot.mouseClick(first, Qt.MouseButton.LeftButton)
+    assert trained.playhead == 0
+    assert pane.plot.accessibleDescription().startswith("no merges")
+
+
+def test_earlier_runs_stay_and_the_legend_changes_to_them(qtbot, pane, trained, make_run):
+    first = trained.active
+    second = make_run(vocabulary_size=400)
+    assert curve(pane, first).role == "other"
+    assert curve(pane, second).role == "active"
+    trained.rename(first, "A long one")
+    button = next(one for one in pane.legend.findChildren(QToolButton) if one.text() == "A long one")
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert trained.active is first
+    assert curve(pane, first).role == "active"
+    assert pane.bar.maximum() == 344
+    trained.delete(second)
+    assert list(pane.plot._curves) == [first.key]
+
+
+def curve_entries(pane) -> dict[str, QAction]:
+    pane.curves.aboutToShow.emit()
+    return {action.text(): action for action in pane.curves.actions() if not action.isSeparator()}
+
+
+def test_curves_of_other_runs_are_left_out_and_shown_again_and_the_rest_has_their_room(qtbot, pane, trained, make_run):
+    odd, second, active = trained.active, make_run(vocabulary_size=300), make_run(vocabulary_size=290)
+    trained.rename(odd, "R&D")
+    assert set(pane.plot._curves) == {odd.key, second.key, active.key}
+    assert "R&D" in [entry.name for entry in pane.legend._entries]
+    entries = curve_entries(pane)
+    assert [*entries] == ["R&&D", second.name, active.name, "Show All", "Show Only the Active Run"]
+    assert [entry.isEnabled() for entry in entries.values()] == [True, True, False, False, True]
+    wide = pane.plot._view.viewRange()[0][1]
+    entries["R&&D"].trigger()
+    assert set(pane.plot._curves) == {second.key, active.key}
+    assert pane.plot._view.viewRange()[0][1] < wide
+    assert "R&D" not in [entry.name for entry in pane.legend._entries]
+    curve_entries(pane)["Show Only the Active Run"].trigger()
+    assert set(pane.plot._curves) == {active.key}
+    assert not curve_entries(pane)["Show Only the Active Run"].isEnabled()
+
+    trained.activate(odd)
+    assert set(pane.plot._curves) == {odd.key, active.key}, "what is looked at is always drawn"
+    curve_entries(pane)["Show All"].trigger()
+    assert set(pane.plot._curves) == {odd.key, second.key, active.key}
+
+
+def at_curve(pane, run, merges):
+    return pane.plot.to_scene(merges, run.bytes_per_token(merges)).toPoint()
+
+
+def test_a_double_click_on_an_earlier_curve_makes_it_the_active_run_and_a_click_does_not(
+    qtbot, pane, trained, make_run
+):
+    first = trained.active
+    second = make_run(vocabulary_size=300)
+    place = at_curve(pane, first, 300)
+    qtbot.mouseClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert trained.active is second
+    qtbot.mouseDClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert trained.active is first
+
+
+def test_while_a_training_is_paused_its_run_stays_active_and_it_is_said_why(qtbot, pane, trained, make_run):
+    first = trained.active
+    trained.step()
+    qtbot.waitUntil(lambda: trained.state == "paused" and len(trained.active) == 1, timeout=PATIENCE)
+    second, said = trained.active, []
+    trained.refused.connect(said.append)
+    place = at_curve(pane, first, 300)
+    qtbot.mouseClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    qtbot.mouseDClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    button = next(one for one in pane.legend.findChildren(QToolButton) if one.text() == first.name)
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert trained.active is second
+    assert said == ["Run 2 stays active until its training ends. Use Stop to end it."] * 2
+
+
+def test_a_new_active_run_is_shown_whole(pane, trained, make_run):
+    pane.plot._show(300, 320)
+    make_run(vocabulary_size=280)
+    low, high = pane.plot._view.viewRange()[0]
+    assert low <= 0
+    assert high >= 344
+
+
+def test_a_legend_without_room_puts_names_into_a_menu(qtbot, pane):
+    legend = pane.legend
+    legend.set_entries([Entry(key, f"Run {key}", key - 1, key == 1) for key in range(1, 40)])
+    shown = [one for one in legend.findChildren(QToolButton) if one.isVisible()]
+    listed = [action for action in legend._menu.actions() if action.isVisible()]
+    assert len(shown) - 1 + len(listed) == 39
+    with qtbot.waitSignal(legend.chosen) as chosen:
+        listed[-1].trigger()
+    assert chosen.args == [39]
+
+
+@pytest.mark.parametrize("width", [120, 260, 420])
+def test_a_legend_shows_each_name_once_however_it_is_resized(qtbot, width):
+    legend = Legend(Theme("light"))
+    qtbot.addWidget(legend)
+    legend.set_entries([Entry(key, f"Run {key}", key - 1, key == 1) for key in range(1, 5)])
+    legend.show()
+    for step in (500, width, 90, width):
+        legend.resize(step, 40)
+        shown = [one.text() for one in legend._buttons if one.isVisible()]
+        listed = [action.text() for action in legend._menu.actions() if action.isVisible()]
+        assert shown + listed == ["Run 1", "Run 2", "Run 3", "Run 4"]
+        assert legend._more.isVisible() == bool(listed)
+
+
+def test_a_tokenizer_from_a_file_has_a_playhead_but_no_curve(pane, trained, make_run):
+    make_run(vocabulary_size=265)
+    assert len(pane.legend._buttons) == 2
+    trained.add_tokenizer(trained.active.tokenizer, "opened")
+    assert pane.stack.currentWidget() is pane.opened
+    assert "no counts" in pane.opened.label.text()
+    assert not any(button.isVisible() for button in pane.legend.findChildren(QToolButton)), (
+        "nothing is drawn that it could name"
+    )
+    pane.bar.moved.emit(7)
+    assert trained.playhead == 7
+
+
+def test_the_curve_waits_for_the_first_merge_and_then_grows(qtbot, session, pane):
+    session.add_text(sample_text("article"))
+    session.set_settings(Settings(600, None))
+    session.step()
+    assert pane.stack.currentWidget() is pane.waiting
+    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
+    assert pane.stack.currentWidget() is pane.plot
+    assert len(curve(pane, session.active).x) == 2
+    session.step()
+    qtbot.waitUntil(lambda: len(session.active) == 2)
+    assert len(curve(pane, session.active).x) == 3
+
+
+def test_earlier_curves_stay_while_another_run_is_prepared(qtbot, pane, trained):
+    first = trained.active
+    trained.train()
+    assert len(trained.active) == 0
+    assert pane.stack.currentWidget() is pane.plot
+    assert curve(pane, first).role == "other"
+    assert pane.plot.accessibleDescription() == ""
+    assert not pane.plot.grab().isNull()
+    qtbot.waitUntil(lambda: trained.training is None, timeout=PATIENCE)
+    assert curve(pane, trained.active).role == "active"
+
+
+def test_pictures_have_the_size_that_was_asked(pane, trained):
+    image = pane.to_image(400, 300, 2.0)
+    assert (image.width(), image.height()) == (800, 600)
+    assert b"<svg" in pane.to_svg(400, 300)
+
+
+def test_hidden_it_draws_nothing_and_catches_up_when_shown(session, pane, make_run):
+    pane.hide()
+    session.add_text(sample_text("article"))
+    run = make_run(vocabulary_size=400)
+    assert not pane.plot._curves
+    pane.show()
+    assert len(curve(pane, run).x) == 145
+
+
+def test_each_view_says_what_its_numbers_are_above_the_axis_and_has_scales_that_show_it(qtbot, pane, trained):
+    logarithmic = {}
+    for action in pane.menu.actions()[:4]:
+        action.trigger()
+        logarithmic[action.text()] = pane._log.isChecked()
+        caption = pane.plot._caption
+        metrics = pane.plot.fontMetrics()
+        assert caption
+        pane.plot.settle()
+        assert pane.plot._area().top() >= metrics.height(), "nothing is drawn over it"
+        assert pane.plot._bottom.height() >= metrics.height(), "the numbers below have room"
+        assert metrics.horizontalAdvance(caption) < 400
+    assert logarithmic == {
+        "Bytes per token": False,
+        "Tokens in corpus": False,
+        "Count of chosen pair": True,
+        "Saved by a merge": True,
+    }

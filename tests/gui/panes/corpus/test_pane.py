@@ -1,0 +1,484 @@
+"""The Corpus pane as a person uses it: add, look, remove, read again, and what it says when a file cannot be read."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton
+
+from tokstudio.core.base.progress import finish
+from tokstudio.core.base.wording import size_text
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.readers import read_source
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.statistics import statistics_work
+from tokstudio.gui.panes.configure.pane import ConfigurePane
+from tokstudio.gui.panes.corpus.pane import CorpusPane
+from tokstudio.gui.panes.corpus.source_model import NAME, RELOAD, SIZE, SourcesModel, encoding_text
+from tokstudio.gui.panes.corpus.views import beginning, scripts_text
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problem import Problem
+from tokstudio.gui.style.theme import Theme
+from tokstudio.resources import sample_text
+
+ADDING = ("open_corpus", "open_folder", "open_counts", "paste_corpus")
+ACTIONS = (*ADDING, "sample_article", "sample_scripts", "sample_python")
+
+
+@pytest.fixture
+def asked() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def pane(session, theme, actions, dock, asked) -> CorpusPane:
+    for key in (*ACTIONS, "clear_corpus"):
+        actions[key].triggered.connect(lambda _checked, key=key: asked.append(key))
+    pane = CorpusPane(session, theme, actions)
+    QAbstractItemModelTester(pane.source_list.sources_model, QAbstractItemModelTester.FailureReportingMode.Fatal, pane)
+    dock(pane, 300, 700)
+    return pane
+
+
+def settled(qtbot, session: Session) -> None:
+    qtbot.waitUntil(
+        lambda: not session.jobs and (session.statistics is not None or not session.sources), timeout=20_000
+    )
+
+
+def names(pane: CorpusPane) -> list[str]:
+    model = pane.source_list.model()
+    return [model.index(row, NAME).data() for row in range(model.rowCount())]
+
+
+def visible_words(widget) -> str:
+    return "\n".join(label.text() for label in widget.findChildren(QLabel) if label.isVisible())
+
+
+def changed_file(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    os.utime(path, (1, 1))
+
+
+def test_an_empty_pane_says_what_it_is_for_and_offers_what_fills_it(qtbot, pane, asked):
+    assert "The text a tokenizer learns from." in visible_words(pane)
+    buttons = [button for button in pane.findChildren(QPushButton) if button.isVisible()]
+    for button in buttons:
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert asked == ["open_corpus", "sample_article", "sample_scripts", "sample_python"]
+    assert buttons[0].text() == "open_corpus"
+
+
+def test_the_add_button_offers_every_way_to_add(pane):
+    assert pane.add_button.popupMode() == QToolButton.ToolButtonPopupMode.InstantPopup
+    offered = [action.text() for action in pane.add_button.menu().actions() if not action.isSeparator()]
+    assert offered == list(ACTIONS)
+
+
+def test_sources_are_listed_with_their_sizes(qtbot, pane, session, tmp_path):
+    (tmp_path / "a.txt").write_text("x" * 1_115_394)
+    session.open_paths([tmp_path / "a.txt"])
+    settled(qtbot, session)
+    session.add_text("pasted")
+    model = pane.source_list.model()
+    assert names(pane) == ["a.txt", "Pasted text"]
+    assert [model.index(row, SIZE).data() for row in range(2)] == ["1.1 MB", "6 B"]
+    tip = model.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole)
+    assert str(tmp_path / "a.txt") in tip
+    assert "UTF-8 · 1,115,394 bytes" in tip
+
+
+def test_the_statistics_are_those_of_the_core(qtbot, pane, session):
+    text = sample_text("scripts")
+    session.add_text(text)
+    assert pane.statistics.shown()["Characters"] == "…"
+    assert pane.statistics.shown()["Bytes"] == f"{len(text.encode()):,}"
+    settled(qtbot, session)
+    counted = finish(statistics_work(Corpus.from_text(text)))
+    shown = pane.statistics.shown()
+    assert shown["Characters"] == f"{counted.characters:,}"
+    assert shown["Distinct characters"] == f"{counted.distinct_characters:,}"
+    assert shown["Lines"] == f"{counted.lines:,}"
+    assert shown["Scripts"].startswith(counted.scripts[0][0])
+    assert shown["Encoding"] == "UTF-8"
+    assert "Documents" not in shown
+    assert "Not UTF-8" not in shown
+    session.add_text("second")
+    settled(qtbot, session)
+    assert pane.statistics.shown()["Documents"] == "2"
+
+
+def test_bytes_that_are_no_utf8_and_long_lines_are_told(qtbot, pane, session):
+    session.set_sources((Source.from_texts([b"\xff\xfe" + b"a" * 12_000]),))
+    settled(qtbot, session)
+    shown = pane.statistics.shown()
+    assert shown["Not UTF-8"] == "2 bytes"
+    assert shown["Longest line"] == "12,002 bytes"
+    assert shown["Encoding"] == "Bytes, not decoded"
+
+
+def test_the_preview_shows_the_selected_source_with_its_note(qtbot, pane, session, tmp_path):
+    (tmp_path / "bom.txt").write_bytes(b"\xef\xbb\xbffirst line\nsecond")
+    session.add_text("other")
+    session.open_paths([tmp_path / "bom.txt"])
+    settled(qtbot, session)
+    assert pane.preview.toPlainText() == "first line\nsecond"
+    assert pane.caption.text() == "bom.txt · UTF-8 · byte order mark dropped"
+    pane.source_list.setFocus()
+    qtbot.keyClick(pane.source_list, Qt.Key.Key_Up)
+    assert pane.preview.toPlainText() == "other"
+
+
+def test_one_enormous_line_is_shown_in_part():
+    source = Source.from_texts(["ab" * 25_000_000])
+    shown = beginning(source)
+    assert shown.startswith("abab")
+    assert shown.endswith(" …")
+    assert len(shown) < 20_000
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("a\n" * 199, False),
+        ("a\n" * 200, False),
+        ("a\n" * 200 + "b", True),
+        ("a\n" * 201, True),
+        ("é" * 4001, True),
+        ("é\n" * 8000, True),
+    ],
+)
+def test_the_preview_says_whether_there_is_more(text, cut):
+    assert beginning(Source.from_texts([text])).endswith("…") == cut
+
+
+def test_control_characters_can_be_seen():
+    assert beginning(Source.from_texts([b"a\0b\tc\x1b"])) == "a␀b\tc␛"
+
+
+def test_delete_removes_the_selected_sources(qtbot, pane, session):
+    for name in "abcd":
+        session.add_text(name, name)
+    pane.source_list.setFocus()
+    pane.source_list.select_rows([1, 2])
+    qtbot.keyClick(pane.source_list, Qt.Key.Key_Delete)
+    assert names(pane) == ["a", "d"]
+    assert pane.preview.toPlainText() == "d"
+    qtbot.mouseClick(pane.remove_button, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(pane.remove_button, Qt.MouseButton.LeftButton)
+    assert session.sources == ()
+    assert "The text a tokenizer learns from." in visible_words(pane)
+    assert not pane.remove_button.isVisible()
+
+
+def test_several_files_are_read_again_in_a_chosen_encoding(qtbot, pane, session, tmp_path):
+    texts = {"one.txt": "Füße", "two.txt": "Größe"}
+    for name, text in texts.items():
+        (tmp_path / name).write_bytes(text.encode("latin-1"))
+    session.open_paths([tmp_path / name for name in texts])
+    session.add_text("pasted")
+    settled(qtbot, session)
+    pane.source_list.select_rows([0, 1, 2])
+    menu = pane.make_menu()
+    encodings = next(action for action in menu.actions() if action.text() == "Encoding").menu()
+    assert encodings.actions()[0].text() == "Detect"
+    next(action for action in encodings.actions() if action.text() == "cp437").trigger()
+    settled(qtbot, session)
+    expected = [finish(read_source(tmp_path / name, encoding="cp437")).data.tobytes() for name in texts]
+    read = {source.name: source for source in session.sources}
+    assert [read[name].data.tobytes() for name in texts] == expected
+    assert {read[name].encoding for name in texts} == {"cp437"}
+    assert len(session.sources) == 3
+    menu.close()
+
+
+def test_pasted_text_has_no_encoding_to_choose(pane, session):
+    session.add_text("pasted")
+    menu = pane.make_menu()
+    assert [action.text() for action in menu.actions() if action.isVisible() and action.text()] == [
+        "Remove",
+        "clear_corpus",
+    ]
+    menu.close()
+
+
+def test_a_file_that_changed_is_told_and_read_again_by_a_click(qtbot, pane, session, tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text("before")
+    session.open_paths([path])
+    settled(qtbot, session)
+    assert pane.source_list.isColumnHidden(RELOAD)
+    changed_file(path, b"after that")
+    QApplication.sendEvent(pane, QEvent(QEvent.Type.WindowActivate))
+    model = pane.source_list.sources_model
+    qtbot.waitUntil(lambda: model.any_changed, timeout=5000)
+    assert model.index(0, SIZE).data() == "changed"
+    assert "changed on disk" in pane.caption.text()
+    settled(qtbot, session)
+    place = pane.source_list.visualRect(model.index(0, RELOAD)).center()
+    qtbot.mouseClick(pane.source_list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    qtbot.waitUntil(lambda: session.sources[0].bytes == 10, timeout=5000)
+    settled(qtbot, session)
+    assert pane.preview.toPlainText() == "after that"
+    assert not model.any_changed
+    assert pane.source_list.isColumnHidden(RELOAD)
+
+
+def test_a_file_that_is_gone_is_told_and_what_training_takes_then(qtbot, pane, session, theme, actions, dock, tmp_path):
+    configure = ConfigurePane(session, theme, actions)
+    dock(configure, 320, 900)
+    paths = [tmp_path / "mine.txt", tmp_path / "yours.txt"]
+    for path in paths:
+        path.write_text("before")
+    session.open_paths(paths)
+    settled(qtbot, session)
+    assert not configure.outdated.isVisible()
+    model = pane.source_list.sources_model
+
+    def looked_at(said):
+        QApplication.sendEvent(pane, QEvent(QEvent.Type.WindowActivate))
+        qtbot.waitUntil(lambda: configure.outdated.text() == said, timeout=5000)
+        settled(qtbot, session)
+
+    changed_file(paths[1], b"after that")
+    looked_at("yours.txt has changed on disk: training uses the text as it was read.")
+    assert configure.outdated.isVisible()
+    paths[0].unlink()
+    looked_at("2 files have changed on disk or are gone from it: training uses the text as it was read.")
+    assert [model.index(row, SIZE).data() for row in range(2)] == ["gone", "changed"]
+    assert "gone from disk since it was read" in pane.caption.text()
+    assert model.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole).endswith("Gone from disk since it was read.")
+    session.reread(1, None)
+    said = "mine.txt is gone from disk: training uses the text as it was read."
+    qtbot.waitUntil(lambda: configure.outdated.text() == said, timeout=5000)
+    settled(qtbot, session)
+    paths[0].write_text("there again")
+    session.reread(0, None)
+    qtbot.waitUntil(lambda: not configure.outdated.isVisible(), timeout=5000)
+    settled(qtbot, session)
+
+
+def test_a_changed_file_is_read_again_in_the_encoding_that_was_chosen(qtbot, pane, session, tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text("before")
+    session.open_paths([path])
+    settled(qtbot, session)
+    menu = pane.make_menu()
+    encodings = next(action for action in menu.actions() if action.text() == "Encoding").menu()
+    next(action for action in encodings.actions() if action.text() == "cp437").trigger()
+    menu.close()
+    settled(qtbot, session)
+    changed_file(path, b"after \x81")
+    QApplication.sendEvent(pane, QEvent(QEvent.Type.WindowActivate))
+    qtbot.waitUntil(lambda: pane.source_list.sources_model.any_changed, timeout=5000)
+    settled(qtbot, session)
+    again = pane.make_menu()
+    next(action for action in again.actions() if action.text() == "Reload").trigger()
+    again.close()
+    qtbot.waitUntil(lambda: pane.preview.toPlainText() == "after ü", timeout=5000)
+    settled(qtbot, session)
+
+
+def test_a_file_that_cannot_be_read_is_one_sentence_and_the_others_stay(qtbot, pane, session, tmp_path):
+    (tmp_path / "good.txt").write_text("good")
+    (tmp_path / "empty.txt").touch()
+    session.open_paths([tmp_path / "empty.txt", tmp_path / "good.txt", tmp_path / "gone.txt"])
+    settled(qtbot, session)
+    assert names(pane) == ["good.txt"]
+    words = visible_words(pane.problems)
+    assert "empty.txt: the file is empty." in words
+    assert "gone.txt: " in words
+
+
+def test_problems_are_stacked_and_dismissed_one_by_one(qtbot, pane, session):
+    assert not pane.problems.isVisible()
+    for number in range(5):
+        session.corpus_failed.emit(Problem(f"{number}.txt: <i>odd</i>"))
+    session.corpus_failed.emit(Problem("4.txt: <i>odd</i>"))
+    assert visible_words(pane.problems) == "\n".join(
+        ["4.txt: <i>odd</i>", "3.txt: <i>odd</i>", "2.txt: <i>odd</i>", "and 2 more"]
+    )
+    close = next(b for b in pane.problems.findChildren(QToolButton) if b.accessibleName().startswith("Dismiss: 3"))
+    qtbot.mouseClick(close, Qt.MouseButton.LeftButton)
+    assert pane.problems.problems == tuple(f"{number}.txt: <i>odd</i>" for number in (4, 2, 1, 0))
+    every = next(button for button in pane.problems.findChildren(QPushButton) if button.isVisible())
+    qtbot.mouseClick(every, Qt.MouseButton.LeftButton)
+    assert not pane.problems.isVisible()
+
+
+def test_a_problem_goes_when_its_file_can_be_read(qtbot, pane, session, tmp_path):
+    good, empty = tmp_path / "good.txt", tmp_path / "empty.txt"
+    good.write_text("good")
+    empty.touch()
+    session.open_paths([good, empty, tmp_path / "gone.txt"])
+    settled(qtbot, session)
+    assert len(pane.problems.problems) == 2
+    empty.write_text("not any longer")
+    session.open_paths([empty])
+    settled(qtbot, session)
+    assert [text.split(":")[0] for text in pane.problems.problems] == ["gone.txt"]
+    session.open_paths([tmp_path / "gone.txt"])
+    settled(qtbot, session)
+    assert len(pane.problems.problems) == 1
+
+
+def test_a_file_that_could_not_be_read_again_is_forgiven_when_it_can_or_is_removed(qtbot, pane, session, tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text("before")
+    session.open_paths([path])
+    session.add_text("another")
+    settled(qtbot, session)
+    for mended in (lambda: path.write_text("after"), None):
+        path.unlink()
+        session.reread([source.path for source in session.sources].index(path), None)
+        settled(qtbot, session)
+        assert len(pane.problems.problems) == 1
+        row = [source.path for source in session.sources].index(path)
+        if mended is not None:
+            mended()
+            session.reread(row, None)
+        else:
+            session.remove_sources([row])
+        settled(qtbot, session)
+        assert not pane.problems.isVisible()
+
+
+def test_problems_go_with_the_corpus_they_were_about_but_not_when_its_text_is_divided(qtbot, pane, session):
+    session.add_text("one\ntwo")
+    session.corpus_failed.emit(Problem("gone.txt: the file is not there.", path=Path("gone.txt")))
+    session.set_documents("line")
+    settled(qtbot, session)
+    assert pane.problems.isVisible()
+    session.set_sources(())
+    assert not pane.problems.isVisible()
+
+
+def test_escape_dismisses_the_problems_wherever_the_keyboard_is(qtbot, pane, session):
+    session.add_text("one")
+    for number in range(2):
+        session.corpus_failed.emit(Problem(f"{number}.txt: odd"))
+    pane.preview.setFocus()
+    qtbot.keyClick(pane.preview, Qt.Key.Key_Escape)
+    assert not pane.problems.isVisible()
+
+
+def test_a_long_name_gives_way_to_what_is_said_about_it(qtbot, pane, session):
+    name = "a-very-long-name-" * 8 + "v2.txt"
+    session.add_text("text", name)
+    settled(qtbot, session)
+    said = pane.caption.text()
+    assert said.startswith("a-very-long")
+    assert said.endswith("v2.txt · UTF-8")
+    assert "…" in said
+    assert pane.caption.toolTip() == name
+    pane.window().resize(2400, 700)
+    QApplication.processEvents()
+    assert pane.caption.text() == f"{name} · UTF-8"
+
+
+def test_a_name_from_right_to_left_does_not_turn_the_sentence_around(qtbot, pane, session):
+    session.add_text("text", "סיפור.txt")
+    session.corpus_failed.emit(Problem("קצר.txt: the file is empty."))
+    settled(qtbot, session)
+    for label in (pane.caption, *(one for one in pane.problems.findChildren(QLabel) if one.isVisible())):
+        assert ".txt" in label.text()
+        # The first character with a direction decides about all of them.
+        assert unicodedata.bidirectional(label.text()[0]) == "L"
+
+
+def test_what_was_opened_last_is_selected_and_a_hidden_pane_catches_up(qtbot, pane, session):
+    session.add_text("one", "one")
+    pane.hide()
+    session.add_text("two", "two")
+    assert pane.preview.toPlainText() == "one"
+    pane.show()
+    assert pane.preview.toPlainText() == "two"
+
+
+def test_a_low_pane_scrolls_and_a_narrow_one_is_not_cut_off(qtbot, pane, session):
+    session.add_text(sample_text("scripts"), "A name that is much longer than the column is wide.txt")
+    settled(qtbot, session)
+    pane.window().resize(250, 240)
+    qtbot.waitUntil(lambda: pane.height() <= 240)
+    content = pane.statistics.parentWidget()
+    assert content.width() <= content.parentWidget().width()
+    right = pane.statistics.mapTo(content, QPoint(pane.statistics.width(), 0)).x()
+    assert right <= content.parentWidget().width()
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (999_949, "999.9 kB"),
+        (999_951, "1.0 MB"),
+        (5 * 10**15, "5,000.0 TB"),
+    ],
+)
+def test_sizes_are_written_as_people_say_them(size, text):
+    assert size_text(size) == text
+
+
+def test_encodings_and_scripts_are_written_as_people_write_them():
+    assert [encoding_text(name) for name in ("utf-8", "utf-16-le", "windows-1252", "bytes")] == [
+        "UTF-8",
+        "UTF-16 LE",
+        "windows-1252",
+        "Bytes, not decoded",
+    ]
+    assert scripts_text((("Latin", 0.98), ("Greek", 0.02)))[0] == "Latin\u00a098\u00a0%, Greek\u00a02\u00a0%"
+    assert scripts_text((("Latin", 0.999), ("Greek", 0.001)))[0] == "Latin\u00a0100\u00a0%"
+    assert scripts_text(())[0] == "none"
+
+
+def test_every_cell_answers_every_role(qtbot):
+    model = SourcesModel(Theme("dark"))
+    model.set_sources((Source.from_texts(["a", "b"], "<b>x</b>"),))
+    model.set_changed(dict.fromkeys(model.sources, "gone"))
+    for column in range(3):
+        for role in Qt.ItemDataRole:
+            model.data(model.index(0, column), role)
+    assert model.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole).startswith("&lt;b&gt;x")
+
+
+def test_word_counts_are_shown_as_words_with_how_often_each_occurs(qtbot, pane, session, tmp_path):
+    (tmp_path / "words.tsv").write_text(" the\t1200\nca\\nt\t3\n")
+    session.open_counts([tmp_path / "words.tsv"])
+    qtbot.waitUntil(lambda: bool(session.sources))
+    settled(qtbot, session)
+    model = pane.source_list.model()
+    assert names(pane) == ["words.tsv"]
+    assert model.index(0, SIZE).data() == "2 words"
+    assert "2 words, counted · 4,812 bytes" in model.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole)
+    assert pane.caption.text() == "words.tsv · 2 words, counted"
+    assert pane.preview.toPlainText() == "1,200\t·the\n3\tca↵t"
+    shown = pane.statistics.shown()
+    assert shown["Words, counted"] == "2"
+    assert shown["Characters"] == "4,812"
+    assert shown.keys().isdisjoint({"Lines", "Documents", "Encoding", "Longest line", "Not UTF-8"})
+    # What has no encoding cannot be read in another.
+    pane.source_list.select_rows([0])
+    assert "Encoding" not in [action.text() for action in pane.make_menu().actions()]
+
+
+def test_text_beside_word_counts_keeps_its_own_figures(qtbot, pane, session):
+    session.set_sources((*Corpus.from_counts({"a": 5}).sources, *Corpus.from_texts(["b\n", "c\n"]).sources))
+    settled(qtbot, session)
+    shown = pane.statistics.shown()
+    assert (shown["Words, counted"], shown["Documents"], shown["Lines"]) == ("1", "2", "2")
+    assert (shown["Bytes"], shown["Characters"], shown["Encoding"]) == ("9", "9", "UTF-8")
+
+
+def test_a_file_of_counts_that_is_wrong_is_told_in_the_pane(qtbot, pane, session, tmp_path):
+    (tmp_path / "words.tsv").write_text("the\t-3\n")
+    session.open_counts([tmp_path / "words.tsv"])
+    qtbot.waitUntil(lambda: "words.tsv: line 1: the count -3 must be at least 1." in visible_words(pane))
+    assert session.sources == ()

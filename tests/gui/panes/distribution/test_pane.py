@@ -1,0 +1,195 @@
+"""The Distribution pane against the core: lengths and uses at the playhead, read by pointer and keys."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QFontMetricsF
+from PySide6.QtWidgets import QApplication
+
+from tests.gui.person import PATIENCE, at_the_window
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.panes.distribution.pane import DistributionPane
+
+
+@pytest.fixture
+def pane(session, theme, actions, show):
+    pane = DistributionPane(session, theme, actions)
+    show(pane, 640, 360)
+    return pane
+
+
+def settled(qtbot, pane):
+    qtbot.waitUntil(lambda: not pane._later.isActive())
+    return pane.lengths if pane.view == "lengths" else pane.ranks
+
+
+def values(plot):
+    return dict(zip(plot._x.astype(int).tolist(), plot._y.astype(int).tolist(), strict=True))
+
+
+def test_empty_it_says_what_will_be_there(pane):
+    assert pane.stack.currentWidget() is pane.empty
+    assert "The lengths and the uses of the tokens" in pane.empty.label.text()
+    assert not pane.count_button.isVisible()
+
+
+def test_lengths_are_those_of_the_tokens_at_the_playhead(qtbot, pane, trained):
+    tokens = list(trained.active.tokenizer.tokens)
+    for merges in (344, 100, 0):
+        trained.set_playhead(merges)
+        plot = settled(qtbot, pane)
+        assert values(plot) == dict(Counter(len(token) for token in tokens[: 256 + merges]))
+    assert pane.stack.currentWidget() is pane.lengths
+
+
+def tick_texts(axis, shown: list[float], size: float) -> list[str]:
+    return axis.tickStrings(axis.tickValues(shown[0], shown[1], size)[0][1], 1.0, 0.0)
+
+
+def test_lengths_and_counts_are_whole_numbers_on_their_axes(qtbot, pane, trained):
+    plot = settled(qtbot, pane)
+    texts = tick_texts(plot._bottom, plot._view.viewRange()[0], plot._area().width())
+    assert texts[:3] == ["2", "4", "6"]
+    plot.set_bars(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 1.0]))
+    for axis, shown in zip((plot._bottom, plot._left), plot._view.viewRange(), strict=True):
+        texts = tick_texts(axis, shown, 300)
+        assert texts
+        assert not any("." in text for text in texts), texts
+
+
+def test_the_topmost_number_of_an_axis_stands_below_the_caption(pane, trained):
+    pane.tabs.setCurrentIndex(1)
+    plot = pane.ranks
+    QApplication.processEvents()
+    line = QFontMetricsF(plot._theme.tabular_font()).height()
+    assert plot._area().top() - line / 2 >= QFontMetricsF(plot._theme.tabular_font()).ascent()
+
+
+def test_the_few_longest_share_one_bar_that_can_be_seen_and_clicked(qtbot, pane, make_run):
+    words = " ".join(f"{chr(97 + n % 26)}{chr(97 + n // 26)}" * 2 for n in range(300))
+    make_run((words + " " + "x" * 400 + "\n") * 3, vocabulary_size=None, min_frequency=2, pattern="gpt2")
+    run = pane._session.active
+    plot = settled(qtbot, pane)
+    lengths = [len(token) for token in run.tokenizer.tokens]
+    last = int(plot._x[-1])
+    assert 16 <= last <= 64 < max(lengths)
+    expected = Counter(min(length, last) for length in lengths)
+    assert values(plot) == dict(expected)
+    assert sum(length > last for length in lengths) <= 0.01 * len(lengths)
+    assert plot._caption == f"tokens by bytes; the last bar has those of {last} or more"
+    # Two pixels above the axis there is something of every bar.
+    boxes = [polygon.boundingRect() for polygon in plot._curves["values"].fill.path().toSubpathPolygons()]
+    scale = plot._area().height() / (plot._view.viewRange()[1][1] - plot._view.viewRange()[1][0])
+    assert len(boxes) == len(expected)
+    assert min(box.height() for box in boxes) * scale > 1.9
+    place = plot.to_scene(float(last), 0.9 * max(expected.values()))
+    with qtbot.waitSignal(pane.lengthsChosen) as heard:
+        qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place.toPoint())
+    assert heard.args == [last, 0]
+    assert plot.accessibleDescription() == f"{last} bytes or more · {expected[last]} tokens"
+
+
+def test_uses_by_rank_fall_and_are_those_of_the_run(qtbot, pane, trained):
+    pane.tabs.setCurrentIndex(1)
+    for merges in (344, 30):
+        trained.set_playhead(merges)
+        plot = settled(qtbot, pane)
+        expected = sorted((int(uses) for uses in trained.active.uses(merges) if uses), reverse=True)
+        drawn = values(plot)
+        assert drawn[1] == expected[0]
+        assert drawn[len(expected)] == expected[-1]
+        assert all(expected[rank - 1] == uses for rank, uses in drawn.items())
+
+
+def test_a_click_on_a_bar_asks_for_its_length(qtbot, pane, trained):
+    plot = settled(qtbot, pane)
+    place = plot.to_scene(1.0, 100.0)
+    assert plot.read(place) == (1.0, 256.0)
+    with qtbot.waitSignal(pane.lengthsChosen) as heard:
+        qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place.toPoint())
+    assert heard.args == [1, 1]
+    assert plot.read(QPointF(2, 2)) is None
+
+
+def test_keys_read_values_and_choose_them(qtbot, pane, trained):
+    plot = settled(qtbot, pane)
+    plot.setFocus()
+    qtbot.keyClick(plot, Qt.Key.Key_Home)
+    assert plot.accessibleDescription() == "1 byte · 256 tokens"
+    qtbot.keyClick(plot, Qt.Key.Key_Right)
+    count = sum(len(token) == 2 for token in trained.active.tokenizer.tokens)
+    assert plot.accessibleDescription() == f"2 bytes · {count} tokens"
+    with qtbot.waitSignal(pane.lengthsChosen) as heard:
+        qtbot.keyClick(plot, Qt.Key.Key_Return)
+    assert heard.args == [2, 2]
+
+
+def test_a_rank_that_is_chosen_shows_its_token(qtbot, pane, trained):
+    pane.tabs.setCurrentIndex(1)
+    plot = settled(qtbot, pane)
+    plot.setFocus()
+    qtbot.keyClick(plot, Qt.Key.Key_Home)
+    qtbot.keyClick(plot, Qt.Key.Key_Return)
+    uses = trained.active.uses(344)
+    assert trained.token == int(np.argmax(uses))
+    shown = {trained.token}
+    for _ in range(40):
+        qtbot.keyClick(plot, Qt.Key.Key_Right)
+        qtbot.keyClick(plot, Qt.Key.Key_Return)
+        rank = int(plot.accessibleDescription().split()[1].replace(",", ""))
+        assert uses[trained.token] == sorted(uses.tolist(), reverse=True)[rank - 1]
+        shown.add(trained.token)
+    assert len(shown) == 41, "tokens that are used equally often are not the same one each time"
+
+
+def test_of_an_opened_tokenizer_it_says_how_to_count_and_then_draws(qtbot, pane, session, actions):
+    tokenizer = Tokenizer(np.array([[97, 98]], np.int32))
+    session.add_tokenizer(tokenizer, "small")
+    pane.tabs.setCurrentIndex(1)
+    assert "Open a text" in pane.empty.label.text()
+    session.add_text("ab ab b", "text")
+    settled(qtbot, pane)
+    assert "Open a text" not in pane.empty.label.text()
+    actions["count_uses"].triggered.connect(session.count_uses)
+    qtbot.mouseClick(pane.count_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: pane.stack.currentWidget() is pane.ranks, timeout=PATIENCE)
+    expected = sorted(np.bincount(tokenizer.encode("ab ab b")).tolist(), reverse=True)[:3]
+    assert list(values(settled(qtbot, pane)).values()) == expected
+    session.set_playhead(0)
+    settled(qtbot, pane)
+    assert "were counted after merge 1" in pane.empty.label.text()
+
+
+def test_a_hidden_pane_catches_up_when_it_is_seen(qtbot, pane, trained):
+    settled(qtbot, pane)
+    pane.hide()
+    trained.set_playhead(0)
+    assert sum(values(pane.lengths).values()) == 600
+    pane.show()
+    assert values(settled(qtbot, pane)) == {1: 256}
+
+
+def test_at_the_window_a_bar_lists_its_tokens_in_the_vocabulary(qtbot, monkeypatch):
+    def act(window, answers):
+        window.commands.train_sample("article")
+        session = window._session
+        qtbot.waitUntil(lambda: session.training is None and session.active is not None, timeout=PATIENCE)
+        window.distribution.raise_()
+        qtbot.waitUntil(lambda: window.distribution.stack.currentWidget() is window.distribution.lengths)
+        plot = window.distribution.lengths
+        window.vocabulary.filter.setText("xyz")
+        window.vocabulary.panel.choose(["digits"])
+        place = plot.to_scene(1.0, 10.0).toPoint()
+        qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        model = window.vocabulary.model
+        qtbot.waitUntil(lambda: model.rowCount() == 256, timeout=PATIENCE)
+        assert not window.vocabulary.visibleRegion().isEmpty()
+        assert window.vocabulary.kinds.text() == "Kinds (1)", "what was filtered for before is over"
+        assert window.vocabulary.filter.text() == ""
+
+    assert at_the_window(monkeypatch, act) == 0

@@ -1,0 +1,674 @@
+"""The Text pane, used as a person would: type, paste, choose, click, move the playhead, decode, drop a file."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QGuiApplication
+
+from tests.gui.person import PATIENCE
+from tokstudio import Corpus, train
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.progress import Progress, Work, finish
+from tokstudio.core.tokenizer import tokenizer as core_tokenizer
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.panes.text import encoding_job as encoded
+from tokstudio.gui.panes.text.baselines import compare_work
+from tokstudio.gui.panes.text.encoding_job import decode_work, encode_work
+from tokstudio.gui.panes.text.pane import TextPane
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.session.training import Settings
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.style.icons import icon
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.blocks import TokenTable
+
+pytestmark = pytest.mark.qt_log_ignore("OpenType support missing", "This plugin does not support", extend=True)
+
+CORPUS = "the cat sat on the mat and the cat ate the rat; that is that. " * 40
+
+
+@pytest.fixture
+def actions(theme: Theme) -> dict[str, QAction]:
+    names = {
+        "show_white_space": "whitespace",
+        "show_ids": "ids",
+        "recognise_specials": "text",
+        "byte_level_characters": "text",
+    }
+    made = {name: QAction(icon(drawing, theme), name) for name, drawing in names.items()}
+    for action in made.values():
+        action.setCheckable(True)
+    return made
+
+
+@pytest.fixture
+def pane(qtbot, session: Session, theme: Theme, actions: dict[str, QAction]) -> TextPane:
+    pane = TextPane(session, theme, actions)
+    qtbot.addWidget(pane)
+    pane.resize(420, 520)
+    pane.show()
+    return pane
+
+
+def settled(qtbot, pane: TextPane) -> None:
+    qtbot.waitUntil(lambda: not pane.page.latest.busy and pane.page.state[0] != "busy", timeout=PATIENCE)
+
+
+@pytest.fixture
+def trained(qtbot, make_run, pane: TextPane) -> TextPane:
+    """The pane with a run and a short text in it."""
+    make_run(CORPUS, vocabulary_size=300)
+    qtbot.keyClicks(pane.encode.input, "the cat is that")
+    settled(qtbot, pane)
+    return pane
+
+
+def click(qtbot, widget, place: QPoint) -> None:
+    qtbot.mouseClick(widget.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+
+def drop(pane: TextPane, path: Path) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    copy, left, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(QPoint(50, 200), copy, data, left, none)
+    pane.dragEnterEvent(enter)
+    assert enter.isAccepted()
+    pane.dropEvent(QDropEvent(QPointF(50, 200), copy, data, left, none))
+
+
+def test_an_empty_pane_offers_a_sentence(qtbot, session: Session, pane: TextPane):
+    assert pane.encode.empty.isVisible()
+    entry = pane.samples.menu().actions()[2]
+    entry.trigger()
+    assert session.text == entry.data()
+    assert pane.encode.input.toPlainText() == entry.data()
+    assert not pane.encode.empty.isVisible()
+
+
+def test_without_a_tokenizer_the_text_is_measured_and_the_reason_said(qtbot, pane: TextPane):
+    pane.encode.input.insertPlainText("né")
+    assert pane.encode.figures.values() == ("2", "3", "–", "–")
+    assert "Train or open a tokenizer" in pane.encode.view.accessibleDescription()
+
+
+def test_typing_shows_the_tokens_of_the_core(session: Session, trained: TextPane):
+    ids = session.tokenizer.encode(session.text)
+    assert session.text == "the cat is that"
+    assert trained.encode.view.accessibleDescription().startswith(f"{len(ids)} tokens.")
+    assert trained.encode.figures.values() == ("15", "15", str(len(ids)), f"{15 / len(ids):.2f}")
+    assert trained.encode.state == ("good", "round trip")
+
+
+def test_the_playhead_changes_the_tokens(qtbot, session: Session, trained: TextPane):
+    for merges in (0, 1, 7, len(session.active)):
+        session.set_playhead(merges)
+        tokens = len(session.active.tokenizer.at(merges).encode(session.text))
+        assert trained.encode.figures.values()[2] == str(tokens)
+
+
+def test_the_text_follows_a_training_that_is_under_way(qtbot, session: Session, pane: TextPane):
+    session.set_text("the cat")
+    session.add_text(CORPUS)
+    session.set_settings(Settings(300))
+    session.step()
+    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.encode.figures.values()[2].isdigit(), timeout=PATIENCE)
+    assert int(pane.encode.figures.values()[2]) == len(session.tokenizer.encode("the cat"))
+    session.step()
+    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 2, timeout=PATIENCE)
+    session.resume()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    settled(qtbot, pane)
+    assert int(pane.encode.figures.values()[2]) == len(session.active.tokenizer.encode("the cat"))
+
+
+def test_a_piece_lights_up_its_id_and_an_id_its_piece(qtbot, session, trained, actions):
+    actions["show_ids"].setChecked(True)
+    view, ids = trained.encode.view, trained.encode.ids
+    click(qtbot, view, view.token_rectangle(2).center().toPoint())
+    assert ids.selection() == (2, 2)
+    expected = session.tokenizer.encode(session.text)
+    assert session.token == expected[2]
+    click(qtbot, ids, ids.place_of(0).center())
+    assert view.selection() == (0, 0)
+    assert session.token == expected[0]
+
+
+def test_ids_are_shown_on_request_only_and_can_be_copied(qtbot, session, trained, actions):
+    assert not trained.encode.ids.isVisible()
+    actions["show_ids"].setChecked(True)
+    assert trained.encode.ids.isVisible()
+    trained.copy_ids()
+    assert QGuiApplication.clipboard().text() == " ".join(map(str, session.tokenizer.encode(session.text)))
+
+
+def test_arrows_go_from_id_to_id(qtbot, trained, actions):
+    actions["show_ids"].setChecked(True)
+    trained.encode.view.select(0, 0)
+    qtbot.keyClick(trained.encode.ids, Qt.Key.Key_Right)
+    assert trained.encode.view.selection() == (1, 1)
+    qtbot.keyClick(trained.encode.ids, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    assert trained.encode.view.selection() == (1, 2)
+
+
+def test_resting_on_a_piece_looks_at_its_token(qtbot, session: Session, trained: TextPane):
+    view = trained.encode.view
+    qtbot.mouseMove(view.viewport(), view.token_rectangle(1).center().toPoint())
+    assert session.token is None
+    qtbot.waitUntil(lambda: session.token == session.tokenizer.encode(session.text)[1])
+
+
+def test_what_is_selected_stays_selected_while_the_playhead_moves_and_the_token_looked_at_as_well(
+    qtbot, session: Session, trained: TextPane
+):
+    view = trained.encode.view
+    click(qtbot, view, view.token_rectangle(0).center().toPoint())
+    before, text = session.token, view.selected_text()
+    session.set_playhead(0)
+    assert view.selected_text() == text
+    assert session.token == before
+
+
+def test_a_fault_in_the_round_trip_is_shown_where_it_is(qtbot, session, trained, monkeypatch):
+    broken = np.array([116, 104, 88], np.uint32)
+
+    def wrong(self: Tokenizer, text: object, allowed_special: object = ()) -> Work[object]:
+        yield from ()
+        return broken
+
+    monkeypatch.setattr(Tokenizer, "encode_work", wrong)
+    session.set_text("the")
+    assert trained.encode.state == ("bad", "differs at byte 2")
+    assert trained.state_label.text() == "differs at byte 2"
+
+
+def test_text_that_was_set_elsewhere_is_kept_exactly(qtbot, session: Session, trained: TextPane):
+    text = "a\r\nb\u00a0c\u2028d"
+    session.set_text(text)
+    assert session.text == text
+    assert trained.encode.figures.values()[1] == str(len(text.encode()))
+
+
+def test_a_non_breaking_space_that_is_typed_stays_one(qtbot, session: Session, pane: TextPane):
+    pane.encode.input.insertPlainText("a\u00a0b\nc 🌍")
+    assert session.text == "a\u00a0b\nc 🌍"
+    assert pane.encode.figures.values()[:2] == ("7", "11")
+
+
+def test_a_long_text_is_encoded_whole_and_shown_by_its_beginning(qtbot, session: Session, trained: TextPane):
+    data = QMimeData()
+    line = "the cat is that and so on\n"
+    data.setText(line * 50_000)
+    field = trained.encode.input
+    field.selectAll()
+    field.insertFromMimeData(data)
+    assert session.text == line * 50_000
+    settled(qtbot, trained)
+    assert trained.encode.figures.values()[0] == "1,300,000"
+    one = len(session.tokenizer.encode(line * 3)) - len(session.tokenizer.encode(line * 2))
+    assert abs(int(trained.encode.figures.values()[2].replace(",", "")) - 50_000 * one) <= 2
+    assert field.isReadOnly()
+    assert len(field.toPlainText()) == 100_000
+    assert trained.encode.note() == "The first 100,000 of 1,300,000 characters; all are used."
+    trained.encode._clear.click()
+    assert session.text == ""
+    assert not field.isReadOnly()
+
+
+def test_pasting_into_a_long_text_puts_it_where_the_cursor_is(qtbot, session: Session, pane: TextPane):
+    field = pane.encode.input
+    field.insertPlainText("🌍ab")
+    cursor = field.textCursor()
+    cursor.setPosition(3)  # UTF-16 units: after the "a"
+    field.setTextCursor(cursor)
+    data = QMimeData()
+    data.setText("x" * 60_000)
+    field.insertFromMimeData(data)
+    assert session.text == "🌍a" + "x" * 60_000 + "b"
+
+
+def test_the_newest_of_several_long_texts_is_shown(qtbot, session: Session, trained: TextPane):
+    for size in (30_000, 40_000, 50_000):
+        session.set_text("the cat " * (size // 8))
+    settled(qtbot, trained)
+    assert trained.encode.figures.values()[0] == "50,000"
+    assert not trained.encode.input.isReadOnly()
+
+
+def test_a_hidden_pane_waits_and_catches_up(qtbot, session: Session, trained: TextPane):
+    trained.hide()
+    before = trained.encode.figures.values()
+    session.set_playhead(0)
+    assert trained.encode.figures.values() == before
+    trained.show()
+    assert trained.encode.figures.values()[2] == "15"
+
+
+def test_a_dropped_file_becomes_the_text(qtbot, session: Session, trained: TextPane, tmp_path: Path):
+    path = tmp_path / "note.txt"
+    path.write_bytes(b"that\r\ncat")
+    drop(trained, path)
+    qtbot.waitUntil(lambda: session.text == "that\r\ncat")
+    settled(qtbot, trained)
+    assert trained.encode.figures.values()[1] == "9"
+
+
+def test_a_file_that_cannot_be_read_is_named(qtbot, session: Session, trained: TextPane, tmp_path: Path):
+    drop(trained, tmp_path / "gone.txt")
+    qtbot.waitUntil(lambda: "gone.txt:" in trained.encode.note())
+    assert session.text == "the cat is that"
+
+
+def test_a_file_that_is_too_long_is_refused(qtbot, session, trained, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("tokstudio.gui.panes.text.pane.LONGEST", 5)
+    path = tmp_path / "long.txt"
+    path.write_text("more than five")
+    drop(trained, path)
+    qtbot.waitUntil(lambda: "too long" in trained.encode.note())
+    assert session.text == "the cat is that"
+
+
+def test_decode_gives_the_text_back(qtbot, session: Session, trained: TextPane):
+    ids = session.tokenizer.encode(session.text)
+    trained.tabs.setCurrentIndex(1)
+    qtbot.keyClicks(trained.decode.input, str(ids))
+    settled(qtbot, trained)
+    assert trained.decode.output.toPlainText() == "the cat is that"
+    assert trained.decode.figures.values()[:3] == (str(len(ids)), "15", "15")
+    assert not trained.decode.problem.isVisible()
+
+
+def test_decode_names_ids_that_do_not_exist_and_shows_the_rest(qtbot, session: Session, trained: TextPane):
+    trained.tabs.setCurrentIndex(1)
+    qtbot.keyClicks(trained.decode.input, "104, 99999 105")
+    settled(qtbot, trained)
+    assert trained.decode.output.toPlainText() == "hi"
+    assert trained.decode.problem.text() == "Id 99999 is not in the vocabulary."
+
+
+def test_decode_knows_only_what_the_playhead_has_made(qtbot, session: Session, trained: TextPane):
+    trained.tabs.setCurrentIndex(1)
+    qtbot.keyClicks(trained.decode.input, "260")
+    settled(qtbot, trained)
+    assert trained.decode.output.toPlainText() == session.active.tokenizer.decode([260])
+    session.set_playhead(4)
+    assert trained.decode.problem.text() == "Id 260 is not in the vocabulary."
+    session.set_playhead(5)
+    assert not trained.decode.problem.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("1 2", ""),
+        ("300 301", "Ids 300 and 301 are not in the vocabulary."),
+        ("-1 256", "Ids -1 and 256 are not in the vocabulary."),
+        ("400 401 402 403 404 405 406", "Ids 400, 401, 402, 403, 404 and 2 more are not in the vocabulary."),
+        ("1 abc", "“abc” is not an id."),
+        ("x " + "9" * 5000, "“x” and “99999999999999999999…” are not ids."),
+    ],
+)
+def test_every_kind_of_wrong_id_is_named(written: str, problem: str):
+    assert finish(decode_work(Tokenizer(np.zeros((0, 2), np.int32)), written)).problem == problem
+
+
+def test_ids_of_endless_text_are_refused_before_it_is_made(monkeypatch):
+    monkeypatch.setattr(encoded, "LONGEST", 100)
+    chain = Tokenizer(np.array([[97, 97]] + [[256 + k, 256 + k] for k in range(5)], np.int32))
+    with pytest.raises(ConfigError, match="at most"):
+        finish(decode_work(chain, "261 261"))
+
+
+@pytest.mark.parametrize("text", ["", "ab", "a🌍\u0000\r\n", "\ud83d\ude00", "é" * 300_000])
+def test_what_is_encoded_is_proved_by_decoding(text: str):
+    tokenizer = Tokenizer(np.array([[97, 98], [0xC3, 0xA9]], np.int32))
+    result = finish(encode_work(tokenizer, text))
+    assert result.differs is None
+    assert tokenizer.decode_bytes(result.ids) == result.data
+    assert result.ids.tolist() == tokenizer.encode(text)
+    assert (int(result.ends[-1]) if len(result.ends) else 0) == len(result.data)
+
+
+def test_every_control_has_a_name_and_takes_the_focus(trained: TextPane, actions):
+    actions["show_ids"].setChecked(True)
+    page = trained.encode
+    for widget in (trained.tabs, trained.samples, page.input, page.view, page.ids, *trained._toggles):
+        assert widget.accessibleName()
+        assert widget.focusPolicy() & Qt.FocusPolicy.TabFocus
+
+
+def test_a_narrow_pane_keeps_the_mark_and_drops_the_switches(qtbot, trained: TextPane):
+    trained.resize(trained.minimumSizeHint().width(), 300)
+    assert not any(button.isVisible() for button in trained._toggles)
+    assert trained.state_icon.isVisible()
+    trained.resize(640, 500)
+    assert all(button.isVisible() for button in trained._toggles)
+
+
+def others(pane: TextPane) -> tuple[str, ...]:
+    return pane.encode.others.shown() if pane.encode.others.isVisible() else ()
+
+
+def test_the_tokens_of_others_stand_beside_ours(qtbot, session: Session, trained: TextPane, make_run):
+    qtbot.waitUntil(lambda: others(trained) == ("Words 7", "White space 4"), timeout=PATIENCE)
+    first = session.active
+    make_run(vocabulary_size=260)
+    session.rename(first, "First")
+    count = len(first.tokenizer.encode("the cat is that"))
+    qtbot.waitUntil(lambda: others(trained) == (f"First {count}", "Words 7", "White space 4"), timeout=PATIENCE)
+    grid = trained.encode.others
+    assert grid.tip_at(grid.place_of(0).center()) == f"First: {count} tokens of this text"
+    session.set_text("it's")
+    qtbot.waitUntil(lambda: others(trained)[1:] == ("Words 3", "White space 1"), timeout=PATIENCE)
+    session.set_text("")
+    qtbot.waitUntil(lambda: others(trained) == (), timeout=PATIENCE)
+
+
+def test_a_run_of_another_project_is_not_taken_for_the_one_before(qtbot, session: Session, trained: TextPane):
+    settled(qtbot, trained)
+    # As many merges, of bytes that the text has not, and the same key.
+    merges = np.array([(0, byte) for byte in range(len(session.active))], np.int32)
+    other = StudioRun.opened(session.active.key, "other", Tokenizer(merges))
+    trained.tabs.setCurrentIndex(1)
+    session.replace_runs([other])
+    session.activate(other)
+    trained.tabs.setCurrentIndex(0)
+    qtbot.waitUntil(lambda: trained.encode._encoded.ids.tolist() == list(session.text.encode()), timeout=PATIENCE)
+
+
+def test_opened_tokenizers_are_counted_before_other_runs_and_simple_tokenizers(
+    qtbot, session: Session, trained: TextPane, make_run
+):
+    first = session.active
+    session.add_tokenizer(first.tokenizer, "GPT-2")
+    session.add_tokenizer(first.tokenizer.at(3), "GPT-4")
+    opened = session.runs[1:]
+    for _ in range(6):
+        make_run(vocabulary_size=260)
+    counts = trained.encode.others.counts
+    qtbot.waitUntil(lambda: len(counts()) == 8 and counts()[5][0] == "Run 6", timeout=PATIENCE)
+    assert [name for name, _ in counts()] == [
+        *(run.name for run in opened),
+        *(f"Run {number}" for number in range(3, 7)),
+        "Words",
+        "White space",
+    ]
+    sizes = [len(run.tokenizer.encode("the cat is that")) for run in opened]
+    assert [count for _, count in counts()[:2]] == sizes
+    trained.resize(280, 500)
+    assert others(trained)[:2] == tuple(f"{run.name} {size}" for run, size in zip(opened, sizes, strict=True))
+    assert others(trained)[-1].endswith(" more")
+
+
+def test_what_is_counted_never_changes_how_small_the_pane_can_be(qtbot, session, trained, make_run):
+    smallest = trained.minimumSizeHint(), trained.encode.minimumSizeHint()
+    for _ in range(5):
+        make_run(vocabulary_size=260)
+    session.rename(session.runs[0], "A run whose name is as long as names of runs can be")
+    session.set_text("the cat " * 40_000)
+    settled(qtbot, trained)
+    qtbot.waitUntil(lambda: len(trained.encode.others.counts()) == 7, timeout=PATIENCE)
+    assert (trained.minimumSizeHint(), trained.encode.minimumSizeHint()) == smallest
+
+
+def test_of_many_others_some_are_told_by_a_tip(qtbot, trained: TextPane):
+    qtbot.waitUntil(lambda: bool(others(trained)), timeout=PATIENCE)
+    grid = trained.encode.others
+    grid.set_counts([(f"Run {number}", 1000 * number) for number in range(1, 9)] + [("Broken", None)])
+    shown = grid.shown()
+    assert shown[0] == "Run 1 1,000"
+    assert shown[-1] == f"{9 - len(shown) + 1} more"
+    tip = grid.tip_at(grid.place_of(len(shown) - 1).center())
+    assert tip.startswith(f"Run {len(shown)}: {1000 * len(shown):,} tokens of this text\n")
+    assert tip.endswith("\nBroken: cannot encode this text")
+    assert grid.height() <= 2 * grid.place_of(0).height()
+
+
+def test_in_a_low_pane_the_tokens_have_most_of_the_room(qtbot, session, trained: TextPane):
+    qtbot.waitUntil(lambda: bool(others(trained)), timeout=PATIENCE)
+    trained.resize(294, 300)
+    page = trained.encode
+    qtbot.waitUntil(lambda: not page.others.isVisible())
+    assert not page.specials.isVisible()
+    assert page.figures.tip("tokens").endswith("Others: Words 7, White space 4")
+    row = page.view.token_rectangle(0).height() + 5
+    qtbot.waitUntil(lambda: page.view.viewport().height() >= 3 * row)
+    assert page.view.height() > page.input.height()
+    trained.resize(294, 340)
+    qtbot.waitUntil(page.brief.isVisible)
+    assert page.brief.text() == "Others: Words 7, White space 4"
+    assert page.figures.geometry().bottom() <= page.figures.parentWidget().height()
+
+
+def test_the_person_shares_the_height_otherwise(qtbot, trained: TextPane):
+    page = trained.encode
+    page.splitter.setSizes([200, 100])
+    page.splitter.splitterMoved.emit(200, 1)
+    before = page.input.height()
+    trained.resize(trained.width(), trained.height() + 60)
+    assert abs(page.input.height() - before) <= 60
+    assert page.input.height() > 150
+
+
+def test_a_run_that_begins_leaves_nothing_selected_of_the_one_before(qtbot, session, trained, actions, make_run):
+    actions["show_ids"].setChecked(True)
+    view = trained.encode.view
+    click(qtbot, view, view.token_rectangle(1).center().toPoint())
+    assert view.selection() == (1, 1)
+    make_run(vocabulary_size=280)
+    settled(qtbot, trained)
+    assert view.selection() is None
+    assert trained.encode.ids.selection() is None
+    assert session.token is None
+    click(qtbot, view, view.token_rectangle(1).center().toPoint())
+    session.activate(session.runs[0])
+    assert view.selection() is None
+    assert session.token is None
+
+
+def test_tokens_of_the_run_before_are_not_looked_at_while_a_long_text_is_encoded(qtbot, session, trained, make_run):
+    def shows_the_active_run() -> bool:
+        return trained.encode.figures.values()[2] == f"{len(session.tokenizer.encode(session.text)):,}"
+
+    session.set_text("the cat is that " * 3000)
+    make_run(vocabulary_size=257)
+    qtbot.waitUntil(shows_the_active_run, timeout=PATIENCE)
+    session.activate(session.runs[0])
+    view = trained.encode.view
+    view.select(2, 2)  # not by a click: while the mouse is waited for, the new tokens come
+    assert session.token is None
+    qtbot.waitUntil(shows_the_active_run, timeout=PATIENCE)
+    click(qtbot, view, view.token_rectangle(3).center().toPoint())
+    assert session.token == session.tokenizer.encode(session.text)[3]
+
+
+def test_the_menu_and_the_box_are_one_switch_for_special_tokens(qtbot, session, pane, actions, make_run):
+    make_run(CORPUS, vocabulary_size=300, special_tokens=("<|end|>",))
+    session.set_text("the cat<|end|>")
+    settled(qtbot, pane)
+    actions["recognise_specials"].setChecked(True)
+    settled(qtbot, pane)
+    assert pane.encode.specials.isChecked()
+    assert pane.encode.figures.values()[2] == str(len(session.tokenizer.encode(session.text, "all")))
+    qtbot.keyClick(pane.encode.specials, Qt.Key.Key_Space)
+    assert not actions["recognise_specials"].isChecked()
+
+
+def colour_at(widget, place: QPoint) -> str:
+    return widget.viewport().grab().toImage().pixelColor(place).name().upper()
+
+
+def test_special_tokens_look_different_in_text_and_ids(qtbot, session, theme, pane, actions, make_run):
+    session.set_settings(Settings(300))
+    make_run(CORPUS, vocabulary_size=300, special_tokens=("<|end|>",))
+    actions["show_ids"].setChecked(True)
+    session.set_text("the cat<|end|>the")
+    settled(qtbot, pane)
+    page = pane.encode
+    plain = len(page._encoded.ids)
+    assert theme.palette.special.upper() not in {
+        colour_at(page.view, page.view.token_rectangle(token).topLeft().toPoint() + QPoint(2, 4))
+        for token in range(plain)
+    }
+    page.specials.setChecked(True)
+    settled(qtbot, pane)
+    ids = page._encoded.ids.tolist()
+    end = ids.index(session.active.special_tokens["<|end|>"])
+    for token in range(len(ids)):
+        piece = page.view.token_rectangle(token).topLeft().toPoint()
+        framed = colour_at(page.view, piece + QPoint(2, 4)) == theme.palette.special.upper()
+        assert framed == (token == end)
+        place = page.ids.place_of(token)
+        assert (colour_at(page.ids, place.topRight() + QPoint(2, 2)) == theme.palette.special.upper()) == (token == end)
+    page.view.select(end, end)
+    assert "special token" in page.view.accessibleDescription()
+    pane.tabs.setCurrentIndex(1)
+    qtbot.keyClicks(pane.decode.input, " ".join(map(str, ids)))
+    settled(qtbot, pane)
+    corner = pane.decode.view.token_rectangle(end).topLeft().toPoint() + QPoint(2, 4)
+    assert colour_at(pane.decode.view, corner) == theme.palette.special.upper()
+
+
+def test_special_tokens_are_recognised_when_that_is_switched_on(qtbot, session: Session, pane: TextPane):
+    box = pane.encode.specials
+    session.add_text(CORPUS)
+    session.set_settings(Settings(300))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    assert not box.isEnabled()
+    assert box.toolTip() == "The tokenizer has no special tokens."
+    session.add_tokenizer(session.tokenizer, "a copy")
+    assert box.toolTip() == "None of the tokenizers has special tokens."
+    session.set_settings(Settings(300, special_tokens=("<|end|>",)))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    assert box.isEnabled()
+    tokenizer, text = session.tokenizer, "the cat<|end|>"
+    session.set_text(text)
+    settled(qtbot, pane)
+    assert pane.encode._encoded.ids.tolist() == tokenizer.encode(text)
+    box.setFocus()
+    qtbot.keyClick(box, Qt.Key.Key_Space)
+    settled(qtbot, pane)
+    assert pane.encode._encoded.ids.tolist() == tokenizer.encode(text, "all")
+    assert pane.encode._encoded.ids[-1] == 299
+    # The switch is for those that are compared as well, whichever run is shown.
+    assert pane.page.state[0] == "good"
+    session.activate(session.runs[0])
+    settled(qtbot, pane)
+    assert box.isEnabled()
+    count = len(tokenizer.encode(text, "all"))
+    qtbot.waitUntil(lambda: ("Run 2", count) in pane.encode.others.counts(), timeout=PATIENCE)
+    assert pane.encode._encoded.ids.tolist() == session.tokenizer.encode(text)
+
+
+@pytest.mark.parametrize("allowed", [(), "all"])
+def test_an_unknown_token_covers_the_character_it_stands_for(allowed):
+    settings = Settings(30, base="characters", base_vocabulary=("<?>", *"abct "), unknown_token="<?>")
+    tokenizer = train(Corpus.from_text("a cat at a cab " * 9), settings.config())
+    text = "a ¿cat<?>\n北🌍 at"
+    result = finish(encode_work(tokenizer, text, allowed))
+    starts = [0, *result.ends[:-1].tolist()]
+    covered = [result.data[start:end].decode() for start, end in zip(starts, result.ends.tolist(), strict=True)]
+    assert "".join(covered) == text
+    unknown = [piece for piece, token in zip(covered, result.ids.tolist(), strict=True) if token == 0]
+    assert unknown == (["¿", "<?>", "\n", "北", "🌍"] if allowed else ["¿", "<", "?", ">", "\n", "北", "🌍"])
+    assert result.differs is not None
+
+
+def test_what_takes_long_before_the_first_token_is_not_done_in_the_windows_own_thread(
+    qtbot, session: Session, trained: TextPane, monkeypatch
+):
+    made: list[bool] = []
+
+    def noted(table: TokenTable, *parts) -> None:
+        made.append(threading.current_thread() is threading.main_thread())
+        original(table, *parts)
+
+    def never_here(tokenizer: Tokenizer) -> object:
+        assert threading.current_thread() is not threading.main_thread() or tokenizer.ready
+        return encoder.fget(tokenizer)
+
+    original, encoder = TokenTable.__init__, Tokenizer._encoder
+    monkeypatch.setattr(TokenTable, "__init__", noted)
+    monkeypatch.setattr(Tokenizer, "_encoder", property(never_here))
+    monkeypatch.setattr(core_tokenizer, "_SOON", 0)
+    opened = Tokenizer(session.tokenizer.merges, session.tokenizer.merge_results, pattern="gpt2")
+    assert not opened.ready
+    session.add_tokenizer(opened, "File")
+    settled(qtbot, trained)
+    assert made[-1] is False
+    assert trained.encode.figures.values()[2] == str(len(opened.encode(session.text)))
+    session.set_playhead(5)
+    assert made[-1] is True, "its table of merges is there now"
+    assert trained.encode.figures.values()[2] == str(len(opened.at(5).encode(session.text)))
+
+
+def test_figures_of_the_text_before_are_dimmed_until_there_are_new_ones(qtbot, session, trained: TextPane, monkeypatch):
+    page = trained.encode
+    before = page.figures.values()
+    qtbot.waitUntil(lambda: bool(page.others.counts()), timeout=PATIENCE)
+    assert page.figures.isEnabled()
+    go_on = threading.Event()
+
+    def held(original):
+        def work(*arguments, **others):
+            while not go_on.wait(0.01):
+                yield Progress("encoding")
+            return (yield from original(*arguments, **others))
+
+        return work
+
+    for place in ("encode_work", "compare_work"):
+        name = f"tokstudio.gui.panes.text.encode_page.{place}"
+        monkeypatch.setattr(name, held(encode_work if place == "encode_work" else compare_work))
+    QGuiApplication.clipboard().setText("the cat sat. " * 4000)
+    page.input.selectAll()
+    page.input.paste()
+    qtbot.waitUntil(lambda: page.state == ("busy", "encoding…"), timeout=PATIENCE)
+    assert page.figures.values() == before
+    assert not page.figures.isEnabled()
+    qtbot.waitUntil(lambda: not page.others.isEnabled(), timeout=PATIENCE)
+    go_on.set()
+    settled(qtbot, trained)
+    assert page.figures.isEnabled()
+    assert page.figures.values()[0] == "52,000"
+    qtbot.waitUntil(page.others.isEnabled, timeout=PATIENCE)
+
+
+def test_another_run_does_not_wait_for_what_is_encoded_for_the_first(qtbot, session: Session, trained, make_run):
+    first = session.active
+    second = make_run(CORPUS, vocabulary_size=280)
+    session.activate(first)
+    settled(qtbot, trained)
+    session.set_text("the cat is that " * 40_000)
+    assert trained.encode.latest.busy
+    session.activate(second)
+    assert trained.encode._asked is not None
+    assert trained.encode._asked[0] == second.key
+    settled(qtbot, trained)
+    assert trained.encode.figures.values()[2] == f"{len(second.tokenizer.encode(session.text)):,}"
+
+
+def test_the_byte_level_alphabet_leaves_the_place_and_the_selection(qtbot, session: Session, trained, actions):
+    session.set_text("the cat is that émission\n" * 400)
+    settled(qtbot, trained)
+    view = trained.encode.view
+    bar = view.verticalScrollBar()
+    bar.setValue(bar.maximum() // 2)
+    first = view.token_at(QPoint(20, 20))
+    view.select(first + 3, first + 4)
+    place, selected = view.token_at(QPoint(20, 20)), view.selection()
+    assert place > 100
+    actions["byte_level_characters"].toggle()
+    settled(qtbot, trained)
+    assert "Ġ" in view._table.data.decode()
+    assert view.selection() == selected
+    assert view.token_at(QPoint(20, 20)) == place

@@ -1,0 +1,647 @@
+"""Stepping through an encoding as a person does it: by slider, buttons, keys and rows; and why something is not one."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtTest import QAbstractItemModelTester
+
+from tests.gui.person import PATIENCE, at_the_window
+from tokstudio.core.analysis.encoding_rounds import Rounds
+from tokstudio.core.analysis.encoding_steps import steps_work
+from tokstudio.core.analysis.why_not_one_token import why_not_one
+from tokstudio.core.base.progress import finish
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.panes.text.pane import TextPane
+from tokstudio.gui.panes.text.step_caption import step_words
+from tokstudio.gui.panes.text.steps_job import LONGEST, answer, stepping_work
+from tokstudio.gui.panes.text.steps_model import PARTS, RoundsModel
+from tokstudio.gui.session.training import Settings
+
+CORPUS = "the cat sat on the mat and the cat ate the rat; that is that. " * 40
+SENTENCE = "the cat that sat"
+
+
+@pytest.fixture
+def pane(session, theme, dock):
+    actions = {}
+    for name in ("show_white_space", "show_ids", "recognise_specials", "byte_level_characters"):
+        actions[name] = QAction(name)
+        actions[name].setCheckable(True)
+    actions["why_not_one_token"] = QAction("Why Not One Token?")
+    pane = TextPane(session, theme, actions)
+    pane.switches = actions
+    tester = QAbstractItemModelTester.FailureReportingMode.Warning
+    QAbstractItemModelTester(pane.steps.model, tester, pane)
+    dock(pane, 440, 640)
+    return pane
+
+
+def stepped(qtbot, pane):
+    pane.tabs.setCurrentIndex(2)
+    settled(qtbot, pane)
+    return pane.steps
+
+
+def settled(qtbot, pane):
+    steps = pane.steps
+    qtbot.waitUntil(lambda: not steps.latest.busy and steps._shown == steps._asked, timeout=PATIENCE)
+
+
+@pytest.fixture
+def steps(qtbot, session, pane, make_run):
+    make_run(CORPUS, vocabulary_size=290)
+    session.set_text(SENTENCE)
+    return stepped(qtbot, pane)
+
+
+def test_after_a_click_on_the_tab_the_keys_go_from_step_to_step(qtbot, session, pane, make_run):
+    make_run(CORPUS, vocabulary_size=290)
+    session.set_text(SENTENCE)
+    pane.window().setFocus()
+    qtbot.mouseClick(pane.tabs, Qt.MouseButton.LeftButton, pos=pane.tabs.tabRect(2).center())
+    settled(qtbot, pane)
+    qtbot.waitUntil(pane.steps.bar.slider.hasFocus)
+    number = pane.steps.number
+    qtbot.keyClick(QGuiApplication.focusWindow(), Qt.Key.Key_Right, Qt.KeyboardModifier.AltModifier)
+    assert pane.steps.number == number + 1
+
+
+def rounds_of(session, text=SENTENCE, **how):
+    tokenizer = session.active.tokenizer
+    return Rounds(finish(steps_work(tokenizer, text, min(session.playhead, len(session.active)), **how)))
+
+
+def pieces(view):
+    """The texts of the pieces that are shown."""
+    shown = []
+    for token in range(view._table.tokens):
+        view.select(token, token)
+        shown.append(view.selected_text())
+    view.select(-1, -1)
+    return shown
+
+
+def assert_shows(steps, rounds, number):
+    state = rounds.state(number)
+    data = rounds.steps.data
+    texts = [data[a:b].decode("utf-8", "replace") for a, b in zip(state.starts, state.stops, strict=True)]
+    assert pieces(steps.view) == texts
+    assert steps.number == number
+    assert steps.table.current_row == number
+    assert steps.bar.label.text() == f"{number + 1} of {len(rounds)}"
+
+
+@pytest.mark.parametrize("size", [13, 15])
+def test_the_words_of_the_first_steps_are_whole_in_a_narrow_pane(qtbot, pane, steps, theme, size):
+    theme.set_text_size(size)
+    steps.window().resize(300, 500)
+    table = steps.table
+    qtbot.waitUntil(lambda: table.viewport().width() < 300)
+    for row in range(2):
+        index = table.model().index(row, PARTS)
+        words = table.model().cell(row, PARTS).text
+        assert words
+        assert table.visualRect(index).width() >= table._cells.width_of(words, RoundsModel.columns[PARTS])
+
+
+def test_without_text_or_tokenizer_it_says_what_will_be_there(qtbot, session, pane):
+    pane.tabs.setCurrentIndex(2)
+    steps = pane.steps
+    assert steps.empty.label.text().startswith("Enter a text under Encode")
+    session.set_text("the cat")
+    assert steps.empty.label.text().startswith("Train or open a tokenizer")
+
+
+def test_every_state_forwards_by_the_keys_and_backwards_by_the_button(qtbot, session, steps):
+    rounds = rounds_of(session)
+    steps.bar.slider.setFocus()
+    for number in range(len(rounds)):
+        assert_shows(steps, rounds, number)
+        qtbot.keyClick(steps.bar.slider, Qt.Key.Key_Right)
+    for number in reversed(range(len(rounds) - 1)):
+        qtbot.mouseClick(steps.bar.buttons["previous"], Qt.MouseButton.LeftButton)
+        assert_shows(steps, rounds, number)
+    qtbot.mouseClick(steps.bar.buttons["last"], Qt.MouseButton.LeftButton)
+    assert_shows(steps, rounds, len(rounds) - 1)
+    assert not steps.bar.buttons["next"].isEnabled()
+
+
+@pytest.mark.parametrize("place", ["slider", "view", "table"])
+def test_keys_go_on_and_back_anywhere_on_the_page(qtbot, session, pane, steps, place):
+    rounds = rounds_of(session)
+    focus = {"slider": steps.bar.slider, "view": steps.view, "table": steps.table}[place]
+    focus.setFocus()
+    for number in (1, 2, 3):
+        qtbot.keyClick(focus, Qt.Key.Key_Right, Qt.KeyboardModifier.AltModifier)
+        assert_shows(steps, rounds, number)
+    qtbot.keyClick(focus, Qt.Key.Key_Left, Qt.KeyboardModifier.AltModifier)
+    assert_shows(steps, rounds, 2)
+    for name, keys in (("previous", "Alt+Left"), ("next", "Alt+Right")):
+        assert keys in steps.bar.buttons[name].toolTip()
+    assert "Left and Right" in steps.bar.slider.toolTip()
+    pane.tabs.setCurrentIndex(0)
+    pane.encode.input.setFocus()
+    qtbot.keyClick(pane.encode.input, Qt.Key.Key_Right, Qt.KeyboardModifier.AltModifier)
+    assert steps.number == 2
+
+
+def test_the_menu_leads_to_the_steps_and_keys_through_them(qtbot, monkeypatch):
+    def act(window, answers):
+        session, action = window._session, window.actions_by_id["step_through_text"]
+        assert action.toolTip() == "Train a tokenizer first, or open one."
+        session.add_text(CORPUS)
+        session.set_settings(Settings(vocabulary_size=290))
+        session.train()
+        qtbot.waitUntil(lambda: session.training is None and session.active is not None, timeout=PATIENCE)
+        assert not action.isEnabled()
+        session.set_text(SENTENCE)
+        view = next(menu for menu in window.menuBar().actions() if menu.text() == "&View").menu()
+        assert action in view.actions()
+        window.text.hide()
+        qtbot.keyClick(window, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+        slider = window.text.steps.bar.slider
+        qtbot.waitUntil(slider.hasFocus, timeout=PATIENCE)
+        qtbot.keyClick(slider, Qt.Key.Key_Right)
+        assert window.text.steps.bar.label.text().startswith("2 of ")
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_each_step_is_named_and_what_it_made_is_marked(qtbot, session, steps):
+    rounds = rounds_of(session)
+    assert steps.phase.text() == "Split into 1 pre-token"
+    steps.bar.slider.setValue(1)
+    assert steps.phase.text() == f"Base tokens: {len(SENTENCE)} bytes"
+    assert not steps.view.marked()
+    several = next(number for number in range(2, len(rounds)) if len(rounds.round(number).starts) > 1)
+    for number in (several, len(rounds) - 1):
+        steps.bar.slider.setValue(number)
+        made, state = rounds.round(number), rounds.state(number)
+        assert {int(state.starts[token]) for token in steps.view.marked()} == set(made.starts.tolist())
+        assert all(int(state.ids[token]) == made.token for token in steps.view.marked())
+        assert steps.phase.text().startswith(f"Merge {number - 1} of {len(rounds) - 2}: ")
+        assert steps.phase.text().endswith(f"(merge {made.merge})")
+    steps.bar.slider.setValue(several)
+    assert f"at {len(rounds.round(several).starts)} places" in steps.phase.text()
+
+
+def test_a_row_leads_to_its_step_and_says_what_it_joins(qtbot, session, steps):
+    rounds = rounds_of(session)
+    assert steps.model.rowCount() == len(rounds)
+    row = len(rounds) - 2
+    place = QPoint(30, steps.table.rowViewportPosition(row) + 4)
+    steps.table.scrollTo(steps.model.index(row, 0))
+    place = QPoint(30, steps.table.rowViewportPosition(row) + 4)
+    qtbot.mouseClick(steps.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert_shows(steps, rounds, row)
+    made, tokens = rounds.round(row), session.active.tokenizer.tokens
+    words = [steps.model.index(row, column).data() for column in range(5)]
+    left, right, token = (tokens[one].decode().replace(" ", "·") for one in (made.left, made.right, made.token))
+    assert words == [str(row + 1), str(made.merge), f"{left} + {right}", token, str(len(made.starts))]
+    qtbot.keyClick(steps.table, Qt.Key.Key_Return)
+    assert session.token == made.token
+    steps.table.selectRow(row)
+    qtbot.keyClick(steps.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    raw = [tokens[one].decode() for one in (made.left, made.right, made.token)]
+    expected = "\t".join([str(row + 1), str(made.merge), *raw, str(len(made.starts))])
+    qtbot.waitUntil(lambda: QGuiApplication.clipboard().text() == expected)
+
+
+def test_the_playhead_takes_steps_away_and_gives_them_back(qtbot, session, steps):
+    steps.bar.slider.setValue(steps.bar.slider.maximum())
+    for merges in (0, 3, 20, len(session.active)):
+        session.set_playhead(merges)
+        rounds = rounds_of(session)
+        # At the last step it stays at the last one.
+        assert_shows(steps, rounds, len(rounds) - 1)
+        state = rounds.state(len(rounds) - 1)
+        assert state.ids.tolist() == session.tokenizer.encode(SENTENCE)
+
+
+def test_what_is_selected_is_widened_to_whole_pre_tokens(qtbot, session, pane, make_run):
+    session.add_text(CORPUS)
+    session.set_settings(Settings(vocabulary_size=270, pattern="gpt2"))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.set_text("a zebra, the cats sat")
+    qtbot.waitUntil(lambda: pane.encode.state[0] == "good", timeout=PATIENCE)
+    ids = session.tokenizer.encode(session.text)
+    tokens = [session.tokenizer.tokens[token] for token in ids]
+    at = next(i for i in range(len(tokens)) if len(b"".join(tokens[: i + 1])) > 4)  # within " zebra"
+    pane.encode.view.select(at, at)
+    steps = stepped(qtbot, pane)
+    assert steps._note.text() == "The pre-token around the selection."
+    assert_shows(steps, rounds_of(session, " zebra"), 0)
+    qtbot.mouseClick(steps._whole, Qt.MouseButton.LeftButton)
+    settled(qtbot, pane)
+    assert_shows(steps, rounds_of(session, session.text), 0)
+    assert not steps._whole.isVisible()
+
+
+def test_another_text_is_stepped_through_from_its_beginning(qtbot, session, pane, steps):
+    steps.bar.slider.setValue(5)
+    session.set_text("that rat")
+    settled(qtbot, pane)
+    assert_shows(steps, rounds_of(session, "that rat"), 0)
+
+
+def test_special_tokens_bytes_and_characters(qtbot, session, pane, make_run):
+    session.add_text("日本語 the cat 日本 " * 30)
+    session.set_settings(Settings(vocabulary_size=290, special_tokens=("<end>",)))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    pane.switches["recognise_specials"].setChecked(True)
+    text = "日本<end>語 the"
+    session.set_text(text)
+    steps = stepped(qtbot, pane)
+    rounds = rounds_of(session, text, allowed_special="all")
+    assert rounds.state(0).ids.tolist().count(session.active.special_tokens["<end>"]) == 1
+    for number in (0, 1, len(rounds) - 1):
+        steps.bar.slider.setValue(number)
+        assert_shows(steps, rounds, number)
+    assert "mostly bytes" in step_words(rounds, 1, 9)
+    pane.switches["recognise_specials"].setChecked(False)
+    settled(qtbot, pane)
+    assert steps.model.rowCount() == len(rounds_of(session, text))
+
+
+def test_the_last_step_is_spelled_as_under_encode_in_either_alphabet(qtbot, session, pane, make_run):
+    text = "héllo 日本<end> 👩‍👩‍👧"
+    session.add_text(text * 9)
+    session.set_settings(Settings(vocabulary_size=265, special_tokens=("<end>",)))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    pane.switches["recognise_specials"].setChecked(True)
+    session.set_text(text)
+    for characters in (False, True):
+        pane.switches["byte_level_characters"].setChecked(characters)
+        pane.tabs.setCurrentIndex(0)
+        qtbot.waitUntil(lambda: pane.encode.state[0] == "good", timeout=PATIENCE)
+        expected = pieces(pane.encode.view)
+        steps = stepped(qtbot, pane)
+        slider = steps.bar.slider
+        slider.setValue(slider.maximum())
+        assert pieces(steps.view) == expected
+        assert ("Ġ" in "".join(expected)) == characters
+        assert "<end>" in expected
+    made = [steps.model.index(row, 2).data() for row in range(2, steps.model.rowCount())]
+    number = next(row for row, words in enumerate(made, 2) if "Ã" in words)
+    slider.setValue(number)
+    assert f": {made[number - 2]} →" in steps.phase.text()
+    # Switched off while the steps are shown.
+    pane.switches["byte_level_characters"].setChecked(False)
+    assert "Ã" not in steps.phase.text()
+    assert steps.number == number
+
+
+def test_base_characters(qtbot, session, pane):
+    session.add_text(CORPUS)
+    session.set_settings(Settings(vocabulary_size=40, base="characters"))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.set_text("the cat")
+    steps = stepped(qtbot, pane)
+    steps.bar.slider.setValue(1)
+    assert steps.phase.text() == "Base tokens: 7 characters"
+    session.set_text("the é")
+    qtbot.waitUntil(lambda: steps.pages.currentWidget() is steps.empty, timeout=PATIENCE)
+    assert "é" in steps.empty.label.text()
+
+
+def test_a_library_s_tokenizer_is_refused_with_the_reason(qtbot, session, pane, monkeypatch):
+    monkeypatch.setattr(Tokenizer, "library", property(lambda self: "tokenizers"))
+    session.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "file")
+    session.set_text("ab")
+    steps = stepped(qtbot, pane)
+    qtbot.waitUntil(lambda: "its steps cannot be seen" in steps.empty.label.text(), timeout=PATIENCE)
+
+
+def test_of_a_long_text_the_beginning_is_stepped_through(qtbot, session, pane, steps):
+    session.set_text("the cat é " * 3000)
+    settled(qtbot, pane)
+    assert steps._note.text() == f"The first {len(steps._rounds.steps.data):,} bytes of the text."
+    assert LONGEST - 4 < len(steps._rounds.steps.data) <= LONGEST
+
+
+def test_pieces_can_be_looked_at_and_copied_with_their_ids(qtbot, session, pane, steps):
+    pane.switches["show_ids"].setChecked(True)
+    pane.copy_ids()
+    steps.bar.slider.setValue(steps.bar.slider.maximum())
+    steps.view.select(1, 1)
+    ids = session.tokenizer.encode(SENTENCE)
+    assert session.token == ids[1]
+    pane.copy_ids()
+    assert QGuiApplication.clipboard().text() == str(ids[1])
+    pane.copy()
+    assert QGuiApplication.clipboard().text() == session.tokenizer.decode([ids[1]])
+    assert f"id {ids[1]}" in steps.view.accessibleDescription()
+    steps.bar.slider.setValue(0)
+    assert " id " not in steps.view.accessibleDescription()
+
+
+def test_it_follows_a_run_that_grows(qtbot, session, pane):
+    session.set_text("the cat")
+    session.add_text(CORPUS)
+    session.set_settings(Settings(300))
+    session.step()
+    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
+    steps = stepped(qtbot, pane)
+    steps.bar.slider.setValue(steps.bar.slider.maximum())
+    session.resume()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    expected = rounds_of(session, "the cat")
+    qtbot.waitUntil(lambda: steps.model.rowCount() == len(expected), timeout=PATIENCE)
+    assert_shows(steps, expected, len(expected) - 1)
+
+
+def test_why_not_one_token_is_answered_at_every_playhead(qtbot, session, pane, steps):
+    pane.tabs.setCurrentIndex(0)
+    run = session.active
+    # One token with its merge, and two before that.
+    number = next(k for k in range(1, len(run) + 1) if len(run.tokenizer.tokens[255 + k]) == 3)
+    text = run.tokenizer.tokens[255 + number].decode()
+    session.set_text(text)
+    session.set_playhead(number - 1)
+    qtbot.waitUntil(lambda: pane.encode.state[0] == "good", timeout=PATIENCE)
+    pane.encode.view.select_all()
+    assert session.stretch is not None
+    assert session.stretch.tokens == 2
+    pane.ask_why_not()
+    settled(qtbot, pane)
+    assert steps.why_not.isVisible()
+    words = steps.why_not.words.text()
+    assert words.startswith(f"At merge {number - 1}: ")
+    assert f"is merge {number}, but only the first {number - 1} of the merges are applied here." in words
+    assert words.endswith(f"It is one token from merge {number} on.")
+    qtbot.mouseClick(steps.why_not.links[0], Qt.MouseButton.LeftButton)
+    assert session.token == 255 + number
+    session.set_playhead(len(run))
+    assert steps.why_not.words.text() == f'"{text}" is one token.'
+    qtbot.mouseClick(steps.why_not.close_button, Qt.MouseButton.LeftButton)
+    assert not steps.why_not.isVisible()
+
+
+def test_pieces_that_are_selected_among_the_steps_can_be_asked_about(qtbot, session, pane, steps):
+    steps.bar.slider.setValue(1)
+    steps.view.select(0, 1)
+    assert (session.stretch.start, session.stretch.stop, session.stretch.tokens) == (0, 2, 2)
+    rows = steps.model.rowCount()
+    steps.view.select(0, 1)
+    pane.ask_why_not()
+    assert steps.model.rowCount() == rows
+    full = steps._stepping.steps
+    assert steps.why_not.words.text() == why_not_one(full, 0, 2).sentence
+
+
+def test_an_answer_goes_with_its_text(qtbot, session, pane, steps):
+    steps.bar.slider.setValue(1)
+    steps.view.select(0, 1)
+    pane.ask_why_not()
+    session.set_text("something else")
+    settled(qtbot, pane)
+    assert not steps.why_not.isVisible()
+
+
+def test_the_span_of_merges_in_which_it_is_one():
+    # "ab" is one from merge 1 to merge 2; "bc" never is, "abc" from merge 3 on.
+    tokenizer = Tokenizer(np.array([[97, 98], [120, 121], [256, 99]], np.int32))
+    full = finish(steps_work(tokenizer, "abc"))
+    told = {merges: answer(full, full.at(merges), 0, 2)[1] for merges in range(4)}
+    span = "It is one token from merge 1 to merge 2."
+    assert told == {0: span, 1: "", 2: "", 3: span}
+    assert answer(full, full.at(1), 0, 3)[1] == "It is one token from merge 3 on."
+    assert answer(full, full.at(3), 1, 3)[1] == ""
+
+
+def test_of_what_will_be_taken_before_it_is_one_it_says_so():
+    tokenizer = Tokenizer(np.array([[97, 98], [98, 99]], np.int32))
+    full = finish(steps_work(tokenizer, "abc"))
+    why, more = answer(full, full.at(0), 1, 3)
+    assert why.sentence == '"b" + "c" is merge 2, but none of the merges are applied here.'
+    late = '"b" + "c" is merge 2, but "b" was already taken by merge 1: "a" + "b".'
+    assert more == f"With all merges it is not one token either: {late}"
+    assert answer(full, full.at(1), 1, 3)[0].sentence == late
+
+
+@pytest.mark.parametrize("pattern", ["none", "gpt2", "whitespace"])
+def test_a_selection_is_widened_by_the_pre_tokens_of_the_whole_text(pattern):
+    tokenizer = Tokenizer(np.array([[97, 98]], np.int32), special_tokens={"<s>": 300}, pattern=pattern)
+    text = "ab cd<s>  ef gh!"
+    cut = finish(steps_work(tokenizer, text, None, "all")).pre_tokens
+    for start in range(len(text)):
+        for stop in range(start + 1, len(text) + 1):
+            made = finish(stepping_work(tokenizer, text, (start, stop), "all"))
+            begin = max(int(one) for one in cut.starts if one <= start)
+            end = min(int(one) for one in cut.stops if one >= stop)
+            assert (made.begin, made.begin + len(made.steps.data)) == (begin, end), (start, stop)
+
+
+def test_a_pre_token_that_is_too_long_leaves_the_selection_by_itself():
+    tokenizer = Tokenizer(np.array([[97, 98]], np.int32))
+    made = finish(stepping_work(tokenizer, "ab" * LONGEST, (3, 9), ()))
+    assert made.steps.data == b"bababa"
+    assert made.note.startswith("The selection, encoded by itself")
+    made = finish(stepping_work(tokenizer, "ab" * LONGEST, (3, LONGEST + 90), ()))
+    assert len(made.steps.data) == LONGEST
+    assert made.note.startswith(f"The first {LONGEST:,} bytes of the selection")
+
+
+def ask_by_keys(qtbot, window):
+    window.activateWindow()
+    modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    qtbot.keyClick(window, Qt.Key.Key_N, modifiers)
+    qtbot.waitUntil(window.text.steps.why_not.isVisible, timeout=PATIENCE)
+    return window.text.steps.why_not.words.text()
+
+
+def test_of_selected_tokens_or_else_of_the_word_around_it_is_said_why_it_is_not_one(qtbot, monkeypatch):
+    def act(window, answers):
+        session, action = window._session, window.actions_by_id["why_not_one_token"]
+        session.add_text(CORPUS)
+        session.set_settings(Settings(vocabulary_size=270, pattern="gpt2"))
+        session.train()
+        qtbot.waitUntil(lambda: session.active is not None and session.training is None, timeout=PATIENCE)
+        assert not action.isEnabled()
+        text = "xyzzy and the more"
+        session.set_text(text)
+        qtbot.waitUntil(lambda: window.text.encode.state[0] == "good", timeout=PATIENCE)
+        encode = window.text.encode
+        view = encode.view
+        assert action in view.actions()
+        full = finish(steps_work(session.tokenizer, text))
+
+        def expected(part: str) -> str:
+            return why_not_one(full, text.index(part), text.index(part) + len(part)).sentence
+
+        view.select(0, 2)
+        assert ask_by_keys(qtbot, window) == expected("xyz")
+        window.text.tabs.setCurrentIndex(0)
+        view.select(1, 1)
+        assert ask_by_keys(qtbot, window) == expected("xyzzy")
+        # Without a selection, the word that the cursor is in, or that has just been written.
+        for place, word in ((0, "xyzzy"), (2, "xyzzy"), (8, " and"), (len(text), " more"), (12, " the")):
+            window.text.tabs.setCurrentIndex(0)
+            view.select(-1, -1)
+            cursor = encode.input.textCursor()
+            cursor.setPosition(place)
+            encode.input.setTextCursor(cursor)
+            assert ask_by_keys(qtbot, window) == expected(word), place
+        assert window.text.steps.why_not.words.text() == '" the" is one token.'
+        session.set_text("")
+        assert not action.isEnabled()
+        assert action.toolTip() == "The Text pane is empty."
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_menu_of_the_pieces_is_about_the_piece_below_the_pointer(qtbot, session, pane, make_run):
+    make_run(CORPUS, vocabulary_size=270, pattern="gpt2")
+    text = "xyzzy and the more"
+    session.set_text(text)
+    qtbot.waitUntil(lambda: pane.encode.state[0] == "good", timeout=PATIENCE)
+    view = pane.encode.view
+
+    def right_click(token):
+        place = view.token_rectangle(token).center().toPoint()
+        qtbot.mouseClick(view.viewport(), Qt.MouseButton.RightButton, pos=place)
+
+    def told():
+        pane.ask_why_not()
+        settled(qtbot, pane)
+        pane.tabs.setCurrentIndex(0)
+        return pane.steps.why_not.words.text()
+
+    full = finish(steps_work(session.tokenizer, text))
+    session.find(int(pane.encode.token_at(len(session.tokenizer.encode(text)) - 1)))
+    session.go_to_place(1)
+    assert view.selection() is not None
+    right_click(2)
+    assert view.selection() == (2, 2)
+    assert session.token == session.chosen == ord("z")
+    assert told() == why_not_one(full, 0, 5).sentence
+    # Within what is selected it stays so; beside the pieces as well.
+    view.select(0, 2)
+    right_click(1)
+    corner = QPoint(view.viewport().width() - 1, view.viewport().height() - 1)
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.RightButton, pos=corner)
+    assert view.selection() == (0, 2)
+    assert told() == why_not_one(full, 0, 3).sentence
+    view.select(-1, -1)
+    right_click(0)
+    assert view.selection() == (0, 0)
+
+
+def test_the_cursor_behind_characters_of_several_units_and_bytes(qtbot, session, theme, show):
+    pane = TextPane(session, theme, {})
+    show(pane, 400, 400)
+    field = pane.encode.input
+    field.set_text("aé🌍b")
+    cursor = field.textCursor()
+    told = []
+    for units in (0, 1, 2, 4, 5):
+        cursor.setPosition(units)
+        field.setTextCursor(cursor)
+        told.append(field.bytes_at_cursor())
+    assert told == [(0, 1), (0, 1), (1, 3), (3, 7), (7, 8)]
+
+
+def test_the_current_step_stays_in_sight_when_an_answer_takes_room(qtbot, session, pane, steps):
+    pane.window().resize(440, 420)
+    slider = steps.bar.slider
+    slider.setValue(0)
+    # The last row that is in sight before.
+    row = steps.table.rowAt(steps.table.viewport().height() - steps.table.rowHeight(0))
+    steps.table.selectRow(row)
+    pane.ask_why_not()
+    qtbot.waitUntil(steps.why_not.isVisible)
+    pane.window().resize(440, 340)
+    qtbot.wait(0)
+    sight, shown = steps.table.viewport().rect(), steps.table.visualRect(steps.model.index(row, 0))
+    assert sight.top() <= shown.top()
+    assert shown.bottom() <= sight.bottom()
+
+
+def test_in_a_narrow_pane_the_title_gives_way_to_the_tabs(session, theme, show):
+    pane = TextPane(session, theme, {})
+    for width, titled in ((230, False), (600, True)):
+        show(pane, width, 400)
+        assert pane.tabs.width() >= pane.tabs.sizeHint().width()
+        assert pane.title.isVisible() == titled
+
+
+def test_who_writes_asks_about_the_word_at_the_cursor_and_not_what_was_selected_before(qtbot, session, pane, steps):
+    written = pane.encode.input
+    pane.tabs.setCurrentIndex(0)
+    pane.encode.view.select(0, 1)
+    cursor = written.textCursor()
+    cursor.setPosition(len(SENTENCE) - 1)
+    written.setTextCursor(cursor)
+    written.setFocus()
+    qtbot.waitUntil(written.hasFocus, timeout=PATIENCE)
+    pane.ask_why_not()
+    settled(qtbot, pane)
+    assert steps._question == written.bytes_at_cursor()
+    assert steps._question[0] >= len(SENTENCE) - 2
+
+
+def test_who_has_selected_a_part_of_what_is_written_asks_about_that(qtbot, session, pane, steps):
+    written = pane.encode.input
+    session.set_text("é🌍 " + SENTENCE)
+    pane.tabs.setCurrentIndex(0)
+    written.setFocus()
+    qtbot.waitUntil(written.hasFocus, timeout=PATIENCE)
+    cursor = written.textCursor()
+    cursor.setPosition(1)
+    cursor.setPosition(6, cursor.MoveMode.KeepAnchor)
+    written.setTextCursor(cursor)
+    pane.ask_why_not()
+    settled(qtbot, pane)
+    begin, end = len("é".encode()), len("é🌍 ".encode()) + 2
+    assert steps._question == (begin, end)
+    assert why_not_one(steps._rounds.steps, begin, end).sentence in steps.why_not.words.text()
+
+
+def test_the_word_at_the_cursor_is_found_far_behind_what_is_stepped_through_at_first(qtbot, session, pane, steps):
+    session.set_text(f"{SENTENCE}. " * 2000)
+    pane.tabs.setCurrentIndex(0)
+    written = pane.encode.input
+    cursor = written.textCursor()
+    cursor.setPosition(15_000)
+    written.setTextCursor(cursor)
+    written.setFocus()
+    qtbot.waitUntil(written.hasFocus, timeout=PATIENCE)
+    pane.ask_why_not()
+    settled(qtbot, pane)
+    assert steps.why_not.isVisible()
+    text = session.text[steps._stepping.begin :][: len(steps._stepping.steps.data)]
+    assert 0 < len(text) < 20
+    assert text.strip() in steps.why_not.words.text()
+
+
+def test_more_than_can_be_stepped_through_is_said(qtbot, session, pane, steps):
+    session.set_text(f"{SENTENCE}. " * 2000)
+    pane.tabs.setCurrentIndex(0)
+    written = pane.encode.input
+    written.selectAll()
+    written.setFocus()
+    qtbot.waitUntil(written.hasFocus, timeout=PATIENCE)
+    pane.ask_why_not()
+    settled(qtbot, pane)
+    assert steps.why_not.isVisible()
+    assert steps.why_not.words.text().startswith("At most 10,000 bytes can be stepped through")
+    session.set_text(SENTENCE)
+    settled(qtbot, pane)
+    assert not steps.why_not.isVisible()
+
+
+def test_what_was_asked_of_a_run_is_not_answered_of_another(qtbot, session, pane, steps, make_run):
+    pane.ask_why_not()
+    settled(qtbot, pane)
+    assert steps.why_not.isVisible()
+    make_run(vocabulary_size=270)
+    settled(qtbot, pane)
+    assert not steps.why_not.isVisible()

@@ -1,0 +1,502 @@
+"""The vocabulary as a person uses it: at the playhead, sorted by a click, filtered by kind."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QToolButton
+
+from tests.gui.person import PATIENCE, at_the_window
+from tokstudio.core.analysis.reachability import reach_work
+from tokstudio.core.base.progress import Progress
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.panes.vocabulary.model import LENGTH, NOTES
+from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
+from tokstudio.gui.state.training_settings import Settings
+from tokstudio.resources import sample_text
+
+ID, USES = 0, 6
+
+
+@pytest.fixture
+def unsorted(session, theme, actions, show):
+    """The pane as it is at first."""
+    pane = VocabularyPane(session, theme, actions)
+    show(pane, 760, 320)
+    return pane
+
+
+@pytest.fixture
+def pane(unsorted):
+    """The pane, sorted by ids: most tests count rows by them."""
+    unsorted.table.sortByColumn(ID, Qt.SortOrder.AscendingOrder)
+    return unsorted
+
+
+def ids(pane):
+    return [pane.model.token_at(row) for row in range(pane.model.rowCount())]
+
+
+def click_header(qtbot, pane, column):
+    header = pane.table.horizontalHeader()
+    place = QPoint(header.sectionViewportPosition(column) + header.sectionSize(column) // 2, header.height() // 2)
+    qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    qtbot.waitUntil(lambda: not pane.model.searching)
+
+
+def test_empty_it_says_what_it_is_for(pane):
+    assert pane.stack.currentIndex() == 0
+    assert "vocabulary" in pane.stack.currentWidget().label.text()
+
+
+def newest_first(merges):
+    return [*range(255 + merges, 255, -1), *range(256)]
+
+
+def test_at_first_the_latest_merges_are_on_top_and_the_bytes_come_last(qtbot, unsorted, session, make_run):
+    QAbstractItemModelTester(unsorted.model, QAbstractItemModelTester.FailureReportingMode.Warning, unsorted)
+    make_run(sample_text("article"), vocabulary_size=600)
+    pane, model = unsorted, unsorted.model
+    assert ids(pane) == newest_first(344)
+    assert pane.table.rowAt(0) == 0
+    for merges in (100, 0, 344, 7):
+        session.set_playhead(merges)
+        assert ids(pane) == newest_first(merges), "at once, without being worked out anew"
+        assert [model.row_of_token(token) for token in ids(pane)] == list(range(256 + merges))
+    uses = session.active.uses(7)
+    assert model.index(0, USES).data() == f"{int(uses[262]):,}"
+    pane.filter.setText("/e/")
+    qtbot.waitUntil(lambda: not pane.busy() and len(ids(pane)) < 263, timeout=PATIENCE)
+    assert ids(pane) == [token for token in newest_first(7) if b"e" in session.tokenizer.tokens[token]]
+    pane.filter.clear()
+    qtbot.waitUntil(lambda: ids(pane) == newest_first(7), timeout=PATIENCE)
+    session.set_playhead(1)
+    qtbot.waitUntil(lambda: ids(pane) == newest_first(1), timeout=PATIENCE)
+    # By length the rows are the same here, but another order all the same.
+    pane.table.sortByColumn(LENGTH, Qt.SortOrder.DescendingOrder)
+    qtbot.waitUntil(lambda: not model.searching, timeout=PATIENCE)
+    assert ids(pane) == newest_first(1)
+    pane.table.sortByColumn(ID, Qt.SortOrder.AscendingOrder)
+    qtbot.waitUntil(lambda: ids(pane) == list(range(257)), timeout=PATIENCE)
+
+
+def test_it_lists_what_exists_at_the_playhead(pane, trained):
+    assert ids(pane) == list(range(600))
+    trained.set_playhead(100)
+    assert ids(pane) == list(range(356))
+    uses = trained.active.uses(100)
+    assert pane.model.index(300, USES).data() == f"{int(uses[300]):,}"
+
+
+def test_a_click_on_a_header_sorts_and_another_turns_it_round(qtbot, pane, trained):
+    uses = trained.active.uses(344)
+    click_header(qtbot, pane, USES)
+    first = [int(uses[token]) for token in ids(pane)]
+    click_header(qtbot, pane, USES)
+    second = [int(uses[token]) for token in ids(pane)]
+    assert sorted([first, second]) == [sorted(first), sorted(first, reverse=True)]
+    assert pane.table.rowAt(0) == 0
+
+
+def test_kinds_filter_and_the_count_says_how_many(qtbot, pane, trained):
+    pane.panel.boxes["Only in longer tokens"].click()
+    uses, before = trained.active.uses(344), trained.active.base_counts
+    assert ids(pane) == [token for token in range(600) if uses[token] == 0 and (token >= 256 or before[token])]
+    assert pane.note.text() == f"{len(ids(pane))} of 600"
+    pane.panel.clear_button.click()
+    assert pane.note.text() == ""
+    assert ids(pane) == list(range(600))
+
+
+def test_choosing_a_row_shows_its_token(qtbot, pane, trained):
+    place = QPoint(60, pane.table.rowViewportPosition(4) + 5)
+    qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert trained.token == 4
+
+
+def test_a_selection_that_goes_with_the_playhead_comes_back_with_it(pane, trained):
+    looked = []
+    trained.token_changed.connect(lambda: looked.append(trained.token))
+    trained.look_at(500)
+    assert pane.model.token_at(pane.table.current_row) == 500
+    trained.set_playhead(10)
+    assert pane.table.current_row == -1
+    assert not pane.table.selectionModel().hasSelection()
+    trained.set_playhead(344)
+    assert pane.model.token_at(pane.table.current_row) == 500
+    assert looked == [500]
+
+
+def test_the_chosen_row_stays_in_sight_as_the_table_shrinks_and_one_out_of_sight_moves_nothing(qtbot, pane, trained):
+    table = pane.table
+    bar = table.verticalScrollBar()
+    last = table.rowAt(table.viewport().height() - table.rowHeight(0))
+    place = QPoint(60, table.rowViewportPosition(last) + 5)
+    qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert table.current_row == last
+
+    def in_sight():
+        top = table.rowViewportPosition(last)
+        return top >= 0 and top + table.rowHeight(last) <= table.viewport().height()
+
+    for height in (260, 200, 160):
+        pane.resize(760, height)
+        qtbot.waitUntil(lambda height=height: pane.height() == height)
+        assert in_sight()
+    bar.setValue(bar.maximum())
+    before = bar.value()
+    pane.resize(760, 150)
+    qtbot.waitUntil(lambda: pane.height() == 150)
+    assert bar.value() == before
+
+
+def test_a_selection_survives_sorting_and_filtering(qtbot, pane, trained):
+    trained.look_at(300)
+    click_header(qtbot, pane, 1)
+    assert pane.model.token_at(pane.table.current_row) == 300
+    raw = trained.active.tokenizer.tokens[300]
+    pane.filter.setText(raw.decode())
+    qtbot.waitUntil(lambda: not pane.model.searching)
+    assert pane.model.token_at(pane.table.current_row) == 300
+    assert all(raw.lower() in trained.active.tokenizer.tokens[token].lower() for token in ids(pane))
+    assert trained.token == 300
+
+
+def test_a_sorted_list_follows_the_playhead(qtbot, pane, trained):
+    click_header(qtbot, pane, 3)
+    trained.set_playhead(50)
+    qtbot.waitUntil(lambda: pane.model.rowCount() == 306)
+    tokens = trained.active.tokenizer.tokens
+    lengths = [len(tokens[token]) for token in ids(pane)]
+    assert lengths in (sorted(lengths), sorted(lengths, reverse=True))
+
+
+def test_all_rows_can_be_copied(qtbot, pane, trained):
+    pane.table.setFocus()
+    pane.table.selectAll()
+    with qtbot.waitSignal(pane.table.copied):
+        pane.table.copy()
+    lines = QGuiApplication.clipboard().text().split("\n")
+    assert [int(line.split("\t")[0]) for line in lines] == list(range(600))
+    assert bytes.fromhex(lines[400].split("\t")[2]) == trained.active.tokenizer.tokens[400]
+
+
+def test_the_export_button_is_the_windows_action(qtbot, pane, actions):
+    button = next(one for one in pane.findChildren(QToolButton) if one.accessibleName().startswith("Export"))
+    with qtbot.waitSignal(actions["export_vocabulary_csv"].triggered):
+        button.click()
+    assert button.accessibleName()
+
+
+def test_another_run_takes_its_place(pane, trained, make_run):
+    first = trained.active
+    make_run(vocabulary_size=300)
+    assert len(ids(pane)) == 300
+    trained.activate(first)
+    assert len(ids(pane)) == 600
+    trained.delete(first)
+    trained.delete(trained.active)
+    assert pane.stack.currentIndex() == 0
+
+
+def test_controls_have_names(pane):
+    for widget in (pane.filter, pane.kinds, pane.table):
+        assert widget.accessibleName()
+        assert widget.focusPolicy() & Qt.FocusPolicy.TabFocus
+
+
+def shown(qtbot, pane):
+    qtbot.waitUntil(lambda: not pane.busy(), timeout=PATIENCE)
+    return [pane.model.tokens.run.tokenizer.tokens[token] for token in ids(pane)]
+
+
+def ready(qtbot, pane, session):
+    qtbot.waitUntil(lambda: not session.jobs and bool(pane.panel._scripts.count()), timeout=PATIENCE)
+
+
+def test_a_regular_expression_filters_between_slashes_and_by_the_switch(qtbot, pane, trained):
+    tokens = trained.active.tokenizer.tokens
+    wanted = [token for token in tokens if re.search("^[a-z]+e$", token.decode("utf-8", "replace"))]
+    assert wanted
+    qtbot.keyClicks(pane.filter, "/^[a-z]+e$/")
+    assert shown(qtbot, pane) == wanted
+    pane.filter.setText("^[a-z]+e$")
+    assert shown(qtbot, pane) == []
+    pane.panel.expression.click()
+    assert shown(qtbot, pane) == wanted
+    assert pane.note.text() == f"{len(wanted)} of 600"
+
+
+def test_what_is_looked_for_while_another_run_is_chosen_is_found_in_that_one(qtbot, pane, trained, make_run):
+    first = trained.active
+    trained.set_sources(())
+    second = make_run("in the inn of the king\n" * 40, vocabulary_size=280)
+    trained.activate(first)
+    ready(qtbot, pane, trained)
+    qtbot.keyClicks(pane.filter, "/in/")
+    shown(qtbot, pane)
+    pane.filter.setText("/^in|he/")
+    assert pane._searches.busy
+    trained.activate(second)
+    wanted = [raw for raw in second.tokenizer.tokens if re.search("^in|he", raw.decode("utf-8", "replace"))]
+    assert shown(qtbot, pane) == wanted
+    assert pane.note.text() == f"{len(wanted)} of {second.vocabulary_size}"
+
+
+def test_an_expression_that_cannot_be_read_is_told_and_what_was_shown_stays(qtbot, pane, trained):
+    pane.filter.setText("/in/")
+    before = shown(qtbot, pane)
+    qtbot.keyClick(pane.filter, Qt.Key.Key_End)
+    pane.filter.setText("/in(/")
+    assert shown(qtbot, pane) == before
+    assert "is not valid" in pane.wrong.text()
+    assert pane.filter.property("invalid")
+    pane.filter.setText("/in()/")
+    assert shown(qtbot, pane) == before
+    assert not pane.filter.property("invalid")
+    assert pane.note.text() == f"{len(before)} of 600"
+    assert not pane.wrong.isVisible()
+
+
+def test_what_is_wrong_with_an_expression_is_told_whole_in_a_narrow_pane(qtbot, pane, trained):
+    pane.filter.setText("no token has this")
+    assert not shown(qtbot, pane)
+    assert pane.stack.currentWidget().label.text() == "Nothing matches this filter."
+    pane.window().resize(300, 320)
+    pane.resize(300, 320)
+    pane.filter.setText("/[[:nothing:]]/")
+    qtbot.waitUntil(lambda: whole(pane.wrong))
+    assert pane.wrong.text().startswith("The expression is not valid: ")
+    # Nobody has looked for it.
+    assert pane.stack.currentWidget().label.text() == "Nothing is listed until the filter is valid."
+
+
+def whole(label):
+    """Whether all words of a label that wraps are in sight."""
+    room = label.contentsRect()
+    words = label.fontMetrics().boundingRect(room, Qt.TextFlag.TextWordWrap, label.text())
+    return label.isVisible() and words.height() <= room.height() and words.width() <= room.width()
+
+
+def test_a_length_holds_for_the_token_of_a_number_as_well(qtbot, pane, trained):
+    tokens = list(trained.active.tokenizer.tokens)
+    assert len(tokens[300]) < 4
+    pane.filter.setText("300")
+    assert tokens[300] in shown(qtbot, pane)
+    pane.filter.setText("300 length:4+")
+    # The number is that of a merge as well.
+    assert len(tokens[256 + 299]) >= 4
+    assert shown(qtbot, pane) == [tokens[256 + 299]]
+    pane.filter.setText(f"300 length:{len(tokens[300])}")
+    assert tokens[300] in shown(qtbot, pane)
+    behind = shown(qtbot, pane)
+    pane.filter.setText(f"length:{len(tokens[300])} 300")
+    assert shown(qtbot, pane) == behind
+    pane.filter.setText("length:3+ /^ ?t/")
+    assert shown(qtbot, pane) == [token for token in tokens if len(token) >= 3 and token.lstrip(b" ")[:1] == b"t"]
+
+
+def test_an_expression_that_would_take_for_ever_is_given_up(qtbot, pane, make_run):
+    make_run("a" * 3000 + "!", vocabulary_size=265)
+    before = shown(qtbot, pane)
+    pane.filter.setText("/(a|aa|aaa)+(a|aa|aaa)+(a|aa)+$b/")
+    assert shown(qtbot, pane) == before
+    assert "takes too long" in pane.wrong.text()
+    pane.filter.setText("aaa")
+    assert all(b"aaa" in token for token in shown(qtbot, pane))
+
+
+def test_lengths_are_asked_for_in_the_panel_or_typed(qtbot, pane, trained):
+    tokens = list(trained.active.tokenizer.tokens)
+    pane.panel.least.setValue(4)
+    pane.panel.most.setValue(6)
+    assert shown(qtbot, pane) == [token for token in tokens if 4 <= len(token) <= 6]
+    assert pane.kinds.text() == "Kinds (1)"
+    assert pane.panel.told.text() == pane.note.text() == f"{pane.model.rowCount():,} of {len(tokens):,}"
+    pane.panel.clear_button.click()
+    pane.filter.setText("e length:3+")
+    assert shown(qtbot, pane) == [token for token in tokens if b"e" in token.lower() and len(token) >= 3]
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_lengths_are_those_of_whole_tokens_however_long(qtbot, pane, session, make_run, monkeypatch, indexed):
+    if not indexed:
+        # As of a run that still grows.
+        monkeypatch.setattr(pane, "_make_index", lambda: None)
+    line = "".join(f"{number * number % 997:b} " for number in range(60))
+    run = make_run(f"{line}\n" * 4, vocabulary_size=None, min_frequency=2, pattern="none")
+    if indexed:
+        ready(qtbot, pane, session)
+    lengths = [len(token) for token in run.tokenizer.tokens]
+    assert max(lengths) > 500
+    long = sum(length >= 300 for length in lengths)
+    for typed in ("length:300+", "0 1 length:300+", "/0/ length:300+", "/./ length:300+"):
+        pane.filter.setText(typed)
+        assert len(shown(qtbot, pane)) == long > 0
+    pane.filter.setText("/0/ length:256")
+    assert len(shown(qtbot, pane)) == lengths.count(256)
+
+
+def test_kinds_of_one_group_add_up_and_groups_narrow_down(qtbot, pane, trained, session):
+    ready(qtbot, pane, session)
+    tokens = list(trained.active.tokenizer.tokens)
+    pane.panel.boxes["Digits"].click()
+    pane.panel.boxes["White space"].click()
+    either = [raw for raw in tokens if _is_text(raw) and (raw.isspace() or raw.strip().isdigit())]
+    assert shown(qtbot, pane) == either
+    pane.panel.boxes["Merges"].click()
+    assert shown(qtbot, pane) == [raw for raw in either if len(raw) > 1]
+
+
+def test_the_panel_lists_the_scripts_that_there_are_with_their_share(qtbot, pane, session, make_run):
+    make_run(sample_text("scripts"), vocabulary_size=600)
+    ready(qtbot, pane, session)
+    scripts = [name.removeprefix("script:") for name in pane.panel.boxes if name.startswith("script:")]
+    assert {"Latin", "Cyrillic", "Arabic"} <= set(scripts)
+    tokens = list(session.active.tokenizer.tokens)
+    pane.panel.boxes["script:Cyrillic"].click()
+    wanted = [raw for raw in tokens if re.search("[\u0400-\u052f]", raw.decode("utf-8", "ignore"))]
+    assert shown(qtbot, pane) == wanted
+    share = len(wanted) / len(tokens)
+    assert pane.panel.boxes["script:Cyrillic"].text() == f"Cyrillic  {share:.0%}".replace("%", " %")
+
+
+def test_the_panel_is_opened_and_used_by_keys(qtbot, pane, trained):
+    pane.kinds.setFocus()
+    qtbot.keyClick(pane.kinds, Qt.Key.Key_Space)
+    assert pane.panel.isVisible()
+    qtbot.keyClick(pane.panel.boxes["Merges"], Qt.Key.Key_Space)
+    assert ids(pane) == list(range(256, 600))
+    qtbot.keyClick(pane.panel, Qt.Key.Key_Escape)
+    assert not pane.panel.isVisible()
+    assert pane.kinds.accessibleName().endswith("1 chosen")
+
+
+def test_special_tokens_that_nobody_counts_are_neither_used_nor_unused(pane, make_run):
+    run = make_run(
+        "one two three <|end|> zzz" * 20,
+        vocabulary_size=14,
+        base="characters",
+        base_vocabulary=tuple("one twhr"),
+        special_tokens=("<|end|>", "<unk>"),
+        unknown_token="<unk>",
+    )
+    tokenizer = run.tokenizer
+    end, unknown = (tokenizer.special_tokens[text] for text in ("<|end|>", "<unk>"))
+    uses = {token: pane.model.index(pane.model.row_of_token(token), USES).data() for token in ids(pane)}
+    assert uses[end] == "–"
+    assert int(uses[unknown]) > 0
+    pane.panel.boxes["Used"].click()
+    assert sorted(ids(pane)) == [token for token, text in sorted(uses.items()) if text not in ("–", "0")]
+    pane.panel.choose(["0 uses now"])
+    assert sorted(ids(pane)) == [token for token, text in sorted(uses.items()) if text == "0"]
+
+
+def test_unreachable_is_what_no_text_becomes_for_whatever_reason(qtbot, pane, session):
+    # "b " is cut by the pattern; "abc" is never made of "ab" and "c", as "bc" comes first; "xyz" is made by no merge.
+    merges = np.array([[ord("b"), ord(" ")], [ord("b"), ord("c")], [ord("a"), ord("b")], [258, ord("c")]], np.int32)
+    tokenizer = Tokenizer(merges, pattern="gpt2", extra_tokens={260: b"xyz"})
+    session.add_tokenizer(tokenizer, "cut")
+    pane.panel.boxes["Unreachable"].click()
+    qtbot.waitUntil(lambda: ids(pane) == [256, 259, 260], timeout=PATIENCE)
+    told = {token: pane.model.index(row, NOTES).data() for row, token in enumerate(ids(pane))}
+    assert told == {260: "", 256: "always cut by the pattern", 259: "other merges come first"}
+    pane.panel.boxes["Unreachable"].click()
+    qtbot.waitUntil(lambda: len(ids(pane)) == 261, timeout=PATIENCE)
+
+
+def test_uses_of_an_opened_tokenizer_are_counted_on_request_and_forgotten_with_the_corpus(
+    qtbot, pane, session, actions
+):
+    tokenizer = Tokenizer(np.array([[97, 98], [256, 99]], np.int32))
+    session.add_tokenizer(tokenizer, "small")
+    assert "Open a text" in pane.uses_offer.label.text()
+    session.add_text("ab abc abcab x", "text")
+    assert pane.model.index(256, USES).data() == "–"
+    assert pane.uses_offer.isVisible()
+    actions["count_uses"].triggered.connect(session.count_uses)
+    qtbot.mouseClick(pane.uses_offer.button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: session.active.counted is not None, timeout=PATIENCE)
+    expected = np.bincount(tokenizer.encode("ab abc abcab x"), minlength=258)
+    qtbot.waitUntil(lambda: pane.model.index(256, USES).data() == f"{expected[256]}")
+    assert pane.model.index(257, USES).data() == f"{expected[257]}"
+    assert not pane.uses_offer.isVisible()
+    pane.panel.boxes["0 uses now"].click()
+    assert ids(pane) == np.flatnonzero(expected == 0).tolist()
+    # Of fewer merges they are not known.
+    pane.panel.clear_button.click()
+    session.set_playhead(1)
+    assert pane.model.index(256, USES).data() == "–"
+    assert "counted after merge 2" in pane.uses_offer.label.text()
+    session.set_playhead(2)
+    assert pane.model.index(256, USES).data() == f"{expected[256]}"
+    session.add_text("more")
+    assert session.active.counted is None
+    assert pane.model.index(256, USES).data() == "–"
+
+
+def _is_text(raw):
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def test_what_is_unreachable_is_searched_for_until_it_is_known_and_again_after_it_was_cancelled(
+    qtbot, pane, session, monkeypatch
+):
+    waiting, begun = [True], []
+
+    def held(tokenizer):
+        begun.append(tokenizer)
+        while waiting:
+            yield Progress("trying tokens")
+        return (yield from reach_work(tokenizer))
+
+    monkeypatch.setattr("tokstudio.gui.session.reachability.reach_work", held)
+    session.add_tokenizer(Tokenizer(np.array([[98, 99], [97, 98], [257, 99]], np.int32)), "one")
+    pane.panel.boxes["Unreachable"].click()
+    qtbot.waitUntil(lambda: bool(begun), timeout=PATIENCE)
+    assert pane.busy()
+
+    def cancelled():
+        # The index of the tokens, once it is made, asks as well.
+        for job in list(session.jobs):
+            job.cancel()
+        return not pane.busy()
+
+    qtbot.waitUntil(cancelled, timeout=PATIENCE)
+    waiting.clear()
+    pane.panel.boxes["Unreachable"].click()
+    pane.panel.boxes["Unreachable"].click()
+    qtbot.waitUntil(lambda: ids(pane) == [258], timeout=PATIENCE)
+
+
+def test_a_pane_that_is_taken_from_behind_its_tab_into_a_window_of_its_own_shows_the_run(qtbot, monkeypatch):
+    def act(window, answers):
+        session, pane = window._session, window.vocabulary
+        session.add_text("the cat sat on the mat and the rat sat on the cat. " * 40)
+        session.set_settings(Settings(270))
+        session.train()
+        qtbot.waitUntil(lambda: session.training is None and not session.jobs, timeout=PATIENCE)
+        assert not pane.seen
+        pane.setFloating(True)
+        qtbot.waitUntil(lambda: pane.model.rowCount() == 270, timeout=PATIENCE)
+        session.set_playhead(3)
+        qtbot.waitUntil(lambda: pane.model.rowCount() == 259, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_menu_of_a_row_is_about_the_row_below_the_pointer(qtbot, session, trained, pane, actions):
+    place = pane.table.visualRect(pane.model.index(3, 1)).center()
+    qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.RightButton, pos=place)
+    assert session.chosen == pane.model.token_at(3)
+    assert pane.table.actions() == [actions["why_merge"], actions["copy"]]

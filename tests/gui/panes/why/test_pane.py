@@ -1,0 +1,368 @@
+"""The Why pane as a person uses it: choosing merges, reading what they were chosen from, going on to a runner-up."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QApplication, QTabBar
+
+from tests.gui.person import PATIENCE, at_the_window
+from tokstudio.core.analysis.why_this_merge import why_work
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.progress import Progress, finish
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.panes.why import pane as module
+from tokstudio.gui.panes.why.pane import WhyPane
+from tokstudio.gui.session.training import Settings
+from tokstudio.resources import sample_text
+
+TIED = "ab cd ef gh ab cd ef gh ab cd. "
+
+
+@pytest.fixture
+def pane(session, theme, actions, dock):
+    pane = WhyPane(session, theme, actions)
+    tester = QAbstractItemModelTester.FailureReportingMode.Warning
+    QAbstractItemModelTester(pane.model, tester, pane)
+    dock(pane, 420, 460)
+    return pane
+
+
+def answered(qtbot, pane):
+    qtbot.waitUntil(lambda: not pane.busy and pane.parts.currentWidget() is pane.answer_page, timeout=PATIENCE)
+
+
+def look_at_merge(qtbot, session, pane, number):
+    session.look_at(session.active.base_size + number - 1)
+    answered(qtbot, pane)
+
+
+def known(session, number):
+    run = session.active
+    return finish(why_work(run.corpus, run.run, number))
+
+
+def texts(pane, row):
+    return [pane.model.index(row, column).data() for column in range(pane.model.columnCount())]
+
+
+def says(pane):
+    assert pane.pages.currentWidget() is pane.empty
+    return pane.empty.label.text()
+
+
+def test_it_says_what_will_be_there(session, pane, make_run):
+    assert says(pane).startswith("Train a tokenizer, and choose a merge")
+    make_run(vocabulary_size=280)
+    assert says(pane).startswith("Choose a merge, or a token that a merge made")
+
+
+def test_a_merge_is_shown_with_what_it_was_chosen_from(qtbot, session, pane, trained):
+    for number in (1, 200):
+        look_at_merge(qtbot, session, pane, number)
+        why, run = known(session, number), session.active
+        assert pane.number.text() == f"merge {number}"
+        left, right, token = (button.text() for button in pane.line.buttons())
+        assert left + right == token
+        assert pane.reason.text() == why.reason
+        assert pane.model.rowCount() == 1 + len(why.runners_up)
+        keys = list(map(tuple, run.merges.tolist()))
+        for row, pair in enumerate((why.chosen, *why.runners_up)):
+            place, words, count, behind, later = texts(pane, row)
+            assert (place, count) == (str(row + 1), f"{pair.count:,}")
+            short = why.chosen.count - pair.count
+            assert behind == (f"{short:,}" if short else "tied" if row else "–")
+            merged = keys.index((pair.left, pair.right)) + 1 if (pair.left, pair.right) in keys else None
+            assert later == (f"{merged:,}" if merged else "–")
+            assert " + " in words
+
+
+def test_of_a_tie_the_choices_of_the_other_rules_are_named(qtbot, session, pane, make_run):
+    make_run(TIED * 20, vocabulary_size=270)
+    look_at_merge(qtbot, session, pane, 1)
+    why = known(session, 1)
+    assert why.tied > 1
+    assert texts(pane, 1)[3] == "tied"
+    pane.tabs.setFocus()
+    qtbot.keyClick(pane.tabs, Qt.Key.Key_Right)
+    assert pane.rules.isVisible()
+    told = {choice.rule: choice for choice in pane.rules.choices()}
+    assert set(told) == {"Lowest id", "Hugging Face", "Bytes"}
+    for name, rule in (("Lowest id", "lowest-id"), ("Hugging Face", "huggingface"), ("Bytes", "bytes")):
+        pair = why.choices[rule]
+        assert told[name].same == (pair == why.chosen)
+        assert told[name].pair.replace("·", " ") == f"{chr(pair.left)} + {chr(pair.right)}"
+    assert not all(choice.same for choice in told.values())
+
+
+def test_without_a_tie_no_rules_are_listed(qtbot, session, pane, trained):
+    look_at_merge(qtbot, session, pane, 1)
+    assert known(session, 1).tied == 1
+    pane.tabs.setCurrentIndex(1)
+    assert not pane.rules.isVisible()
+    assert "every rule" in pane.caption.text()
+
+
+def test_a_runner_up_leads_to_the_merge_that_it_became(qtbot, session, pane, trained):
+    look_at_merge(qtbot, session, pane, 5)
+    row = next(row for row in range(1, 21) if pane.model.merge_at(row))
+    pane.table.scrollTo(pane.model.index(row, 0))
+    place = QPoint(60, pane.table.rowViewportPosition(row) + 5)
+    qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    number = pane.model.merge_at(row)
+    assert pane.later.text() == "Merged later."
+    assert pane.go.text() == f"Go to merge {number:,}"
+    qtbot.mouseClick(pane.go, Qt.MouseButton.LeftButton)
+    assert session.token == 255 + number
+    answered(qtbot, pane)
+    assert pane.number.text() == f"merge {number:,}"
+
+
+def test_a_pair_that_was_never_merged_leads_nowhere(qtbot, session, pane, make_run):
+    make_run(vocabulary_size=258)
+    look_at_merge(qtbot, session, pane, 1)
+    row = next(row for row in range(1, 21) if not pane.model.merge_at(row))
+    pane.table.setCurrentIndex(pane.model.index(row, 0))
+    assert pane.later.text() == "Not merged in this run."
+    assert not pane.go.isVisible()
+    qtbot.keyClick(pane.table, Qt.Key.Key_Return)
+    assert session.token == 256
+    pane.table.setCurrentIndex(pane.model.index(0, 0))
+    assert pane.later.text() == "This is the pair that was merged."
+
+
+def test_the_parts_of_the_merge_can_be_looked_at(qtbot, session, pane, trained):
+    look_at_merge(qtbot, session, pane, 300)
+    left, right = session.active.merges[299].tolist()
+    qtbot.mouseClick(pane.line.buttons()[1], Qt.MouseButton.LeftButton)
+    assert session.token == right
+    session.look_at(left if left < 256 else 65)
+    assert says(pane).endswith("is a base token: no merge made it.")
+
+
+def test_rows_are_copied_with_plain_numbers(qtbot, session, pane, trained):
+    look_at_merge(qtbot, session, pane, 1)
+    pane.table.setFocus()
+    row = pane.table.visualRect(pane.model.index(0, 1)).center()
+    qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.LeftButton, pos=row)
+    qtbot.keyClick(pane.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    chosen = known(session, 1).chosen
+    expected = f"1\t{chr(chosen.left)}\t{chr(chosen.right)}\t{chosen.count}\t0\t1"
+    qtbot.waitUntil(lambda: QGuiApplication.clipboard().text() == expected)
+
+
+def test_the_other_alphabet(qtbot, session, pane, trained, actions):
+    run = session.active
+    number = next(k for k, pair in enumerate(run.merges.tolist(), 1) if 32 in pair)
+    look_at_merge(qtbot, session, pane, number)
+    assert "·" in pane.line.buttons()[2].text()
+    actions["byte_level_characters"].setCheckable(True)
+    actions["byte_level_characters"].setChecked(True)
+    assert "Ġ" in pane.line.buttons()[2].text()
+    assert "Ġ" in texts(pane, 0)[1]
+
+
+def test_a_file_has_no_counts(session, pane):
+    session.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "file")
+    session.look_at(256)
+    assert says(pane).startswith("This tokenizer was opened from a file")
+
+
+def test_a_special_token_was_made_by_no_merge(qtbot, session, pane):
+    session.add_text("the cat sat on the mat " * 9)
+    session.set_settings(Settings(vocabulary_size=262, special_tokens=("<end>",)))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.look_at(session.active.special_tokens["<end>"])
+    assert says(pane) == '"<end>" is a special token: no merge made it.'
+
+
+def test_a_corpus_that_is_gone_or_changed_is_said(qtbot, session, pane, trained):
+    run = session.active
+    run.corpus_problem = "story.txt is missing"
+    session.look_at(300)
+    assert pane.problem.text() == "story.txt is missing, and its pairs cannot be counted."
+    assert not pane.again.isVisible()
+    run.corpus_problem, right = None, run.corpus
+    run.corpus = Corpus.from_text("something else altogether")
+    session.look_at(301)
+    qtbot.waitUntil(pane.problem.isVisible, timeout=PATIENCE)
+    assert pane.problem.text().startswith("The corpus has changed since this run was trained")
+    run.corpus = right
+    qtbot.mouseClick(pane.again, Qt.MouseButton.LeftButton)
+    answered(qtbot, pane)
+    assert pane.reason.text() == known(session, 46).reason
+
+
+def test_only_the_newest_merge_is_answered_and_a_known_one_at_once(qtbot, session, pane, trained):
+    for number in (10, 20, 30):
+        session.look_at(255 + number)
+    answered(qtbot, pane)
+    assert pane.reason.text() == known(session, 30).reason
+    look_at_merge(qtbot, session, pane, 40)
+    session.look_at(255 + 30)
+    assert not pane.busy
+    assert pane.reason.text() == known(session, 30).reason
+
+
+def test_counting_shows_its_progress_and_can_be_cancelled(qtbot, session, pane, trained, monkeypatch):
+    def endless(*_):
+        while True:
+            yield Progress("repeating", 3, 10)
+
+    monkeypatch.setattr(module, "why_work", endless)
+    session.look_at(300)
+    qtbot.waitUntil(pane.busy_line.isVisible, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: pane.busy_line.phase.text() == "Making the merges again…", timeout=PATIENCE)
+    assert pane.busy_line.bar.value() == 300
+    qtbot.mouseClick(pane.busy_line.cancel, Qt.MouseButton.LeftButton)
+    assert pane.problem.text() == "Cancelled."
+    assert not pane.busy
+    monkeypatch.setattr(module, "why_work", why_work)
+    qtbot.mouseClick(pane.again, Qt.MouseButton.LeftButton)
+    answered(qtbot, pane)
+
+
+def test_an_error_is_said(qtbot, session, pane, trained, monkeypatch):
+    def broken(*_):
+        yield Progress("reading")
+        raise CorpusError("story.txt: cannot be read.")
+
+    monkeypatch.setattr(module, "why_work", broken)
+    session.look_at(300)
+    qtbot.waitUntil(lambda: pane.problem.isVisible(), timeout=PATIENCE)
+    assert pane.problem.text() == "story.txt: cannot be read."
+
+
+def test_what_would_not_fit_into_memory_is_refused_with_both_figures_until_there_is_room(
+    qtbot, session, pane, trained, monkeypatch
+):
+    free = 3_000_000
+    monkeypatch.setattr("tokstudio.core.analysis.why_this_merge.free_memory", lambda: free)
+    monkeypatch.setattr("tokstudio.core.training.forecast._A_POSITION", 1_000_000)
+    session.look_at(260)
+    qtbot.waitUntil(pane.problem.isVisible, timeout=PATIENCE)
+    needed = f"{session.active.tokens_before / 1000:,.1f} GB"
+    assert f"about {needed} of memory, but only 3 MB is free." in pane.problem.text()
+    free = 1 << 50
+    qtbot.mouseClick(pane.again, Qt.MouseButton.LeftButton)
+    answered(qtbot, pane)
+    assert pane.parts.currentWidget() is pane.answer_page
+
+
+def test_in_a_narrow_pane_the_number_gives_way_to_the_tabs(qtbot, session, pane, trained):
+    look_at_merge(qtbot, session, pane, 46)
+    pane.show_title(False)
+    seen = set()
+    # With the window's fonts, which outlive it, the tabs alone are wider than the narrowest pane.
+    margins = pane.header.contentsMargins()
+    least = pane.tabs.sizeHint().width() + margins.left() + margins.right()
+    for width in range(max(least, pane.window().minimumSizeHint().width()), 480, 10):
+        pane.window().resize(width, 420)
+        qtbot.waitUntil(lambda width=width: pane.window().width() == width)
+        QApplication.processEvents()
+        seen.add(pane.number.isVisible())
+        assert pane.tabs.rect().contains(pane.tabs.tabRect(pane.tabs.count() - 1)), width
+        assert pane.number.isHidden() or pane.number.width() >= pane.number.sizeHint().width(), width
+    assert seen == {False, True}
+
+
+def test_pointing_at_a_token_leaves_the_answer_and_choosing_it_does_not(qtbot, session, pane, trained):
+    look_at_merge(qtbot, session, pane, 200)
+    before = pane.reason.text()
+    for token in (97, session.active.base_size + 8):
+        session.look_at(token, passing=True)
+        assert session.token == token
+        session.training_changed.emit()
+        assert (pane.number.text(), pane.reason.text()) == ("merge 200", before)
+    # What is pointed at already is chosen by a click all the same.
+    session.look_at(session.active.base_size + 8)
+    answered(qtbot, pane)
+    assert pane.number.text() == "merge 9"
+
+
+def test_a_run_that_still_trains_is_asked_as_well(qtbot, session, pane):
+    session.add_text(sample_text("article"))
+    session.set_settings(Settings(2000, None))
+    for made in (1, 2, 3):
+        session.step()
+        qtbot.waitUntil(lambda made=made: session.state == "paused" and len(session.active) == made, timeout=PATIENCE)
+    look_at_merge(qtbot, session, pane, 2)
+    assert texts(pane, 0)[2] == f"{int(session.active.count[1]):,}"
+    row = next(row for row in range(1, 21) if pane.model.merge_at(row) == 0)
+    pane.table.setCurrentIndex(pane.model.index(row, 0))
+    assert pane.later.text() == "Not merged so far."
+    session.resume()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    # What was joined later is known now.
+    assert pane.model.merge_at(0) == 2
+    assert any(pane.model.merge_at(row) > 3 for row in range(1, 21))
+
+
+def test_a_pane_that_nobody_sees_counts_nothing(qtbot, session, pane, trained):
+    pane.close()
+    session.look_at(300)
+    assert not pane.busy
+    pane.show()
+    answered(qtbot, pane)
+    assert pane.number.text() == "merge 45"
+
+
+def test_a_run_that_is_deleted_is_let_go_of(qtbot, session, pane, trained):
+    look_at_merge(qtbot, session, pane, 3)
+    session.delete(session.active)
+    assert says(pane).startswith("Train a tokenizer")
+    assert pane.model.run is None
+    assert pane.model.rowCount() == 0
+
+
+def test_long_tokens_are_cut_to_the_room(qtbot, session, pane, make_run):
+    make_run("abcdefghijklmnopqrstuvwxyz0123456789" * 40 + "x", vocabulary_size=292)
+    look_at_merge(qtbot, session, pane, len(session.active))
+    token = session.active.tokenizer.tokens[session.token].decode()
+    shown = pane.line.buttons()[2]
+    assert "…" in shown.text()
+    assert token[:50] in shown.toolTip()
+    assert shown.geometry().right() <= pane.line.width()
+
+
+def test_the_menu_shows_the_pane_with_the_merge_at_the_playhead(qtbot, monkeypatch):
+    def act(window, answers):
+        session = window._session
+        assert not window.actions_by_id["why_merge"].isEnabled()
+        window.actions_by_id["sample_train_article"].trigger()
+        qtbot.waitUntil(lambda: session.active is not None and session.training is None, timeout=PATIENCE)
+        session.set_playhead(7)
+        window.activateWindow()
+        modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        qtbot.keyClick(window, Qt.Key.Key_Y, modifiers)
+        answered(qtbot, window.why)
+        assert window.why.number.text() == "merge 7"
+        assert not window.why.visibleRegion().isEmpty()
+        # From the log, by the menu of a row.
+        row = window.merges.model.row_of_number(9)
+        window.merges.table.setCurrentIndex(window.merges.model.index(row, 0))
+        assert window.actions_by_id["why_merge"] in window.merges.table.actions()
+        qtbot.waitUntil(lambda: window.why.number.text() == "merge 9", timeout=PATIENCE)
+        answered(qtbot, window.why)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_each_place_of_panes_has_one_bar_of_tabs(qtbot, monkeypatch):
+    def act(window, answers):
+        def once():
+            found = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+            tabs = [bar.tabText(tab) for bar in found if bar.isVisible() for tab in range(bar.count())]
+            return {"Merges", "Token", "Why"} <= set(tabs) and len(tabs) == len(set(tabs))
+
+        qtbot.waitUntil(once)
+        window.actions_by_id["reset_layout"].trigger()
+        qtbot.waitUntil(once)
+
+    assert at_the_window(monkeypatch, act) == 0

@@ -1,0 +1,533 @@
+"""The plot as a person meets it: curves to read, a playhead to drag, pictures to take home."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QByteArray, QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QWheelEvent
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QApplication, QWidget
+
+from tokstudio.gui.plot.curve_plot import CurvePlot
+from tokstudio.gui.plot.labels import PlotLabels
+from tokstudio.gui.plot.scale import decimate, tick_texts, tick_values, to_axis, value_text
+from tokstudio.gui.style.theme import DARK, LIGHT
+
+MERGES = 744
+
+
+@pytest.fixture
+def plot(qtbot, theme):
+    host = QWidget()
+    qtbot.addWidget(host)
+    host.resize(660, 320)
+    plot = CurvePlot(theme, host)
+    plot.setGeometry(host.rect())
+    plot.set_labels("merges", "bytes per token")
+    plot.set_curve("run", *curve(MERGES), "this run", "active")
+    plot.set_playhead(312, "merge 312   2.05 bytes per token")
+    host.show()
+    qtbot.waitExposed(host)
+    QApplication.processEvents()
+    yield plot
+    host.hide()
+
+
+def curve(merges, height=1.5):
+    x = np.arange(merges + 1, dtype=np.float64)
+    return x, 1.0 + height * np.sqrt(x / merges)
+
+
+def axis_range(plot):
+    """The visible part of x and of y, in the units of the data."""
+    return tuple(
+        tuple(10.0**end if logarithmic else end for end in ends)
+        for ends, logarithmic in zip(plot._view.viewRange(), plot._log, strict=True)
+    )
+
+
+def place(plot, x, y):
+    return plot.to_scene(x, y).toPoint()
+
+
+def drag(qtbot, plot, start, *stops):
+    qtbot.mousePress(plot.viewport(), Qt.MouseButton.LeftButton, pos=start)
+    for stop in stops:
+        qtbot.mouseMove(plot.viewport(), stop)
+    qtbot.mouseRelease(plot.viewport(), Qt.MouseButton.LeftButton, pos=stops[-1])
+
+
+def turn_wheel(plot, at, turns):
+    event = QWheelEvent(
+        QPointF(at),
+        QPointF(plot.viewport().mapToGlobal(at)),
+        QPoint(),
+        QPoint(0, 120 * turns),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(plot.viewport(), event)
+
+
+def heard(signal):
+    values = []
+    signal.connect(values.append)
+    return values
+
+
+# The playhead
+
+
+def test_the_numbers_of_the_axis_are_there_again_after_the_plot_was_small(qtbot, plot):
+    x = np.arange(MERGES + 1, dtype=np.float64)
+    plot.set_curve("run", x, 1.3 * np.exp(-x / 20), "this run", "active")
+    QApplication.processEvents()
+    wanted = plot._left.fixedWidth
+    plot.resize(300, 120)
+    QApplication.processEvents()
+    assert plot._left.fixedWidth != wanted
+    plot.resize(660, 320)
+    QApplication.processEvents()
+    assert plot._left.fixedWidth == wanted
+
+
+def test_dragging_the_playhead_tells_every_state_on_the_way(qtbot, plot):
+    dragged, clicked = heard(plot.playheadDragged), heard(plot.playheadClicked)
+    drag(qtbot, plot, place(plot, 312, 1.2), place(plot, 400, 1.2), place(plot, 500, 1.2), place(plot, 600, 1.2))
+    assert [round(value, -1) for value in dragged] == [400, 500, 600]
+    assert clicked == []
+
+
+def test_the_playhead_cannot_be_dragged_past_the_ends(qtbot, plot):
+    dragged = heard(plot.playheadDragged)
+    area = plot.viewport().rect()
+    drag(qtbot, plot, place(plot, 312, 1.2), QPoint(-50, 100), QPoint(area.width() + 50, 100))
+    assert dragged == [0, MERGES]
+
+
+def test_a_click_moves_the_playhead(qtbot, plot):
+    clicked = heard(plot.playheadClicked)
+    qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place(plot, 600, 1.1))
+    assert clicked == [pytest.approx(600, abs=2)]
+
+
+def test_the_right_button_moves_nothing(qtbot, plot):
+    clicked = heard(plot.playheadClicked)
+    qtbot.mouseClick(plot.viewport(), Qt.MouseButton.RightButton, pos=place(plot, 600, 1.1))
+    assert clicked == []
+
+
+def test_setting_the_playhead_is_no_move(plot):
+    dragged, clicked = heard(plot.playheadDragged), heard(plot.playheadClicked)
+    plot.set_playhead(10, "merge 10")
+    assert dragged == clicked == []
+    assert plot.accessibleDescription() == "merge 10"
+
+
+@pytest.mark.parametrize(
+    ("key", "target"),
+    [
+        (Qt.Key.Key_Left, 311),
+        (Qt.Key.Key_Right, 313),
+        (Qt.Key.Key_PageUp, 349),
+        (Qt.Key.Key_PageDown, 275),
+    ],
+)
+def test_keys_move_the_playhead(qtbot, plot, key, target):
+    clicked = heard(plot.playheadClicked)
+    qtbot.keyClick(plot, key)
+    assert clicked == [target]
+
+
+def test_keys_with_alt_are_left_to_the_window_and_home_and_end_to_the_slider(qtbot, plot):
+    clicked = heard(plot.playheadClicked)
+    qtbot.keyClick(plot, Qt.Key.Key_Left, Qt.KeyboardModifier.AltModifier)
+    qtbot.keyClick(plot, Qt.Key.Key_Home)
+    qtbot.keyClick(plot, Qt.Key.Key_End)
+    assert clicked == []
+
+
+def test_without_a_run_nothing_can_be_moved(qtbot, plot):
+    clicked = heard(plot.playheadClicked)
+    plot.clear()
+    qtbot.keyClick(plot, Qt.Key.Key_Right)
+    qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(300, 100))
+    assert clicked == []
+
+
+# Curves
+
+
+def test_a_double_click_on_another_curve_asks_for_it_and_leaves_the_playhead(qtbot, plot):
+    plot.set_curve(("run", 2), *curve(500, 0.8), "Run 2", "other")
+    chosen, clicked = heard(plot.curveDoubleClicked), heard(plot.playheadClicked)
+    at = place(plot, 250, 1 + 0.8 * np.sqrt(0.5))
+    qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert chosen == [], "one click moves the playhead, whatever else is drawn there"
+    assert clicked == [pytest.approx(250, abs=2)]
+    qtbot.mouseDClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert chosen == [("run", 2)]
+    assert clicked[1:] == [312]
+
+
+def test_twelve_curves_are_told_apart(theme, plot):
+    for number in range(12):
+        plot.set_curve(number, *curve(500, 0.8), f"Run {number}", "other", number)
+    pens = [plot._curves[number].item.opts["pen"] for number in range(12)]
+    assert len({(pen.color().name(), tuple(pen.dashPattern())) for pen in pens}) == 12
+
+
+def test_a_curve_keeps_its_colour_when_its_run_becomes_active(theme, plot):
+    for number in range(12):
+        for role in ("other", "active", "other held-out", "active held-out"):
+            plot.set_curve((number, role), *curve(500, 0.8), f"Run {number}", role, number)
+        drawn = [plot._curves[number, role] for role in ("other", "active", "other held-out", "active held-out")]
+        assert len({one.item.opts["pen"].color().name() for one in drawn}) == 1
+        assert plot._curves[number, "active"].item.opts["pen"].widthF() > drawn[0].item.opts["pen"].widthF()
+        ground = plot._curves[number, "active"].fill.brush().color()
+        assert ground.name() == drawn[0].item.opts["pen"].color().name()
+
+
+def test_a_removed_curve_is_gone_and_a_missing_one_is_no_error(qtbot, plot):
+    plot.set_curve("other", *curve(5_000, 9.0), "Run 2", "other")
+    assert axis_range(plot)[0][1] > 5_000
+    plot.remove_curve("other")
+    plot.remove_curve("never there")
+    assert axis_range(plot)[0][1] == pytest.approx(MERGES, rel=0.02)
+
+
+def test_the_axes_follow_a_growing_curve(plot):
+    x, y = curve(30_000)
+    for end in (1_000, 10_000, 30_001):
+        plot.set_curve("run", x[:end], y[:end], "this run", "active")
+        (low, high), (floor, top) = axis_range(plot)
+        assert low <= 0
+        assert high == pytest.approx(end - 1, rel=0.02)
+        assert floor < 1.0
+        assert y[end - 1] < top < y[end - 1] * 1.2
+
+
+@pytest.mark.parametrize("length", [0, 1, 2])
+def test_the_first_points_of_a_run_can_be_drawn(plot, length):
+    x, y = curve(10)
+    plot.set_curve("run", x[:length], y[:length], "this run", "active")
+    plot.set_playhead(0, "merge 0")
+    assert not plot.grab().isNull()
+
+
+def test_a_flat_curve_has_room_above_and_below(plot):
+    plot.set_curve("run", np.arange(5.0), np.full(5, 7.0), "this run", "active")
+    floor, top = axis_range(plot)[1]
+    assert floor < 7.0 < top
+
+
+def test_logarithmic_axes_leave_out_what_has_no_logarithm(plot):
+    plot.set_log(True, True)
+    (low, high), (floor, top) = axis_range(plot)
+    assert 0.9 < low <= 1.0
+    assert high == pytest.approx(MERGES, rel=0.1)
+    assert 0 < floor < 1.1
+    assert top > 2.4
+    plot.set_playhead(0, "merge 0")
+    assert not plot.grab().isNull()
+
+
+# Looking closer
+
+
+def test_the_wheel_zooms_around_the_pointer_and_y_fits_what_is_left(plot):
+    before = axis_range(plot)
+    at = place(plot, 600, 2.0)
+    turn_wheel(plot, at, 3)
+    (low, high), (floor, _) = axis_range(plot)
+    assert high - low < (before[0][1] - before[0][0]) * 0.6
+    assert low < 600 < high
+    assert place(plot, 600, 2.0).x() == pytest.approx(at.x(), abs=2)
+    assert floor > before[1][0]
+
+
+@pytest.mark.parametrize("how", ["A", "double click", "wheel"])
+def test_everything_can_be_shown_again(qtbot, plot, how):
+    before = axis_range(plot)
+    turn_wheel(plot, place(plot, 600, 2.0), 3)
+    assert axis_range(plot) != before
+    if how == "A":
+        qtbot.keyClick(plot, Qt.Key.Key_A)
+    elif how == "wheel":
+        turn_wheel(plot, place(plot, 600, 2.0), -20)
+    else:
+        qtbot.mouseDClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place(plot, 600, 2.0))
+    assert axis_range(plot) == before
+
+
+def test_a_double_click_leaves_the_playhead_where_it_was(qtbot, plot):
+    turn_wheel(plot, place(plot, 600, 2.0), 3)
+    clicked = heard(plot.playheadClicked)
+    at = place(plot, 650, 2.0)
+    qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    qtbot.mouseDClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert clicked == [pytest.approx(650, abs=2), 312]
+
+
+def test_a_zoomed_plot_is_dragged_along_and_stays_within_the_curve(qtbot, plot):
+    turn_wheel(plot, place(plot, 600, 2.0), 5)
+    low = axis_range(plot)[0][0]
+    drag(qtbot, plot, QPoint(300, 60), QPoint(340, 60), QPoint(400, 60))
+    assert axis_range(plot)[0][0] < low
+    drag(qtbot, plot, QPoint(500, 60), QPoint(-9_000, 60))
+    assert axis_range(plot)[0][1] == pytest.approx(MERGES)
+
+
+def test_pointing_reads_values_and_leaving_hides_them(qtbot, plot):
+    plain = plot.grab().toImage()
+    qtbot.mouseMove(plot.viewport(), place(plot, 600, 1.5))
+    qtbot.waitUntil(lambda: plot.grab().toImage() != plain)
+    QApplication.sendEvent(plot, QEvent(QEvent.Type.Leave))
+    assert plot.grab().toImage() == plain
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """The labels of the last picture: text and box."""
+    labels = []
+    write, draw = PlotLabels.write, PlotLabels._draw
+
+    def begin(self, place, text, *, framed):
+        if not self._written:
+            labels.clear()
+        write(self, place, text, framed=framed)
+
+    def record(self, box, words, framed):
+        labels.append((words, box))
+        draw(self, box, words, framed)
+
+    monkeypatch.setattr(PlotLabels, "write", begin)
+    monkeypatch.setattr(PlotLabels, "_draw", record)
+    return labels
+
+
+def test_pointing_at_the_playhead_repeats_nothing(qtbot, plot, written):
+    plot._point_at((plot.to_scene(312, 1.5),))
+    plot.grab()
+    assert [text for text, _ in written] == ["merge 312   2.05 bytes per token"]
+
+
+@pytest.mark.parametrize("merge", [0, 290, 330, 400, MERGES])
+@pytest.mark.parametrize("width", [170, 300, 660])
+def test_labels_stand_inside_the_plot_and_never_over_each_other(qtbot, plot, written, merge, width):
+    plot.resize(width, 200)
+    plot.set_curve("other", *curve(MERGES, 1.4), "A run with a name as long as nobody would ever read it", "other")
+    plot.grab()
+    for height in (1.1, 2.0, 2.4):
+        plot._point_at((plot.to_scene(merge, height),))
+        plot.grab()
+        boxes = [box for _, box in written]
+        assert boxes or width == 170, "without a free place nothing is written"
+        assert all(plot._area().adjusted(-1, -1, 1, 1).contains(box) for box in boxes)
+        assert len(boxes) < 2 or not boxes[0].intersects(boxes[1])
+
+
+@pytest.mark.parametrize(("width", "height"), [(400, 190), (660, 320)])
+@pytest.mark.parametrize("merge", [10, 60, 200, 430, 600, MERGES])
+def test_the_label_at_the_playhead_covers_no_curve_and_not_the_playhead(plot, written, merge, width, height):
+    plot.resize(width, height)
+    x, y = curve(MERGES)
+    plot.set_curve("held-out", x, y * 0.93, "held-out", "active held-out")
+    plot.set_playhead(merge, "merge 1,000   2.77 bytes per token · held-out 2.62")
+    plot.grab()
+    [(text, box)] = written
+    assert "2.77" in text
+    for one in plot._curves.values():
+        places = (plot.to_scene(*point) for point in zip(one.x, one.y, strict=True))
+        assert not any(box.contains(point) for point in places)
+    line = plot.to_scene(merge, 1.0).x()
+    assert not box.left() <= line <= box.right()
+    assert plot._area().contains(box)
+
+
+def test_where_no_place_is_free_the_label_is_left_out(plot, written):
+    plot.resize(170, 120)
+    plot.set_curve("noise", np.arange(MERGES + 1.0), np.tile([1.0, 2.5], MERGES)[: MERGES + 1], "noise", "other")
+    plot.grab()
+    assert not written
+
+
+# Themes and pictures
+
+
+def pixel(image, at):
+    return image.pixelColor(at).name().upper()
+
+
+def test_colours_follow_the_theme_while_it_runs(plot, theme):
+    corner = QPoint(2, 2)
+    assert pixel(plot.grab().toImage(), corner) == LIGHT.surface
+    theme.set_mode("dark")
+    image = plot.grab().toImage()
+    assert pixel(image, corner) == DARK.surface
+    assert colours_of(image, DARK.accent) > 200
+    assert colours_of(image, LIGHT.accent) == 0
+
+
+def colours_of(image, colour):
+    wanted = QColor(colour)
+    points = (image.pixelColor(x, y) for x in range(image.width()) for y in range(image.height()))
+    return sum(point.rgb() == wanted.rgb() for point in points)
+
+
+def test_a_picture_has_the_size_that_was_asked_and_leaves_the_plot_alone(plot, theme):
+    before, windows = plot.grab().toImage(), len(QApplication.topLevelWidgets())
+    image = plot.to_image(300, 200, 2.0)
+    assert (image.width(), image.height()) == (600, 400)
+    assert pixel(image, QPoint(1, 1)) == LIGHT.surface
+    assert colours_of(image, LIGHT.accent) > 200
+    assert plot.grab().toImage() == before
+    assert len(QApplication.topLevelWidgets()) == windows
+
+
+def test_the_names_of_a_picture_stand_beside_its_curves_and_are_counted_where_there_is_no_room(plot, monkeypatch):
+    for number in range(12):
+        plot.set_curve(number, *curve(500, 0.8), f"Run {number}", "other", number)
+    areas = []
+    monkeypatch.setattr(CurvePlot, "_draw_names", lambda copy, painter, area: areas.append((copy.width(), area)))
+    plot.to_svg(800, 400)
+    ((width, area),) = areas
+    assert width < area.left() < area.right() <= 800
+    monkeypatch.undo()
+    drawing = plot.to_svg(800, 160).decode()
+    assert "Run 1<" in drawing
+    assert "Run 11<" not in drawing
+    assert " more<" in drawing
+
+
+def test_the_lowest_line_of_a_low_plot_has_its_label(plot):
+    assert ">1.0<" in plot.to_svg(600, 200).decode()
+
+
+def test_an_svg_is_a_drawing_with_names_and_labels(plot):
+    plot.set_curve("other", *curve(500, 0.8), "Run <2> & more", "other")
+    drawing = plot.to_svg(800, 400)
+    renderer = QSvgRenderer(QByteArray(drawing))
+    assert renderer.isValid()
+    assert (renderer.viewBox().width(), renderer.viewBox().height()) == (800, 400)
+    text = drawing.decode()
+    for word in ("merges", "bytes per token", "merge 312"):
+        assert word in text
+    families = set(re.findall(r'font-family="([^"]*)"', drawing.decode()))
+    assert families
+    assert all(family.endswith(",sans-serif") for family in families), "a viewer without the font takes a like one"
+
+
+def test_a_closed_plot_still_follows_theme_and_data(plot, theme):
+    plot.close()
+    theme.set_mode("dark")
+    plot.set_curve("run", *curve(10), "this run", "active")
+    plot.show()
+    assert pixel(plot.grab().toImage(), QPoint(2, 2)) == DARK.surface
+
+
+def test_a_fault_while_drawing_reaches_the_hook_and_not_qt(qtbot, plot, monkeypatch):
+    def broken(*_):
+        raise ValueError("no such colour")
+
+    # Not while what follows is painted: one picture may well ask for another.
+    with qtbot.captureExceptions() as faults, monkeypatch.context() as patch:
+        patch.setattr(plot, "_draw_playhead_line", broken)
+        plot.grab()
+    assert faults
+    assert all(kind is ValueError for kind, *_ in faults)
+
+
+def test_moving_the_playhead_leaves_axes_and_curves_as_they_were_drawn(qtbot, plot):
+    drawn = []
+    scene = plot.draw_scene
+    plot.draw_scene = lambda *arguments: (drawn.append(1), scene(*arguments))
+    qtbot.waitUntil(lambda: not plot._picture_is_old)
+    QApplication.processEvents()
+    drawn.clear()
+    before = plot.grab().toImage()
+    for place in (100.0, 200.0):
+        plot.set_playhead(place, f"merge {place:.0f}")
+        after = plot.grab().toImage()
+        assert after != before
+    assert not drawn
+    plot.set_curve("run", *curve(MERGES, 0.5), "this run", "active")
+    assert plot.grab().toImage() != after
+    assert drawn
+
+
+def test_it_has_a_name_for_those_who_cannot_see_it(plot):
+    assert plot.accessibleName()
+    assert plot.accessibleDescription() == "merge 312   2.05 bytes per token"
+    assert plot.focusPolicy() & Qt.FocusPolicy.TabFocus
+
+
+# Scales
+
+
+def test_ticks_are_tidy():
+    assert tick_values(0.0, 744.0, 8) == [0, 100, 200, 300, 400, 500, 600, 700]
+    assert tick_texts(tick_values(0.9, 2.6, 4)) == ["1.0", "1.5", "2.0", "2.5"]
+    assert tick_texts(tick_values(1.5, 8.5, 4, whole=True), whole=True) == ["2", "4", "6", "8"]
+    assert tick_values(0.2, 2.4, 8, whole=True) == [1, 2]
+    assert tick_texts(tick_values(0, 32_000, 4)) == ["0", "10,000", "20,000", "30,000"]
+    assert [round(10**place) for place in tick_values(0.0, 4.5, 6, log=True)] == [1, 10, 100, 1_000, 10_000]
+    assert tick_values(1.0, 1.0, 5) == tick_values(0.0, float("nan"), 5) == []
+
+
+@given(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9), st.integers(1, 20))
+def test_ticks_stand_inside_and_are_never_too_many(low, span, count):
+    high = low + span
+    slack = span * 1e-6 + abs(low) * 1e-12
+    places = tick_values(low, high, count)
+    assert all(low - slack <= place <= high + slack for place in places)
+    assert len(places) <= count + 1
+    assert len(tick_texts(places)) == len(places)
+
+
+@given(st.floats(-3, 9), st.floats(0.01, 12), st.integers(1, 20))
+def test_logarithmic_ticks_are_tidy_values_inside(low, span, count):
+    places = tick_values(low, low + span, count, log=True)
+    assert all(low - 1e-6 <= place <= low + span + 1e-6 for place in places)
+    assert len(places) <= max(count, 1) + 3
+    assert all(float(f"{10**place:.3g}") == pytest.approx(10**place) for place in places if span >= 1)
+
+
+def test_values_read_as_their_size_needs():
+    assert value_text(25_000.0, whole=True) == "25,000"
+    assert value_text(2.0469, whole=False) == "2.05"
+    assert value_text(381.0, whole=True) == "381"
+
+
+def test_a_logarithm_that_does_not_exist_is_nan():
+    assert np.isnan(to_axis(np.array([0.0, -1.0]), log=True)).all()
+    assert to_axis(np.array([100.0]), log=True) == [2.0]
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=400), st.integers(1, 20), st.booleans())
+def test_a_decimated_curve_keeps_its_ends_and_every_peak(heights, columns, log):
+    y = np.array(heights)
+    x = to_axis(np.arange(1.0, len(y) + 1), log)
+    kept = decimate(x, y, columns)
+    assert kept[0] == 0
+    assert kept[-1] == len(y) - 1
+    assert (np.diff(kept) > 0).all()
+    assert len(kept) <= 4 * columns
+    assert y[kept].min() == y.min()
+    assert y[kept].max() == y.max()
+
+
+def test_a_long_climb_needs_two_points_a_column():
+    x, y = curve(1_000_000)
+    kept = decimate(x, y, 1_000)
+    assert len(kept) <= 2_000
+    drawn = np.interp(x, x[kept], y[kept])
+    assert np.abs(drawn - y).max() < 0.05

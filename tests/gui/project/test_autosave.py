@@ -1,0 +1,457 @@
+"""What a crash would lose is kept while the window is open, and offered at the next start."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import platformdirs
+import pytest
+
+from tests.gui.person import PATIENCE, Answers, at_the_window, quiet, trained
+from tokstudio import Corpus, TrainingConfig, train
+from tokstudio.core.base.progress import Progress, finish
+from tokstudio.core.project import open_work, recoverable_work
+from tokstudio.gui.app.app import Studio
+from tokstudio.gui.app.crash_report import left_reports, reports_folder
+from tokstudio.gui.session.preferences import Preferences, settings_file
+from tokstudio.gui.state.training_settings import Settings
+
+TEXT = "".join(f"the cat number {n} sat on the mat of the rat, {n * n} times.\n" for n in range(300))
+
+
+@pytest.fixture
+def book(tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text(TEXT)
+    return path
+
+
+@pytest.fixture
+def folder():
+    return Path(platformdirs.user_data_dir("tokstudio", appauthor=False)) / "recovery"
+
+
+@pytest.fixture
+def crash(folder, tmp_path):
+    """What is on the disk if the program is killed now; put back when the window is closed."""
+    image = tmp_path / "image"
+
+    class Crash:
+        def now(self):
+            shutil.copytree(folder, image)
+
+        def happened(self):
+            assert list(folder.iterdir()) == [], "whoever closes the window has nothing to recover"
+            shutil.copytree(image, folder, dirs_exist_ok=True)
+
+    return Crash()
+
+
+def steps(qtbot, window, merges):
+    session = window._session
+    qtbot.waitUntil(lambda: session.obstacle is None, timeout=PATIENCE)
+    for made in range(1, merges + 1):
+        window.actions_by_id["step"].trigger()
+        qtbot.waitUntil(lambda made=made: session.state == "paused" and len(session.active) == made, timeout=PATIENCE)
+
+
+def offered(qtbot, window):
+    qtbot.waitUntil(window.unsaved_work.isVisible, timeout=PATIENCE)
+    return window.unsaved_work.text.text()
+
+
+def test_an_interrupted_training_is_offered_restored_and_goes_on(qtbot, monkeypatch, book, crash, folder):
+    def begin(window, answers):
+        window._session.set_settings(Settings(320))
+        steps(qtbot, window, 5)
+        crash.now()
+
+    def restore(window, answers):
+        session = window._session
+        assert offered(qtbot, window) == "Training was interrupted: Run 1, 5 merges."
+        assert session.runs == []
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: len(session.runs) == 1, timeout=PATIENCE)
+        quiet(qtbot, window)
+        assert not window.unsaved_work.isVisible()
+        assert (session.active.name, session.active.ended) == ("Run 1", "stopped")
+        assert session.settings.vocabulary_size == 320
+        assert [source.name for source in session.sources] == ["book.txt"]
+        window.actions_by_id["continue_run"].trigger()
+        quiet(qtbot, window)
+        expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=320)).run
+        assert np.array_equal(session.active.merges, expected.merges)
+        answers.yes = False
+        assert not window.close()
+        assert answers.asked == ["Run 1 and Run 2 have not been saved or exported."]
+
+    def look(window, answers):
+        quiet(qtbot, window)
+        assert not window.unsaved_work.isVisible()
+
+    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    crash.happened()
+    assert at_the_window(monkeypatch, restore) == 0
+    assert list(folder.iterdir()) == []
+    assert at_the_window(monkeypatch, look) == 0
+
+
+@pytest.mark.parametrize("opened", ["project", "text"])
+def test_a_restored_run_goes_on_with_the_text_that_is_open(qtbot, monkeypatch, tmp_path, book, crash, opened):
+    project = tmp_path / "cats.tokstudio"
+
+    def begin(window, answers):
+        window._session.set_settings(Settings(320))
+        qtbot.waitUntil(lambda: window._session.obstacle is None, timeout=PATIENCE)
+        answers.target = project
+        window.actions_by_id["save_project"].trigger()
+        quiet(qtbot, window)
+        steps(qtbot, window, 5)
+        crash.now()
+
+    def restore(window, answers):
+        session = window._session
+        offered(qtbot, window)
+        qtbot.waitUntil(lambda: session.obstacle is None, timeout=PATIENCE)
+        session.set_settings(Settings(320))
+        (source,) = session.sources
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: len(session.runs) == 1, timeout=PATIENCE)
+        quiet(qtbot, window)
+        assert session.active.corpus.sources == session.sources == (source,)
+        assert window.actions_by_id["continue_run"].isEnabled()
+        window.actions_by_id["continue_run"].trigger()
+        quiet(qtbot, window)
+        expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=320)).run
+        assert np.array_equal(session.active.merges, expected.merges)
+        answers.target = project
+        window.actions_by_id["save_project"].trigger()
+        quiet(qtbot, window)
+        assert [source.name for source in finish(open_work(project)).sources] == ["book.txt"]
+
+    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    crash.happened()
+    assert at_the_window(monkeypatch, restore, [str(project if opened == "project" else book)]) == 0
+
+
+def test_a_restored_run_leaves_a_text_alone_that_only_looks_like_its_own(qtbot, monkeypatch, tmp_path, book, crash):
+    other = tmp_path / "other.txt"
+    other.write_text(TEXT.replace("cat", "dog"))
+
+    def begin(window, answers):
+        window._session.set_settings(Settings(320))
+        steps(qtbot, window, 5)
+        crash.now()
+
+    def restore(window, answers):
+        session = window._session
+        offered(qtbot, window)
+        qtbot.waitUntil(lambda: session.obstacle is None, timeout=PATIENCE)
+        session.set_settings(Settings(320))
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: len(session.runs) == 1, timeout=PATIENCE)
+        quiet(qtbot, window)
+        assert [source.path for source in session.sources] == [other]
+        assert [source.path for source in session.active.corpus.sources] == [book]
+        assert not window.actions_by_id["continue_run"].isEnabled()
+
+    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    crash.happened()
+    assert at_the_window(monkeypatch, restore, [str(other)]) == 0
+
+
+def test_what_is_discarded_is_gone_and_what_is_put_off_comes_again(qtbot, monkeypatch, book, crash, folder):
+    def begin(window, answers):
+        steps(qtbot, window, 3)
+        crash.now()
+
+    def put_off(window, answers):
+        offered(qtbot, window)
+        window.unsaved_work.close_button.click()
+        assert not window.unsaved_work.isVisible()
+
+    def discard(window, answers):
+        offered(qtbot, window)
+        window.unsaved_work.discard_button.click()
+        assert not window.unsaved_work.isVisible()
+        quiet(qtbot, window)
+
+    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    crash.happened()
+    assert at_the_window(monkeypatch, put_off) == 0
+    assert at_the_window(monkeypatch, discard) == 0
+    assert list(folder.iterdir()) == []
+
+
+def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_project(
+    qtbot, monkeypatch, tmp_path, book, crash
+):
+    project = tmp_path / "mine.tokstudio"
+
+    def begin(window, answers):
+        answers.target = project
+        trained(qtbot, window, 270)
+        window.actions_by_id["save_project"].trigger()
+        quiet(qtbot, window)
+        trained(qtbot, window, 280)
+        window._session.set_text("typed since")
+        window.recovery.copy()
+        qtbot.waitUntil(lambda: not window._session.jobs, timeout=PATIENCE)
+        steps(qtbot, window, 4)
+        crash.now()
+
+    def restore(window, answers):
+        session = window._session
+        assert offered(qtbot, window) == ("Training was interrupted: Run 3, 4 merges. Also not saved: mine (2 runs).")
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: len(session.runs) == 3, timeout=PATIENCE)
+        quiet(qtbot, window)
+        assert [(run.name, len(run)) for run in session.runs] == [("Run 1", 14), ("Run 2", 24), ("Run 3", 4)]
+        assert session.text == "typed since"
+        assert window.projects.path == project
+        assert window.isWindowModified()
+        assert [run.unsaved for run in session.runs] == [False, True, True]
+        assert len(finish(open_work(project)).runs) == 1, "the person's file is changed by the person only"
+        window.actions_by_id["save_project"].trigger()
+        quiet(qtbot, window)
+        assert len(finish(open_work(project)).runs) == 3
+
+    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    crash.happened()
+    assert at_the_window(monkeypatch, restore) == 0
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_restored_run_that_is_in_the_project_file_is_deleted_without_a_question(
+    qtbot, monkeypatch, tmp_path, book, crash, there
+):
+    project = tmp_path / "mine.tokstudio"
+
+    def begin(window, answers):
+        answers.target = project
+        trained(qtbot, window, 270)
+        window.actions_by_id["save_project"].trigger()
+        quiet(qtbot, window)
+        window._session.set_text("typed since")
+        window.recovery.copy()
+        quiet(qtbot, window)
+        crash.now()
+
+    def restore(window, answers):
+        session = window._session
+        offered(qtbot, window)
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: len(session.runs) == 1, timeout=PATIENCE)
+        quiet(qtbot, window)
+        window.actions_by_id["delete_run"].trigger()
+        asked = ["Run 1 has not been saved or exported. 14 merges will be lost."]
+        assert answers.asked == ([] if there else asked)
+        assert session.runs == []
+
+    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    crash.happened()
+    if not there:
+        project.unlink()
+    assert at_the_window(monkeypatch, restore) == 0
+
+
+def test_what_is_saved_is_not_offered(qtbot, monkeypatch, tmp_path, book, folder):
+    def act(window, answers):
+        answers.target = tmp_path / "mine.tokstudio"
+        trained(qtbot, window)
+        assert any(file.name.endswith(".tokstudio") for file in folder.iterdir())
+        window.actions_by_id["save_project"].trigger()
+        quiet(qtbot, window)
+        assert list(folder.iterdir()) == []
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_restoring_asks_where_something_else_would_be_lost(qtbot, monkeypatch, book, crash):
+    def begin(window, answers):
+        trained(qtbot, window)
+        crash.now()
+
+    def restore(window, answers):
+        session = window._session
+        said = offered(qtbot, window)
+        assert said == "TokStudio did not close properly. Not saved: Run 1."
+        session.add_text(TEXT[:5000])
+        mine = trained(qtbot, window, 262)
+        answers.yes = False
+        window.unsaved_work.restore_button.click()
+        assert answers.asked == ["Run 1 has not been saved or exported."]
+        quiet(qtbot, window)
+        assert session.runs == [mine]
+        answers.yes = True
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: mine not in session.runs, timeout=PATIENCE)
+        assert len(session.active) == 44
+
+    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    crash.happened()
+    assert at_the_window(monkeypatch, restore) == 0
+
+
+def test_a_data_folder_that_cannot_be_written_is_said_once_and_training_goes_on(qtbot, monkeypatch, book, folder):
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.write_text("in the way")
+
+    def act(window, answers):
+        run = trained(qtbot, window)
+        assert len(run) == 44
+        assert "copies for recovery after a crash (" in window.messages.text.text()
+        window.messages.clear()
+        trained(qtbot, window, 310)
+        assert not window.messages.isVisible()
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_a_text_that_was_added_during_a_training_is_restored_with_it(qtbot, monkeypatch, book, crash):
+    def begin(window, answers):
+        steps(qtbot, window, 5)
+        window._session.add_text(TEXT[:5000], "Another text")
+        qtbot.waitUntil(lambda: any(recovery_files(window)), timeout=PATIENCE)
+        crash.now()
+
+    def restore(window, answers):
+        session = window._session
+        assert offered(qtbot, window).startswith("Training was interrupted: Run 1, 5 merges.")
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: len(session.runs) == 1, timeout=PATIENCE)
+        assert [source.name for source in session.sources] == ["book.txt", "Another text"]
+
+    assert at_the_window(monkeypatch, begin, [str(book)]) == 0
+    crash.happened()
+    assert at_the_window(monkeypatch, restore) == 0
+
+
+def recovery_files(window):
+    """The copies of a project."""
+    return window._session.recorder._folder.glob("*.project.tokstudio")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no such signals here")
+def test_the_end_of_the_session_is_no_crash_and_what_is_not_saved_is_offered(qtbot, monkeypatch, tmp_path):
+    log = tmp_path / "log"
+    command = [sys.executable, "-m", "tokstudio", "--demo", "--new-window", "--log-file", str(log)]
+    with subprocess.Popen(command) as program:
+        qtbot.waitUntil(lambda: log.exists() and " ended: " in log.read_text(), timeout=PATIENCE)
+        program.send_signal(signal.SIGTERM)
+        assert program.wait(timeout=60) == 128 + signal.SIGTERM
+    assert log.read_text().splitlines()[-1].endswith("Ended with 143.")
+    assert settings_file().exists()
+    assert left_reports(reports_folder()) == []
+
+    def look(window, answers):
+        said = offered(qtbot, window)
+        assert said == "The session ended before everything was saved. Not saved: Run 1."
+        window.unsaved_work.restore_button.click()
+        qtbot.waitUntil(lambda: len(window._session.runs) == 1, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, look) == 0
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_program_that_loses_its_display_loses_nothing_else(qtbot, qapp, tmp_path, closed):
+    """Qt then ends the event loop, and nobody has closed the window."""
+    studio = Studio(qapp, Preferences(tmp_path / "settings.ini"), Answers(), tmp_path / "recovery")
+    studio.show()
+    studio.session.add_text(TEXT)
+    trained(qtbot, studio.window)
+    if closed:
+        studio.window.close()
+    studio.close()
+    left = finish(recoverable_work(tmp_path / "recovery"))
+    assert [one.ended for one in left] == ([] if closed else [True])
+
+
+@pytest.mark.parametrize("busy", ["opening", "splitting"])
+def test_what_was_typed_last_is_kept_where_the_session_ends_while_something_opens_or_is_split(
+    qtbot, qapp, monkeypatch, tmp_path, book, busy
+):
+    studio = Studio(qapp, Preferences(tmp_path / "settings.ini"), Answers(), tmp_path / "recovery")
+    studio.show()
+    session, window, may_go_on, ended = studio.session, studio.window, threading.Event(), []
+    session.open_paths([book])
+    trained(qtbot, window)
+    session.set_text("typed since")
+
+    def slow_work(*_):
+        while not may_go_on.wait(0.01):
+            yield Progress(busy)
+
+    if busy == "opening":
+        window.projects.begin_opening(slow_work, lambda found: None)
+    else:
+        monkeypatch.setattr("tokstudio.gui.session.corpus.split_all", slow_work)
+        session.set_settings(replace(session.settings, documents="line"))
+    window.recovery.keep(lambda: ended.append(True))
+    qtbot.waitUntil(lambda: bool(ended), timeout=PATIENCE)
+    assert getattr(session, busy)
+    studio.close()
+    (left,) = finish(recoverable_work(tmp_path / "recovery"))
+    assert left.project.state["text"] == "typed since"
+    assert left.project.state["settings"]["documents"] == ("line" if busy == "splitting" else "file")
+    assert left.project.state.get("splitting", False) == (busy == "splitting")
+    assert [source.documents for source in left.project.sources] == ["file"]
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_texts_that_are_not_all_divided_as_the_session_ends_are_divided_where_they_are_restored(
+    qtbot, qapp, monkeypatch, tmp_path, book, mixed
+):
+    """What is restored must not be trained on otherwise than its settings say."""
+
+    def begin():
+        return Studio(qapp, Preferences(tmp_path / "settings.ini"), Answers(), tmp_path / "recovery")
+
+    def slow_work(*_):
+        while True:
+            yield Progress("splitting")
+            time.sleep(0.01)
+
+    studio, ended, lines = begin(), [], TEXT.count("\n")
+    studio.show()
+    session, line, file = studio.session, Settings(documents="line"), Settings(documents="file")
+    session.open_paths([book])
+    trained(qtbot, studio.window)
+    session.set_settings(line if mixed else file)
+    qtbot.waitUntil(lambda: not session.splitting, timeout=PATIENCE)
+    with monkeypatch.context() as patch:
+        patch.setattr("tokstudio.gui.session.corpus.split_all", slow_work)
+        if mixed:
+            other = tmp_path / "other.txt"
+            other.write_text(TEXT.upper())
+            session.set_settings(file)
+            session.open_paths([other])
+        session.set_settings(line)
+        qtbot.waitUntil(lambda: len(session.sources) == 1 + mixed, timeout=PATIENCE)
+        assert [source.documents for source in session.sources] == ([lines, 1] if mixed else [1])
+        studio.window.recovery.keep(lambda: ended.append(True))
+        qtbot.waitUntil(lambda: bool(ended), timeout=PATIENCE)
+        assert session.splitting
+        studio.close()
+    studio = begin()
+    studio.show()
+    session = studio.session
+    offered(qtbot, studio.window)
+    studio.window.unsaved_work.restore_button.click()
+    qtbot.waitUntil(lambda: len(session.sources) == 1 + mixed, timeout=PATIENCE)
+    quiet(qtbot, studio.window)
+    assert session.settings.documents == "line"
+    assert [source.documents for source in session.sources] == [lines] * (1 + mixed)
+    assert not studio.window.recovery._restored, "what was restored is copied anew at once, and let go"
+    studio.window.close()
+    studio.close()

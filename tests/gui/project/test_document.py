@@ -1,0 +1,523 @@
+"""Projects in the window: saved, opened, gone on with; what is missing is said, and nothing is lost unasked."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent
+
+from tests.gui.person import PATIENCE, at_the_window, export, quiet, trained
+from tokstudio import Corpus, TrainingConfig, train
+from tokstudio.core.base.progress import finish
+from tokstudio.core.project import open_work
+from tokstudio.gui.export.dialog import ExportDialog
+from tokstudio.gui.state.training_settings import Settings
+
+TEXT = "".join(f"the cat number {n} sat on the mat of the rat, {n * n} times.\n" for n in range(300))
+
+
+@pytest.fixture
+def book(tmp_path):
+    path = tmp_path / "книга one.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def project(tmp_path):
+    return tmp_path / "my cats.tokstudio"
+
+
+def step(qtbot, window, made):
+    window.actions_by_id["step"].trigger()
+    session = window._session
+    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == made, timeout=PATIENCE)
+
+
+def saved(qtbot, window, answers, path):
+    answers.target = path
+    window.actions_by_id["save_project"].trigger()
+    quiet(qtbot, window)
+    assert path.exists(), window.messages.text.text()
+
+
+def opened(qtbot, window, path):
+    qtbot.waitUntil(lambda: window.projects.path == path, timeout=PATIENCE)
+    quiet(qtbot, window)
+
+
+def make(qtbot, monkeypatch, book, project, size=300):
+    """Trains on a book, saves, and closes the window."""
+
+    def act(window, answers):
+        trained(qtbot, window, size)
+        saved(qtbot, window, answers, project)
+        answers.asked.clear()
+        assert window.close()
+        assert answers.asked == []
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_all_that_is_there_is_saved_and_opened_again(qtbot, monkeypatch, tmp_path, book, project):
+    def save(window, answers):
+        session = window._session
+        first = trained(qtbot, window, 300)
+        answers.files = [tmp_path / "classic" / "merges.json"]
+        (tmp_path / "classic").mkdir()
+        export(qtbot, window, "classic", tmp_path / "classic")
+        window.actions_by_id["open_tokenizer"].trigger()
+        qtbot.waitUntil(lambda: len(session.runs) == 2, timeout=PATIENCE)
+        session.add_text("pasted \ud800 text. " * 30)
+        session.set_settings(Settings(280, pattern="gpt2", special_tokens=("<|end|>",)))
+        session.train()
+        quiet(qtbot, window)
+        session.rename(first, "日本 <b>first</b>")
+        session.show_curve(session.runs[2], False)
+        session.activate(first)
+        session.set_playhead(17)
+        session.set_text("the cat \n 🌍 sat")
+        session.set_settings(Settings(None, 5, base="characters", held_out=0.25))
+        window.token.close()
+        window.merges.raise_()
+        saved(qtbot, window, answers, project)
+        assert window.windowTitle() == "my cats[*] – 日本 <b>first</b> – TokStudio"
+        assert not window.isWindowModified()
+        session.set_text("something else")
+        assert window.isWindowModified()
+        session.set_text("the cat \n 🌍 sat")
+        assert not window.isWindowModified()
+
+    def look(window, answers):
+        opened(qtbot, window, project)
+        session = window._session
+        assert not window.isWindowModified()
+        assert [source.name for source in session.sources] == [book.name, "Pasted text"]
+        assert session.corpus.bytes == len(TEXT) + len("pasted � text. ".encode() * 30)
+        assert [run.name for run in session.runs] == ["日本 <b>first</b>", "classic/vocabulary.json", "Run 2"]
+        assert [run.curve_hidden for run in session.runs] == [False, False, True]
+        assert session.active is session.runs[0]
+        assert session.playhead == 17
+        assert session.text == "the cat \n 🌍 sat"
+        assert session.settings == Settings(None, 5, base="characters", held_out=0.25)
+        expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=300)).run
+        assert np.array_equal(session.active.merges, expected.merges)
+        assert np.array_equal(session.active.count, expected.counts)
+        assert np.array_equal(session.active.uses(17), expected.uses(17))
+        assert session.runs[1].tokenizer.encode("the cat") == session.runs[0].tokenizer.encode("the cat")
+        assert session.runs[2].special_tokens == {"<|end|>": 279}
+        assert [(run.number, run.hue) for run in session.runs] == [(1, 0), (0, 0), (2, 1)]
+        assert window.token.isHidden()
+        assert not any(run.unsaved for run in session.runs)
+
+    assert at_the_window(monkeypatch, save, [str(book)]) == 0
+    for file in (tmp_path / "classic").iterdir():
+        file.unlink()
+    assert at_the_window(monkeypatch, look, [str(project)]) == 0
+
+
+def test_after_a_run_is_deleted_the_status_line_no_longer_says_saved(qtbot, monkeypatch, book, project):
+    def act(window, answers):
+        trained(qtbot, window)
+        saved(qtbot, window, answers, project)
+        assert window.status.currentMessage() == "Saved my cats.tokstudio."
+        window.actions_by_id["delete_run"].trigger()
+        assert window._session.runs == []
+        assert window.status.currentMessage() == "Deleted Run 1."
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_a_run_goes_on_after_it_was_opened_as_if_it_had_not_been_broken(qtbot, monkeypatch, book, project, stopped):
+    def save(window, answers):
+        qtbot.waitUntil(lambda: len(window._session.sources) == 1, timeout=PATIENCE)
+        if stopped:
+            window._session.set_settings(Settings(330))
+            for made in (1, 2, 3):
+                step(qtbot, window, made)
+            window.actions_by_id["stop"].trigger()
+            quiet(qtbot, window)
+        else:
+            trained(qtbot, window, 290)
+        saved(qtbot, window, answers, project)
+
+    def go_on(window, answers):
+        session = window._session
+        opened(qtbot, window, project)
+        assert session.active.ended == ("stopped" if stopped else "reached vocabulary size")
+        assert window.actions_by_id["continue_run"].isEnabled() == stopped
+        session.set_settings(Settings(330))
+        window.actions_by_id["continue_run"].trigger()
+        quiet(qtbot, window)
+        expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=330)).run
+        assert [run.name for run in session.runs] == ["Run 1", "Run 2"]
+        assert np.array_equal(session.active.merges, expected.merges)
+        assert np.array_equal(session.active.tokens_after, expected.tokens_after)
+        assert window.isWindowModified()
+
+    assert at_the_window(monkeypatch, save, [str(book)]) == 0
+    assert at_the_window(monkeypatch, go_on, [str(project)]) == 0
+
+
+def test_a_run_in_training_is_saved_as_far_as_it_is(qtbot, monkeypatch, book, project):
+    def act(window, answers):
+        qtbot.waitUntil(lambda: len(window._session.sources) == 1, timeout=PATIENCE)
+        for made in (1, 2, 3, 4):
+            step(qtbot, window, made)
+        answers.target = project
+        window.actions_by_id["save_project"].trigger()
+        qtbot.waitUntil(project.exists, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not window._session.jobs, timeout=PATIENCE)
+        assert window._session.state == "paused"
+        assert not window.isWindowModified()
+        step(qtbot, window, 5)
+        assert window.isWindowModified()
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    (entry,) = finish(open_work(project)).runs
+    assert (len(entry.run), entry.run.ended) == (4, "stopped")
+    expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=260)).run
+    assert np.array_equal(entry.run.merges, expected.merges)
+
+
+def test_a_file_that_changed_is_said_and_its_run_stays_usable(qtbot, monkeypatch, book, project):
+    make(qtbot, monkeypatch, book, project)
+    book.write_text(TEXT.replace("cat", "dog") + "more", encoding="utf-8")
+
+    def act(window, answers):
+        session = window._session
+        opened(qtbot, window, project)
+        assert window.corpus.problems.problems == (f"{book.name} has changed on disk since the project was saved.",)
+        assert session.corpus.bytes == len(TEXT) + 4
+        assert session.active.tokenizer.decode(session.active.tokenizer.encode("the cat")) == "the cat"
+        session.set_settings(Settings(400))
+        assert not window.actions_by_id["continue_run"].isEnabled()
+        reason = window.actions_by_id["continue_run"].toolTip()
+        assert reason == f"{book.name} has changed on disk since the project was saved; Run 1 cannot continue."
+        saved(qtbot, window, answers, project)
+
+    assert at_the_window(monkeypatch, act, [str(project)]) == 0
+    book.write_text(TEXT, encoding="utf-8")
+
+    def again(window, answers):
+        opened(qtbot, window, project)
+        assert window._session.active.corpus_problem is None
+
+    assert at_the_window(monkeypatch, again, [str(project)]) == 0
+
+
+def test_a_text_named_from_its_folder_is_found_from_everywhere(qtbot, monkeypatch, tmp_path, book, project):
+    def begin(window, answers):
+        trained(qtbot, window)
+        saved(qtbot, window, answers, project)
+        window.actions_by_id["export_classic"].trigger()
+        dialog = next(dialog for dialog in window.findChildren(ExportDialog) if dialog.isVisible())
+        assert Path(dialog.folder.edit.text()) == tmp_path
+        dialog.close()
+
+    def look(window, answers):
+        session = window._session
+        opened(qtbot, window, project)
+        assert window.corpus.problems.problems == ()
+        assert [source.path for source in session.sources] == [book]
+        assert len(session.active) == 44
+
+    monkeypatch.chdir(tmp_path)
+    assert at_the_window(monkeypatch, begin, [book.name]) == 0
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert at_the_window(monkeypatch, look, [str(project)]) == 0
+
+
+@pytest.mark.parametrize("found", ["by opening", "by reload"])
+def test_a_file_that_is_missing_while_the_corpus_is_divided_anew_is_kept(qtbot, monkeypatch, book, project, found):
+    away = book.with_name("away.txt")
+    make(qtbot, monkeypatch, book, project)
+    book.rename(away)
+
+    def divide(window, answers):
+        session = window._session
+        opened(qtbot, window, project)
+        session.set_settings(replace(session.settings, documents="line"))
+        quiet(qtbot, window)
+        saved(qtbot, window, answers, project)
+        if found == "by reload":
+            away.rename(book)
+            window.corpus.source_list.select_rows([0])
+            window.actions_by_id["reload_source"].trigger()
+            check(qtbot, window)
+
+    def look(window, answers):
+        opened(qtbot, window, project)
+        check(qtbot, window)
+
+    def check(qtbot, window):
+        session = window._session
+        qtbot.waitUntil(lambda: session.corpus.bytes == len(TEXT), timeout=PATIENCE)
+        quiet(qtbot, window)
+        (source,) = session.sources
+        assert session.settings.documents == "line"
+        assert source.documents == TEXT.count("\n")
+        assert session.active.corpus.documents == 1, "the run was trained on the whole file"
+
+    assert at_the_window(monkeypatch, divide, [str(project)]) == 0
+    if found == "by opening":
+        away.rename(book)
+    assert at_the_window(monkeypatch, look, [str(project)]) == 0
+
+
+def test_a_file_that_is_missing_stays_listed_and_is_found_by_reload(qtbot, monkeypatch, book, project):
+    make(qtbot, monkeypatch, book, project)
+    away = book.with_name("away.txt")
+    book.rename(away)
+
+    def act(window, answers):
+        session = window._session
+        opened(qtbot, window, project)
+        assert [source.name for source in session.sources] == [book.name]
+        assert window.corpus.problems.problems == (f"{book.name}: no such file or folder.",)
+        assert window.corpus.source_list.sources_model.index(0, 1).data() == "missing"
+        assert len(session.active) == 44
+        assert session.obstacle == (f"{book.name} is missing: restore and reload it, or remove it from the corpus.")
+        saved(qtbot, window, answers, project)
+        away.rename(book)
+        window.corpus.source_list.select_rows([0])
+        window.actions_by_id["reload_source"].trigger()
+        qtbot.waitUntil(lambda: session.corpus.bytes == len(TEXT), timeout=PATIENCE)
+        quiet(qtbot, window)
+        assert window.corpus.problems.problems == ()
+        session.set_settings(Settings(310))
+        window.actions_by_id["continue_run"].trigger()
+        quiet(qtbot, window)
+        assert len(session.active) == 54
+
+    assert at_the_window(monkeypatch, act, [str(project)]) == 0
+
+
+def test_a_file_that_has_grown_is_what_it_was_and_marked_as_changed(qtbot, monkeypatch, book, project):
+    make(qtbot, monkeypatch, book, project)
+    with book.open("a") as file:
+        file.write("more of it")
+
+    def act(window, answers):
+        opened(qtbot, window, project)
+        assert window._session.corpus.bytes == len(TEXT)
+        assert window._session.sources[0].changed_on_disk()
+        assert window._session.active.corpus_problem is None
+
+    assert at_the_window(monkeypatch, act, [str(project)]) == 0
+
+
+def test_a_project_is_dropped_on_the_window_after_one_question(qtbot, monkeypatch, tmp_path, book, project):
+    make(qtbot, monkeypatch, book, project)
+
+    def drop(window, *paths):
+        data = QMimeData()
+        data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+        place, action = QPointF(5, 5), Qt.DropAction.CopyAction
+        window.dropEvent(QDropEvent(place, action, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier))
+
+    def act(window, answers):
+        session = window._session
+        session.add_text("other text " * 50)
+        trained(qtbot, window, 260)
+        answers.yes = False
+        drop(window, project)
+        qtbot.waitUntil(lambda: bool(answers.asked), timeout=PATIENCE)
+        assert answers.asked == ["Run 1 has not been saved or exported."]
+        quiet(qtbot, window)
+        assert window.projects.path is None
+        step(qtbot, window, 1)
+        answers.yes = True
+        drop(window, project, book)
+        qtbot.waitUntil(lambda: len(answers.asked) == 2, timeout=PATIENCE)
+        assert "in progress" in answers.asked[1]
+        assert "Run 1 has not been saved or exported." in answers.asked[1]
+        opened(qtbot, window, project)
+        assert [run.name for run in session.runs] == ["Run 1"]
+        assert len(session.runs[0]) == 44
+        assert [source.name for source in session.sources] == [book.name]
+
+        # What is open already is listed among the recent ones.
+        window._recent_menu.aboutToShow.emit()
+        assert str(project) in [action.text() for action in window._recent_menu.actions()]
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_what_is_unsaved_is_saved_on_the_way_out(qtbot, monkeypatch, book, project):
+    def act(window, answers):
+        qtbot.waitUntil(lambda: len(window._session.sources) == 1, timeout=PATIENCE)
+        for made in (1, 2):
+            step(qtbot, window, made)
+        answers.save, answers.target = True, project
+        assert not window.close()
+        qtbot.waitUntil(lambda: not window.isVisible(), timeout=PATIENCE)
+        assert [question for question in answers.asked if "Save" not in question] == [
+            "Training is in progress and will stop. Its merges are not saved."
+        ]
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    assert len(finish(open_work(project)).runs[0].run) == 2
+
+
+def test_who_changes_their_mind_stays(qtbot, monkeypatch, book, project):
+    def act(window, answers):
+        trained(qtbot, window)
+        answers.save, answers.target = True, None
+        assert not window.close()
+        quiet(qtbot, window)
+        assert window.isVisible()
+        saved(qtbot, window, answers, project)
+        assert window.isVisible(), "what was given up is not done later"
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_a_name_without_its_ending_gets_it_and_is_asked_about(qtbot, monkeypatch, book, project):
+    project.write_text("mine")
+
+    def act(window, answers):
+        trained(qtbot, window)
+        answers.target, answers.yes = project.with_suffix(""), False
+        window.actions_by_id["save_project_as"].trigger()
+        quiet(qtbot, window)
+        assert "my cats.tokstudio already exists." in answers.asked
+        assert project.read_text() == "mine"
+        answers.yes = True
+        window.actions_by_id["save_project_as"].trigger()
+        opened(qtbot, window, project)
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    assert len(finish(open_work(project)).runs) == 1
+
+
+def test_a_damaged_project_is_one_sentence_and_changes_nothing(qtbot, monkeypatch, book, project):
+    make(qtbot, monkeypatch, book, project)
+    damaged = project.with_name("damaged.tokstudio")
+    damaged.write_bytes(project.read_bytes()[:-5000])
+
+    def act(window, answers):
+        session = window._session
+        opened(qtbot, window, project)
+        answers.files = [damaged]
+        window.actions_by_id["open_project"].trigger()
+        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
+        quiet(qtbot, window)
+        assert window.messages.text.text().startswith("damaged.tokstudio: the project is damaged")
+        assert window.projects.path == project
+        assert len(session.runs) == 1
+        assert session.obstacle is None
+
+    assert at_the_window(monkeypatch, act, [str(project)]) == 0
+
+
+def test_opening_can_be_cancelled(qtbot, monkeypatch, book, project):
+    make(qtbot, monkeypatch, book, project)
+
+    def act(window, answers):
+        session = window._session
+        session.add_text("mine")
+        window.projects.open(project)
+        job = session.jobs[-1]
+        job.cancel()
+        quiet(qtbot, window)
+        if window.projects.path is None:
+            assert [source.name for source in session.sources] == ["Pasted text"]
+        assert not session.opening
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def full_disk(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_leaves_the_old_file_whole_and_everything_unsaved(qtbot, monkeypatch, book, project):
+    def act(window, answers):
+        trained(qtbot, window)
+        saved(qtbot, window, answers, project)
+        before = project.read_bytes()
+        window._session.set_text("more")
+        with monkeypatch.context() as broken:
+            broken.setattr("os.replace", full_disk)
+            window.actions_by_id["save_project"].trigger()
+            qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
+            quiet(qtbot, window)
+        assert "no space left" in window.messages.text.text()
+        assert project.read_bytes() == before
+        assert window.isWindowModified()
+        assert [path for path in project.parent.iterdir() if path.name.startswith(".")] == []
+        saved(qtbot, window, answers, project)
+        assert not window.isWindowModified()
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_a_drive_that_has_vanished_is_said_and_another_place_works(qtbot, monkeypatch, tmp_path, book):
+    drive = tmp_path / "drive"
+    drive.mkdir()
+
+    def act(window, answers):
+        trained(qtbot, window)
+        saved(qtbot, window, answers, drive / "a.tokstudio")
+        shutil.rmtree(drive)
+        window._session.set_text("more")
+        window.actions_by_id["save_project"].trigger()
+        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
+        assert window.messages.text.text() == (
+            f"a.tokstudio: the folder {drive} does not exist: create it, or choose another."
+        )
+        answers.target = tmp_path / "b.tokstudio"
+        window.actions_by_id["save_project_as"].trigger()
+        opened(qtbot, window, answers.target)
+        assert not window.isWindowModified()
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is read-only to an administrator")
+def test_a_read_only_folder_is_one_sentence(qtbot, monkeypatch, tmp_path, book):
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    folder.chmod(0o500)
+
+    def act(window, answers):
+        trained(qtbot, window)
+        answers.target = folder / "a.tokstudio"
+        window.actions_by_id["save_project"].trigger()
+        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
+        assert list(folder.iterdir()) == []
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_what_another_window_has_saved_is_not_written_over(qtbot, monkeypatch, tmp_path, book, project):
+    make(qtbot, monkeypatch, book, project)
+    other = tmp_path / "other.tokstudio"
+
+    def act(window, answers):
+        opened(qtbot, window, project)
+        theirs = project.read_bytes() + b""
+        Path(project).write_bytes(theirs)
+        os.utime(project, (1, 1))
+        window._session.set_text("mine")
+        window.actions_by_id["save_project"].trigger()
+        qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
+        assert "another program has changed it" in window.messages.text.text()
+        assert project.read_bytes() == theirs
+        answers.target = other
+        window.actions_by_id["save_project_as"].trigger()
+        opened(qtbot, window, other)
+
+    assert at_the_window(monkeypatch, act, [str(project)]) == 0

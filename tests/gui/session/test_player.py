@@ -1,0 +1,173 @@
+"""Playing a run: which states are shown, what stops it, and how a person begins it."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QSlider
+
+from tests.gui.person import PATIENCE, at_the_window
+from tokstudio.gui.panes.compression.pane import CompressionPane
+from tokstudio.gui.session import player as module
+from tokstudio.gui.session.player import SPEEDS, Speed
+
+
+@pytest.fixture
+def pane(session, theme, actions, show):
+    actions["play"].setCheckable(True)
+    actions["play"].triggered.connect(lambda checked: session.player.set_playing(checked))
+    pane = CompressionPane(session, theme, actions)
+    show(pane, 760, 380)
+    return pane
+
+
+@pytest.fixture
+def states(session):
+    """Every place of the playhead that the panes are told of."""
+    seen = []
+    session.playhead_changed.connect(lambda: seen.append(session.playhead))
+    return seen
+
+
+@pytest.fixture
+def every_state(monkeypatch):
+    """A speed at which no state is left out, faster than any person would look."""
+    speed = Speed("test", "Fast", "fast", merges=500)
+    monkeypatch.setattr(module, "SPEEDS", (*SPEEDS, speed))
+    monkeypatch.setattr(module, "_EVERY_STATE", 500)
+    return speed
+
+
+def ended(qtbot, session):
+    qtbot.waitUntil(lambda: not session.player.playing, timeout=PATIENCE)
+
+
+def test_at_the_end_it_begins_anew_and_shows_every_state(qtbot, session, pane, make_run, states, every_state):
+    run = make_run(vocabulary_size=290)
+    states.clear()
+    session.player.set_speed("test")
+    qtbot.mouseClick(pane.bar.play_button, Qt.MouseButton.LeftButton)
+    assert session.player.playing
+    assert pane.bar.play_button.accessibleName() == "Pause playing"
+    ended(qtbot, session)
+    assert states == list(range(len(run) + 1))
+    assert pane.bar.play_button.accessibleName() == "Play merges"
+    assert not pane._play.isChecked()
+
+
+def test_between_it_goes_on_from_where_the_playhead_is(qtbot, session, pane, make_run, states, every_state):
+    run = make_run(vocabulary_size=290)
+    session.set_playhead(20)
+    states.clear()
+    session.player.set_speed("test")
+    session.player.play()
+    ended(qtbot, session)
+    assert states == list(range(21, len(run) + 1))
+
+
+def test_fast_speeds_leave_states_out_but_come_to_the_end(qtbot, session, pane, trained, states, monkeypatch):
+    monkeypatch.setattr(module, "SPEEDS", (Speed("test", "All", "all", seconds=0.2),))
+    states.clear()
+    session.player.set_speed("test")
+    session.player.play()
+    ended(qtbot, session)
+    assert states[0] == 0
+    assert states[-1] == len(session.active)
+    assert states == sorted(set(states))
+    assert len(states) < len(session.active)
+
+
+@pytest.mark.parametrize("key", [speed.key for speed in SPEEDS])
+def test_a_speed_is_chosen_by_its_menu(qtbot, session, pane, trained, key):
+    action = next(action for action in pane.speeds.actions() if action.data() == key)
+    action.trigger()
+    assert session.player.speed.key == key
+    assert [one.data() for one in pane.speeds.actions() if one.isChecked()] == [key]
+    assert pane.bar.speed_button.text() == session.player.speed.short
+
+
+def test_a_speed_says_how_many_merges_a_second_those_are():
+    rates = {speed.key: speed.rate(32_000) for speed in SPEEDS}
+    assert rates["30"] == 30
+    assert rates["run in 10"] == 3200
+    assert Speed("", "", "", seconds=30).rate(3) == 1, "a short run is not slower than one merge a second"
+
+
+def hold(pane):
+    slider = pane.bar.findChild(QSlider)
+    return slider, QPoint(slider.width() // 2, slider.height() // 2)
+
+
+def test_taking_hold_of_the_slider_stops_it(qtbot, session, pane, trained):
+    session.player.set_speed("1")
+    session.set_playhead(0)
+    session.player.play()
+    slider, place = hold(pane)
+    qtbot.mousePress(slider, Qt.MouseButton.LeftButton, pos=place)
+    assert not session.player.playing
+    qtbot.mouseRelease(slider, Qt.MouseButton.LeftButton, pos=place)
+
+
+@pytest.mark.parametrize("moved", ["drag", "other run", "deleted"])
+def test_whatever_else_moves_the_playhead_stops_it(qtbot, session, pane, make_run, moved):
+    first, second = make_run(vocabulary_size=290), make_run(vocabulary_size=280)
+    session.set_playhead(3)
+    session.player.set_speed("1")
+    session.player.play()
+    if moved == "drag":
+        plot = pane.plot
+        start = plot.to_scene(3, 1.2).toPoint()
+        qtbot.mousePress(plot.viewport(), Qt.MouseButton.LeftButton, pos=start)
+        qtbot.mouseMove(plot.viewport(), start + QPoint(60, 0))
+        qtbot.mouseRelease(plot.viewport(), Qt.MouseButton.LeftButton, pos=start + QPoint(60, 0))
+    elif moved == "other run":
+        session.activate(first)
+    else:
+        session.delete(second)
+    assert not session.player.playing
+
+
+def test_space_on_the_slider_plays_and_holds(qtbot, session, pane, trained):
+    session.player.set_speed("1")
+    slider = pane.bar.findChild(QSlider)
+    slider.setFocus()
+    qtbot.keyClick(slider, Qt.Key.Key_Space)
+    assert session.player.playing
+    qtbot.keyClick(slider, Qt.Key.Key_Space)
+    assert not session.player.playing
+
+
+def test_in_little_room_the_speed_gives_way(pane, trained):
+    assert pane.bar.speed_button.isVisible()
+    pane.resize(400, 380)
+    assert not pane.bar.speed_button.isVisible()
+
+
+def test_a_person_plays_by_key_and_the_window_remembers_the_speed(qtbot, monkeypatch, tmp_path):
+    book = tmp_path / "book.txt"
+    book.write_text("the cat sat on the mat. " * 50)
+
+    def act(window, answers):
+        session = window._session
+        play = window.actions_by_id["play"]
+        assert "Train a tokenizer first" in play.toolTip()
+        qtbot.waitUntil(lambda: bool(session.sources), timeout=PATIENCE)
+        window.actions_by_id["train"].trigger()
+        qtbot.waitUntil(lambda: session.training is None and session.active is not None, timeout=PATIENCE)
+        next(action for action in window.compression.speeds.actions() if action.data() == "1").trigger()
+        qtbot.waitActive(window)
+        qtbot.keyClick(window, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier)
+        assert session.player.playing
+        assert play.isChecked()
+        assert session.playhead == 0
+        qtbot.keyClick(window, "]")
+        assert not session.player.playing
+        assert session.playhead == 1
+        assert not play.isChecked()
+
+    def again(window, answers):
+        assert window._session.player.speed.key == "1"
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    assert at_the_window(monkeypatch, again) == 0

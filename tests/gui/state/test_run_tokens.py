@@ -1,0 +1,205 @@
+"""The tokens of a run by slot: base tokens, special tokens in every place, merges; growing, complete and from files."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tokstudio import Corpus, Tokenizer, TrainingConfig
+from tokstudio.core.training.trainer import Trainer
+from tokstudio.gui.find.results_model import FoundModel
+from tokstudio.gui.panes.merges.model import MergesModel
+from tokstudio.gui.panes.vocabulary.model import VocabularyModel
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.run_tokens import KINDS, RunTokens
+from tokstudio.gui.state.token_uses import NEVER, TokenUses
+
+TEXT = "the cat <|end|> sat on the mat ¿ and the rat <|end|>\n" * 20
+CONFIGS = {
+    "bytes": TrainingConfig(vocabulary_size=290, max_token_bytes=30),
+    "last": TrainingConfig(vocabulary_size=290, special_tokens=["<|end|>", "<pad>"]),
+    "first": TrainingConfig(vocabulary_size=290, special_tokens=["<|end|>", "<pad>"], special_placement="first"),
+    "characters": TrainingConfig(vocabulary_size=50, base="characters", special_tokens=["<|end|>"]),
+    "base vocabulary": TrainingConfig(
+        vocabulary_size=50,
+        base="characters",
+        base_vocabulary=["<?>", *"abcdehimnorst \n<|>"],
+        unknown_token="<?>",
+        special_tokens=["<|end|>"],
+    ),
+}
+
+
+def grown(config, steps=()):
+    """A run with so many merges after each of the steps; then all of them."""
+    corpus = Corpus.from_text(TEXT)
+    trainer, run = Trainer(corpus, config), StudioRun(1, "Run", config, corpus)
+    yield run
+    while trainer.prepared is None:
+        trainer.advance()
+    run.prepare(trainer.prepared)
+    for step in steps:
+        while len(run) < step:
+            run.append(trainer.advance(1))
+        yield run
+    while trainer.ended is None:
+        run.append(trainer.advance())
+    run.complete(trainer.run)
+    yield run
+
+
+def check(run):
+    """Every slot says of its token what the tokenizer says."""
+    tokens, tokenizer = RunTokens(run), run.tokenizer
+    for _ in tokens.gather():
+        pass
+    assert len(tokens) == len(tokenizer)
+    assert sorted(tokens.ids.tolist()) == tokenizer.tokens.ids().tolist()
+    for slot in range(len(tokens)):
+        token = tokens.id_of(slot)
+        raw = tokenizer.tokens[token]
+        assert tokens.ids[slot] == token
+        assert tokens.slot_of(token) == slot
+        assert tokens.heads[slot] == tokens.head(slot, 99) == raw
+        assert tokens.length(slot) == len(raw)
+        parts, expected = tokens.parts_of(slot), tokenizer.parts(token)
+        assert (parts and tuple(map(tokens.id_of, parts))) == expected
+        kind = "special" if token in tokenizer.special_tokens.values() else tokenizer.alphabet.base.rstrip("s")
+        assert tokens.kind_of(slot) == ("merge" if expected else kind)
+        assert tokenizer.kind(token) == tokens.kind_of(slot) == KINDS[tokens.kinds(len(tokens))[slot]]
+    assert tokens.slot_of(len(tokenizer)) == tokens.slot_of(-1) == tokens.slot_of(None) == -1
+
+
+@pytest.mark.parametrize("key", CONFIGS)
+def test_slots_and_ids_agree_with_the_tokenizer_at_every_stage(key):
+    for number, run in enumerate(grown(CONFIGS[key], (0, 1, 7))):
+        if number:
+            check(run)
+
+
+@pytest.mark.parametrize("key", CONFIGS)
+def test_the_same_holds_for_one_that_was_opened(key):
+    *_, run = grown(CONFIGS[key])
+    check(StudioRun.opened(2, "File", run.tokenizer))
+
+
+def test_a_file_may_have_tokens_that_no_merge_makes(qtbot):
+    made = Tokenizer(
+        np.array([[116, 104]], np.int32),
+        np.array([260], np.int32),
+        extra_tokens={300: b"cat", 256: b" dog"},
+        special_tokens={"<s>": 299},
+        whole_words=(256,),
+    )
+    run = StudioRun.opened(1, "File", made)
+    tokens = RunTokens(run)
+    assert len(tokens) == len(made)
+    for token, kind in ((300, "unreachable"), (256, "whole word"), (299, "special"), (260, "merge")):
+        slot = tokens.slot_of(token)
+        assert tokens.id_of(slot) == token
+        assert tokens.kind_of(slot) == KINDS[tokens.kinds(len(tokens))[slot]] == kind
+        assert tokens.head(slot, 9) == made.tokens[token]
+    model = VocabularyModel()
+    model.set_run(run, 1)
+    model.set_choice(["Unreachable"])
+    settle(qtbot, model)
+    assert [model.token_at(row) for row in range(model.rowCount())] == [300]
+
+
+@pytest.mark.parametrize("key", CONFIGS)
+def test_uses_stand_at_their_tokens(key):
+    *_, run = grown(CONFIGS[key])
+    tokens, uses = RunTokens(run), TokenUses(run, 5)
+    by_id = run.run.uses(5)
+    states = uses.states(tokens.first + 5)
+    for slot in range(tokens.first + 5):
+        if tokens.kind_of(slot) == "special":
+            assert uses.count_of(slot) == (run.unknown if tokens.head(slot, 9) == b"<?>" else None)
+        else:
+            assert uses.count_of(slot) == by_id[tokens.id_of(slot)]
+        assert uses.state_of(slot) == states[slot]
+    assert (run.unknown > 0) == (key == "base vocabulary")
+    if key != "characters":
+        assert NEVER in states
+    assert uses.count_of(tokens.first + 5) is None
+
+
+def test_all_tables_of_a_run_share_its_tokens(qtbot):
+    *_, run = grown(CONFIGS["bytes"])
+    merges, vocabulary, found = MergesModel(), VocabularyModel(), FoundModel()
+    merges.set_run(run)
+    vocabulary.set_run(run, len(run))
+    found.set_run(run)
+    assert merges.tokens is vocabulary.tokens is found.tokens is run.tokens
+
+
+def test_an_order_that_was_begun_earlier_takes_nothing_from_a_later_one():
+    *_, run = grown(CONFIGS["bytes"])
+    tokens = RunTokens(run)
+    gathering = tokens.gather()
+    next(gathering)
+    early = tokens.sort()
+    next(early)
+    for _ in gathering:
+        pass
+    for _ in tokens.sort():
+        pass
+    for _ in early:
+        pass
+    assert tokens.order.tolist() == sorted(range(len(tokens)), key=tokens.heads.__getitem__)
+
+
+def column(model, number):
+    return [model.index(row, number).data() for row in range(model.rowCount())]
+
+
+def settle(qtbot, model):
+    qtbot.waitUntil(lambda: not model.searching and not model._later.isActive())
+
+
+def test_the_vocabulary_lists_special_tokens_by_their_ids_while_the_run_grows(qtbot):
+    model = VocabularyModel()
+    stages = grown(CONFIGS["last"], (1, 3))
+    model.set_run(next(stages), 0)
+    for run in stages:
+        model.set_playhead(len(run))
+        settle(qtbot, model)
+        assert column(model, 0) == [f"{token:,}" for token in range(258 + len(run))]
+        assert column(model, 1)[-2:] == ["<|end|>", "<pad>"]
+        assert column(model, 7)[-3:] == ["merge", "special", "special"]
+        assert column(model, 6)[-1] == "–"
+    model.set_choice(["Special"])
+    settle(qtbot, model)
+    assert column(model, 1) == ["<|end|>", "<pad>"]
+    model.set_choice(["Base"])
+    settle(qtbot, model)
+    assert model.rowCount() == 256
+
+
+def test_a_vocabulary_of_characters_appears_when_they_are_known(qtbot):
+    model = VocabularyModel()
+    stages = grown(CONFIGS["characters"], (0, 2))
+    model.set_run(next(stages), 0)
+    assert model.rowCount() == 0
+    for run in stages:
+        model.set_playhead(len(run))
+        settle(qtbot, model)
+        assert model.rowCount() == len(run.tokenizer)
+        assert column(model, 1)[:3] == ["t", "h", "e"]
+        assert column(model, 7)[0].startswith("character")
+
+
+@pytest.mark.parametrize("key", CONFIGS)
+def test_merges_show_their_parts_whatever_comes_before_them(key):
+    model = MergesModel()
+    *_, run = grown(CONFIGS[key])
+    model.set_run(run, len(run))
+    tokens = run.tokenizer.tokens
+    for row in (0, model.rowCount() - 1):
+        number = model.number_at(row)
+        left, right = run.merges[number - 1].tolist()
+        shown = [model.cell(row, number).tokens[0].text for number in (1, 2, 3)]
+        assert shown == [tokens[t].decode() for t in (run.base_size + number - 1, left, right)]
+        assert model.token_at(row) == run.base_size + number - 1
+        assert model.row_of_token(run.base_size + number - 1) == row

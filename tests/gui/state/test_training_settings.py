@@ -1,0 +1,116 @@
+"""What a person has set: which field is wrong, in the core's words, and how it is remembered."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import pytest
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.gui.panes.configure.more_settings import from_lines, to_lines
+from tokstudio.gui.state.training_settings import Settings
+
+EVERYTHING = Settings(
+    vocabulary_size=5000,
+    min_frequency=3,
+    pattern=r"\w+|\s+|[^\w\s]+",
+    base="characters",
+    base_vocabulary=("a", "\n", "<unk>"),
+    unknown_token="<unk>",
+    special_tokens=("<|end|>",),
+    special_placement="first",
+    tie_break="huggingface",
+    max_token_bytes=16,
+    held_out=0.1,
+    documents="line",
+)
+
+
+def core_words(**settings) -> str:
+    with pytest.raises(ConfigError) as raised:
+        TrainingConfig(**settings)
+    return str(raised.value)
+
+
+def test_the_configuration_is_what_was_set():
+    config = EVERYTHING.config()
+    assert (config.vocabulary_size, config.min_frequency, config.pattern) == (5000, 3, r"\w+|\s+|[^\w\s]+")
+    assert (config.base, config.base_vocabulary, config.unknown_token) == ("characters", ("a", "\n", "<unk>"), "<unk>")
+    assert (config.special_tokens, config.special_placement) == (("<|end|>",), "first")
+    assert (config.tie_break, config.max_token_bytes, config.held_out) == ("huggingface", 16, 0.1)
+
+
+def test_what_is_only_for_characters_is_kept_but_not_meant_while_the_base_is_bytes():
+    settings = Settings(base_vocabulary=("a",), unknown_token="<unk>")
+    assert settings.problem is None
+    assert settings.config() == TrainingConfig(vocabulary_size=1000)
+
+
+@pytest.mark.parametrize(
+    ("settings", "field", "words"),
+    [
+        (
+            Settings(257, special_tokens=("<s>",)),
+            "vocabulary_size",
+            core_words(vocabulary_size=257, special_tokens=["<s>"]),
+        ),
+        (Settings(None, 1), "min_frequency", core_words(min_frequency=1)),
+        (Settings(max_token_bytes=1), "max_token_bytes", core_words(min_frequency=2, max_token_bytes=1)),
+        (Settings(pattern="a("), "pattern", core_words(min_frequency=2, pattern="a(")),
+        (Settings(pattern="a*"), "pattern", core_words(min_frequency=2, pattern="a*")),
+        (Settings(special_tokens=("a",)), "special_tokens", core_words(min_frequency=2, special_tokens=["a"])),
+        (
+            Settings(special_tokens=("<s>", "<s>")),
+            "special_tokens",
+            core_words(min_frequency=2, special_tokens=["<s>", "<s>"]),
+        ),
+        (
+            Settings(base="characters", base_vocabulary=("a", "a")),
+            "base_vocabulary",
+            core_words(min_frequency=2, base="characters", base_vocabulary=["a", "a"]),
+        ),
+        (
+            Settings(base="characters", base_vocabulary=("a", "<s>"), special_tokens=("<s>",)),
+            "special_tokens",
+            core_words(min_frequency=2, base="characters", base_vocabulary=["a", "<s>"], special_tokens=["<s>"]),
+        ),
+        (
+            Settings(base="characters", unknown_token="<unk>"),
+            "unknown_token",
+            core_words(min_frequency=2, base="characters", unknown_token="<unk>"),
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_of_its_field_alone_in_the_core_s_words(settings, field, words):
+    assert dict(settings.faults) == {field: words}
+    assert settings.problem == words
+
+
+def test_wanting_no_limit_at_all_is_the_fault_of_no_field():
+    assert not Settings(None, None).faults
+    assert Settings(None, None).problem == "Set a vocabulary size, a minimum frequency, or both."
+
+
+def test_all_settings_are_remembered():
+    assert Settings.from_text(EVERYTHING.to_text()) == EVERYTHING
+    assert Settings.from_text(Settings(None, 4).to_text()) == Settings(None, 4)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "17", "[" * 200_000, '{"base": "words", "held_out": "much", "special_tokens": [1]}']
+)
+def test_what_cannot_be_read_again_is_as_at_first(text):
+    assert Settings.from_text(text) == Settings()
+
+
+def test_the_rest_of_what_is_remembered_survives_one_value_that_cannot_be_read():
+    assert Settings.from_text('{"vocabulary_size": true, "min_frequency": 9, "documents": "line"}') == Settings(
+        min_frequency=9, documents="line"
+    )
+
+
+def test_entries_are_written_one_a_line_and_read_again():
+    entries = (" ", "\n", "\\", "\t", "a\\nb", "<|end of text|>", "é")
+    assert from_lines(to_lines(entries)) == entries
+    assert to_lines(("\n", "a")) == "\\n\na"
+    assert from_lines("a\n\n\\d\n") == ("a", "\\d")

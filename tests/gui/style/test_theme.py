@@ -1,0 +1,254 @@
+"""Theme and icons: every role can be read, and what is on screen changes with the theme."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import shiboken6
+from PySide6.QtCore import QEvent, QObject, QSize
+from PySide6.QtGui import QColor, QFontMetricsF, QIcon, QPalette
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QApplication, QDialog, QFrame, QMainWindow, QPushButton, QWidget
+
+from tests.gui.person import PATIENCE, at_the_window
+from tokstudio import __version__
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.private_folders import cache_folder
+from tokstudio.gui.style.icons import icon
+from tokstudio.gui.style.style_sheet import style_sheet
+from tokstudio.gui.style.theme import DARK, LIGHT, Palette, Theme, monospace_font
+from tokstudio.gui.window.restyle import Dressing
+from tokstudio.gui.window.sliced_updates import Turns
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of WCAG 2."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.fixture
+def undressed(qapp: QApplication):
+    """The application as it was, after a test has dressed it."""
+    font, palette, style = qapp.font(), qapp.palette(), qapp.style().name()
+    yield qapp
+    qapp.setStyle(style)
+    qapp.setPalette(palette)
+    qapp.setFont(font)
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+class TestContrast:
+    def test_text_on_tokens_reaches_seven_and_marks_three(self, palette: Palette):
+        assert len(set(palette.tokens)) == 8
+        tints = (*palette.tokens, palette.special)
+        assert min(contrast(palette.text, colour) for colour in tints) >= 7
+        assert min(contrast(palette.muted, colour) for colour in tints) >= 3
+        assert min(contrast(palette.accent, colour) for colour in tints) >= 3
+
+    def test_every_kind_of_text_can_be_read(self, palette: Palette):
+        for role in ("text", "muted", "accent", "error", "warning", "good"):
+            for ground in (palette.window, palette.surface):
+                assert contrast(getattr(palette, role), ground) >= 4.5, role
+        assert contrast(palette.on_accent, palette.accent) >= 4.5
+        assert contrast(palette.text, palette.accent_soft) >= 7
+
+    def test_curves_can_be_seen_and_differ_from_each_other(self, palette: Palette):
+        colours = {palette.accent, *palette.curves}
+        assert len(colours) == 9
+        assert min(contrast(colour, palette.surface) for colour in colours) >= 4.5
+
+    def test_the_edge_of_a_check_box_can_be_seen(self, palette: Palette):
+        assert contrast(palette.control, palette.surface) >= 3
+
+
+def test_switching_to_dark_says_so_once(qapp: QApplication, qtbot):
+    theme = Theme("light")
+    said = []
+    theme.changed.connect(lambda: said.append(theme.palette))
+    theme.set_mode("dark")
+    theme.set_mode("dark")
+    assert said == [DARK]
+
+
+def test_an_unknown_mode_follows_the_system(qapp: QApplication):
+    theme = Theme("dark")
+    theme.set_mode("mauve")  # as a settings file could say
+    assert theme.mode == "system"
+
+
+def middle(widget: QWidget) -> QColor:
+    return widget.grab().toImage().pixelColor(widget.width() // 2, widget.height() // 2)
+
+
+def test_a_dressed_window_is_dressed_again_in_all_its_parts_as_the_theme_changes(undressed: QApplication, qtbot):
+    theme = Theme("light")
+    theme.apply(undressed)
+    window = QMainWindow()
+    cards = [QFrame(window) for _ in range(20)]
+    for card in cards:
+        card.setProperty("card", True)
+        card.resize(60, 60)
+    qtbot.addWidget(window)
+    Dressing(window, theme, Turns(window))
+    assert {middle(card).name() for card in cards} == {LIGHT.surface.lower()}
+    theme.set_mode("dark")
+    theme.set_text_size(16)  # while the parts are still being dressed
+    cards.pop().setParent(None)
+    qtbot.waitUntil(window.updatesEnabled)
+    assert {middle(card).name() for card in cards} == {DARK.surface.lower()}
+    assert undressed.palette().color(QPalette.ColorRole.Text) == QColor(DARK.text)
+    theme.set_mode("system")
+
+
+def test_what_comes_to_a_dressed_window_later_is_dressed_before_it_is_shown(undressed: QApplication, qtbot):
+    theme = Theme("light")
+    theme.apply(undressed)
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    Dressing(window, theme, Turns(window))
+    theme.set_mode("dark")
+    dialog = QDialog(window)
+    button = QPushButton("Train", dialog)
+    button.setProperty("primary", True)
+    button.resize(90, 30)
+    dialog.show()
+    assert button.grab().toImage().pixelColor(6, 15) == QColor(DARK.accent)
+    theme.set_mode("light")
+    qtbot.waitUntil(window.updatesEnabled)
+    assert button.grab().toImage().pixelColor(6, 15) == QColor(LIGHT.accent)
+    dialog.close()
+
+
+class _Paints(QObject):
+    """Counts how often something is painted."""
+
+    count = 0
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.count += event.type() == QEvent.Type.Paint
+        return False
+
+
+def test_the_window_is_painted_anew_once_it_is_dressed(qtbot, monkeypatch):
+    def act(window, answers):
+        paints = _Paints()
+        window.text.installEventFilter(paints)
+        for mode in ("dark", "light"):
+            qtbot.wait(50)
+            paints.count = 0
+            window.actions_by_id[f"theme_{mode}"].trigger()
+            qtbot.waitUntil(lambda: paints.count > 0 and window.updatesEnabled(), timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_part_that_goes_while_the_window_is_dressed_is_passed_over(undressed: QApplication, qtbot):
+    theme, window = Theme("light"), QMainWindow()
+    qtbot.addWidget(window)
+    parts = [QWidget(window) for _ in range(3)]
+    Dressing(window, theme, Turns(window))
+    theme.set_mode("dark")
+    shiboken6.delete(parts[1])
+    qtbot.waitUntil(window.updatesEnabled)
+    assert parts[0].styleSheet() == parts[2].styleSheet() == theme.style_sheet
+
+
+def test_text_size_scales_the_fonts_and_stays_in_bounds(undressed: QApplication, qtbot):
+    theme = Theme("light")
+    theme.apply(undressed)
+    with qtbot.waitSignal(theme.changed):
+        theme.set_text_size(26)
+    assert undressed.font().pixelSize() == 26
+    assert theme.monospace_font(14).pixelSize() == 28
+    theme.set_text_size(4000)
+    assert theme.text_size == 40
+
+
+def test_the_sheet_uses_images_in_the_colours_of_the_palette(tmp_path: Path, qapp: QApplication):
+    roles = {role: getattr(DARK, role) for role in Palette.__dataclass_fields__}
+    sheet = style_sheet(roles, lambda size: size, [tmp_path])
+    written = list(tmp_path.glob("*.svg"))
+    assert written
+    assert all(QSvgRenderer(str(path)).isValid() and path.as_posix() in sheet for path in written)
+    assert "$" not in sheet
+
+
+def test_an_image_that_was_damaged_is_mended_and_others_are_used_as_they_are(tmp_path: Path):
+    roles = {role: getattr(DARK, role) for role in Palette.__dataclass_fields__}
+    sheet = style_sheet(roles, lambda size: size, [tmp_path])
+    damaged, *others = sorted(tmp_path.iterdir())
+    content = damaged.read_bytes()
+    damaged.write_bytes(content[:20])
+    stamps = [path.stat().st_ino for path in others]
+    assert style_sheet(roles, lambda size: size, [tmp_path]) == sheet
+    assert damaged.read_bytes() == content
+    assert [path.stat().st_ino for path in others] == stamps
+    assert sorted(tmp_path.iterdir()) == [damaged, *others]
+
+
+def test_images_go_where_they_can_be_written(tmp_path: Path):
+    roles = {role: getattr(LIGHT, role) for role in Palette.__dataclass_fields__}
+    sheet = style_sheet(roles, lambda size: size, [tmp_path / "absent", tmp_path])
+    assert (tmp_path / "check-FFFFFF.svg").as_posix() in sheet
+    assert "absent" not in sheet
+
+
+def test_the_sheet_does_without_images_where_none_can_be_written(tmp_path: Path):
+    roles = {role: getattr(LIGHT, role) for role in Palette.__dataclass_fields__}
+    sheet = style_sheet(roles, lambda size: size, [tmp_path / "absent"])
+    assert "url(" not in sheet
+    assert LIGHT.accent in sheet
+
+
+def test_the_window_has_its_images_without_a_folder_for_temporary_files(tmp_path, monkeypatch, qapp):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "absent"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    sheet = Theme("light").style_sheet
+    folder = cache_folder() / f"images-{__version__}"
+    assert (folder / "check-FFFFFF.svg").as_posix() in sheet
+    assert list((tmp_path / "here").iterdir()) == []
+
+
+def test_digits_and_letters_of_the_monospace_font_have_one_width(qapp: QApplication):
+    metrics = QFontMetricsF(monospace_font(13))
+    assert metrics.horizontalAdvance("iiii") == metrics.horizontalAdvance("MMMM")
+
+
+def colours(shown: QIcon, mode: QIcon.Mode = QIcon.Mode.Normal) -> set[str]:
+    image = shown.pixmap(QSize(24, 24), 2.0, mode).toImage()
+    pixels = (image.pixelColor(x, y) for x in range(image.width()) for y in range(image.height()))
+    return {pixel.name().upper() for pixel in pixels if pixel.alpha() == 255}
+
+
+def test_an_icon_has_the_colour_of_its_role_and_follows_the_theme(qapp: QApplication):
+    theme = Theme("light")
+    train = icon("train", theme)
+    filled = icon("train", theme, "on_accent")
+    assert colours(train) == {LIGHT.text}
+    assert colours(train, QIcon.Mode.Disabled) == {LIGHT.disabled}
+    theme.set_mode("dark")
+    assert colours(train) == {DARK.text}
+    assert colours(filled) == {DARK.on_accent}
+
+
+def test_an_icon_has_as_many_pixels_as_the_screen(qapp: QApplication):
+    pixmap = icon("train", Theme("light")).pixmap(QSize(16, 16), 2.0)
+    assert pixmap.size() == QSize(32, 32)
+    assert pixmap.devicePixelRatio() == 2.0
+
+
+def test_an_icon_that_does_not_exist_is_an_error(qapp: QApplication):
+    with pytest.raises((TokStudioError, FileNotFoundError)):
+        icon("no-such-drawing", Theme("light"))

@@ -1,0 +1,181 @@
+"""Long tokens at the window: found, filtered and listed by all of their bytes, as a person asks for them."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import random
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+
+from tests.gui.person import PATIENCE, at_the_window
+from tokstudio.gui.find.index import MOST
+from tokstudio.gui.session.training import Settings
+from tokstudio.gui.token_table import search as token_search
+
+KEYS = Qt.KeyboardModifier
+LINE = "".join(random.Random(5).choices("abcdefghijklmnopqrstuvwxyz", k=2000))
+PIECE = LINE[1500:1530]
+
+
+@pytest.fixture
+def twice(tmp_path):
+    path = tmp_path / "twice.txt"
+    path.write_text(f"{LINE}\n{LINE}\n")
+    return path
+
+
+def train(qtbot, window):
+    session = window._session
+    qtbot.waitUntil(lambda: bool(session.sources), timeout=PATIENCE)
+    session.set_settings(Settings(vocabulary_size=None, min_frequency=2, pattern="none"))
+    window.actions_by_id["train"].trigger()
+    qtbot.waitUntil(lambda: session.training is None and session.active is not None, timeout=PATIENCE)
+    qtbot.waitActive(window)
+    return session.active.tokenizer.tokens
+
+
+def listed(pane):
+    return {pane.model.token_at(row) for row in range(pane.model.rowCount())}
+
+
+def holding(tokens, piece):
+    return {token for token in range(len(tokens)) if piece in tokens[token]}
+
+
+def look_at_vocabulary(qtbot, window):
+    pane = window.vocabulary
+    pane.raise_()
+    qtbot.waitUntil(lambda: pane.seen and pane._index is not None, timeout=PATIENCE)
+    return pane
+
+
+def test_find_finds_what_stands_deep_in_a_token(qtbot, monkeypatch, twice):
+    def act(window, answers):
+        tokens = train(qtbot, window)
+        qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier)
+        box, model = window.finder.box, window.finder.model
+        qtbot.keyClicks(box, PIECE)
+        wanted = holding(tokens, PIECE.encode())
+        assert len(wanted) > 20
+        assert max(len(tokens[token]) for token in wanted) >= 1000
+        qtbot.waitUntil(lambda: model.rowCount() == min(len(wanted), MOST), timeout=PATIENCE)
+        found = [model.token_at(row) for row in range(model.rowCount())]
+        assert set(found) <= wanted
+        box.selectAll()
+        qtbot.keyClicks(box, LINE[:250])
+        begun = [token for token in range(len(tokens)) if tokens[token].startswith(LINE[:250].encode())][:MOST]
+        assert begun
+        qtbot.waitUntil(
+            lambda: [model.token_at(row) for row in range(model.rowCount())][: len(begun)] == begun, timeout=PATIENCE
+        )
+
+    assert at_the_window(monkeypatch, act, [str(twice)]) == 0
+
+
+def test_a_search_that_takes_long_shows_what_enter_was_pressed_for(qtbot, monkeypatch, twice):
+    def act(window, answers):
+        tokens = train(qtbot, window)
+        monkeypatch.setattr("tokstudio.gui.find.finder._AT_ONCE", 0.0)
+        qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier)
+        box, finder = window.finder.box, window.finder
+        qtbot.waitUntil(lambda: finder._index is not None, timeout=PATIENCE)
+        qtbot.keyClicks(box, PIECE)
+        assert finder.model.rowCount() == 0
+        assert box.note.text() == "Searching…"
+        qtbot.keyClick(box, Qt.Key.Key_Return)
+        qtbot.waitUntil(lambda: window._session.found is not None, timeout=PATIENCE)
+        assert window._session.found in holding(tokens, PIECE.encode())
+        assert not box.popup.isVisible()
+
+    assert at_the_window(monkeypatch, act, [str(twice)]) == 0
+
+
+@pytest.mark.parametrize("many", [0, 4096])
+@pytest.mark.parametrize("typed", [PIECE, PIECE.encode().hex(" "), f"/{PIECE[:20]}[a-z]{{3}}{PIECE[23:]}/"])
+def test_the_vocabulary_lists_what_has_it_inside(qtbot, monkeypatch, twice, typed, many):
+    monkeypatch.setattr("tokstudio.gui.panes.vocabulary.pane._MANY", many)
+
+    def act(window, answers):
+        tokens = train(qtbot, window)
+        pane = look_at_vocabulary(qtbot, window)
+        qtbot.keyClicks(pane.filter, typed)
+        wanted = holding(tokens, PIECE.encode())
+        qtbot.waitUntil(lambda: pane.note.text() == f"{len(wanted):,} of {len(tokens):,}", timeout=PATIENCE)
+        assert listed(pane) == wanted
+        assert not pane.limit.isVisible()
+
+    assert at_the_window(monkeypatch, act, [str(twice)]) == 0
+
+
+@pytest.mark.parametrize("typed", [PIECE, f"/{PIECE}/"])
+def test_the_merges_list_what_has_it_inside(qtbot, monkeypatch, twice, typed):
+    def act(window, answers):
+        tokens, pane = train(qtbot, window), window.merges
+        qtbot.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_F, KEYS.ControlModifier | KEYS.ShiftModifier)
+        assert pane.filter.hasFocus()
+        qtbot.keyClicks(pane.filter, typed)
+        wanted = holding(tokens, PIECE.encode())
+        qtbot.waitUntil(lambda: not pane.busy() and pane.model.rowCount() == len(wanted), timeout=PATIENCE)
+        assert listed(pane) == wanted
+
+    assert at_the_window(monkeypatch, act, [str(twice)]) == 0
+
+
+def test_where_there_is_no_room_to_spell_all_out_it_is_said(qtbot, monkeypatch, twice):
+    def act(window, answers):
+        tokens = train(qtbot, window)
+        monkeypatch.setattr(token_search, "ROOM", 0)
+        long = sum(len(tokens[token]) >= 256 for token in range(len(tokens)))
+        assert long > 1
+        said = f"Of {long:,} very long tokens only the first 256 bytes were searched."
+        for pane in (look_at_vocabulary(qtbot, window), window.merges):
+            pane.raise_()
+            qtbot.waitUntil(lambda pane=pane: pane.seen)
+            qtbot.keyClicks(pane.filter, "/q/")
+            qtbot.waitUntil(lambda pane=pane: pane.limit.text() == said, timeout=PATIENCE)
+            assert pane.limit.isVisible()
+            pane.filter.clear()
+            qtbot.waitUntil(lambda pane=pane: not pane.limit.isVisible(), timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act, [str(twice)]) == 0
+
+
+def test_long_white_space_and_digits_are_listed_as_such(qtbot, monkeypatch, tmp_path):
+    path = tmp_path / "wide.txt"
+    path.write_text((" " * 3000 + "1" * 700) * 2)
+
+    def act(window, answers):
+        tokens = train(qtbot, window)
+        pane = look_at_vocabulary(qtbot, window)
+        whole = {token: tokens[token] for token in range(len(tokens))}
+        white = {token for token, raw in whole.items() if raw.isspace()}
+        digits = {token for token, raw in whole.items() if raw.strip().isdigit()}
+        for name, wanted in (("White space", white), ("Digits", digits)):
+            assert any(len(whole[token]) > 256 for token in wanted)
+            pane.panel.boxes[name].click()
+            qtbot.waitUntil(lambda wanted=wanted: listed(pane) == wanted, timeout=PATIENCE)
+            pane.panel.boxes[name].click()
+        notes = len(pane.model.columns) - 1
+        qtbot.waitUntil(lambda: pane.model.rowCount() == len(tokens), timeout=PATIENCE)
+        for token in white:
+            row = pane.model.row_of_token(token)
+            assert pane.model.index(row, notes).data().startswith("white space")
+
+    assert at_the_window(monkeypatch, act, [str(path)]) == 0
+
+
+def test_two_hexadecimal_digits_list_the_token_of_that_byte(qtbot, monkeypatch, twice):
+    def act(window, answers):
+        tokens = train(qtbot, window)
+        pane = look_at_vocabulary(qtbot, window)
+        qtbot.keyClicks(pane.filter, "C3")
+        byte = next(token for token in range(len(tokens)) if tokens[token] == b"\xc3")
+        qtbot.waitUntil(lambda: listed(pane) == {byte}, timeout=PATIENCE)
+        qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier)
+        qtbot.keyClicks(window.finder.box, "c3")
+        found = window.finder.model
+        qtbot.waitUntil(lambda: found.rowCount() == 1 and found.token_at(0) == byte, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act, [str(twice)]) == 0

@@ -1,0 +1,173 @@
+"""Long tokens are searched and described by all of their bytes: beside spelling each of them out."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import regex
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tokstudio.core.base.progress import finish
+from tokstudio.gui.find import index as find_index
+from tokstudio.gui.panes.vocabulary import kinds
+from tokstudio.gui.state import run_tokens as tokens
+from tokstudio.gui.state import token_flags as looks
+from tokstudio.gui.token_table import index as token_index
+from tokstudio.gui.token_table import search as token_search
+from tokstudio.gui.token_table.query import FilterQuery, Query
+
+SHORT = 4
+LETTERS = ["a", "B", " ", "7", "é", "Σ", "ς", "İ", "\u3000", "一", "😀", "\x1c"]
+CUT = [b"\xc3", b"\xa9", b"\xe3", b"\x80", b"\x80\x80", b"\xf0\x9f", b"\xff"]
+PIECES = [letter.encode() for letter in LETTERS] + CUT
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_bytes_are_kept():
+    """Tokens of more than four bytes are long."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (find_index, looks, token_index, token_search, tokens):
+            patch.setattr(module, "HEAD", SHORT)
+        yield
+
+
+@st.composite
+def vocabularies(draw, pieces=PIECES):
+    """Base tokens, what merges join, and every token spelled out."""
+    piece = st.sampled_from(pieces)
+    base = draw(st.lists(piece | st.lists(piece, max_size=7).map(b"".join), min_size=1, max_size=6))
+    spelled, parts = list(base), list[tuple[int, int]]()
+    for _ in range(draw(st.integers(0, 14))):
+        left, right = (draw(st.integers(0, len(spelled) - 1)) for _ in "lr")
+        if len(spelled[left]) + len(spelled[right]) <= 60:
+            parts.append((left, right))
+            spelled.append(spelled[left] + spelled[right])
+    return tuple(base), np.array(parts, np.int32).reshape(-1, 2), spelled
+
+
+def snapshot_of(base, parts, spelled):
+    return token_index.Snapshot(base, parts, np.array(list(map(len, spelled)), np.int64))
+
+
+def run_of(made, spelled, flags=b""):
+    """What a search asks of a run's tokens."""
+    heads = [whole[:SHORT] for whole in spelled]
+    known = np.frombuffer(flags, np.uint8)
+    return SimpleNamespace(
+        heads=heads, base=made.base, parts_from=made.parts_from, lengths=lambda: made.lengths, flags=lambda: known
+    )
+
+
+def typed_from(data, spelled):
+    """A text, or bytes, that stand in some token more often than not."""
+    whole = data.draw(st.sampled_from(spelled))
+    begin = data.draw(st.integers(0, len(whole)))
+    some = whole[begin : begin + data.draw(st.integers(1, 12))]
+    text = some.decode("utf-8", "ignore")
+    return data.draw(st.sampled_from([text, some.hex(" "), "0x" + some.hex(), "aB", "ς", "�"]))
+
+
+@settings(deadline=None, max_examples=400)
+@given(vocabularies(), st.data())
+def test_a_filter_lets_pass_what_it_lets_pass_spelled_out(vocabulary, data):
+    made, spelled = snapshot_of(*vocabulary), vocabulary[2]
+    query = FilterQuery(typed_from(data, spelled))
+    if query.is_expression or not query.needs_heads:
+        return
+    expected = [query.accepts(whole) for whole in spelled]
+    one_by_one = token_search.search_of(query, run_of(made, spelled))
+    for _ in one_by_one.go_on():
+        pass
+    assert list(map(bool, one_by_one.found)) == expected
+    index = finish(token_index.index_work(made))
+    at_once = token_search.search_of(query, run_of(made, spelled))
+    for _ in at_once.go_on_from(index.matching(query), index.long):
+        pass
+    assert list(map(bool, at_once.found)) == expected
+
+
+@settings(deadline=None, max_examples=300)
+@given(vocabularies(), st.data())
+def test_find_finds_the_same_as_if_no_token_were_long(vocabulary, data):
+    base, parts, spelled = vocabulary
+    ids = np.array(data.draw(st.permutations(range(len(spelled)))), np.int32)
+    typed = typed_from(data, spelled)
+    index = finish(find_index.index_work(base, parts))
+    assert index.lengths.tolist() == list(map(len, spelled))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(find_index, "HEAD", 1000)
+        plain = finish(find_index.index_work(spelled, parts[:0]))
+        expected = finish(find_index.search_work(plain, typed, ids, -1))
+    assert finish(find_index.search_work(index, typed, ids, -1)) == expected
+
+
+@settings(deadline=None, max_examples=400)
+@given(vocabularies() | vocabularies([b" ", b"1", "\u3000".encode(), b"\xe3", b"\x80", "一".encode()]))
+def test_a_token_looks_as_it_does_spelled_out(vocabulary):
+    made, spelled = snapshot_of(*vocabulary), vocabulary[2]
+    expected = [looks.describe_token(whole) for whole in spelled]
+    assert finish(token_index.index_work(made)).flags.tolist() == expected
+
+
+@settings(deadline=None, max_examples=200)
+@given(vocabularies())
+@example(((b"\xe3", b"\x80\xa9"), np.array([[0, 1]], np.int32), [b"\xe3", b"\x80\xa9", "\u3029".encode()]))
+def test_scripts_are_those_of_all_letters_and_of_no_numeral(vocabulary):
+    made, spelled = snapshot_of(*vocabulary), vocabulary[2]
+    index = finish(token_index.index_work(made))
+    for name in ("Latin", "Greek", "Han"):
+        letter = regex.compile(rf"(?=[\p{{L}}\p{{M}}])\p{{Script={name}}}")
+        expected = [letter.search(whole.decode("utf-8", "ignore")) is not None for whole in spelled]
+        assert index.of_script(name).tolist() == expected
+        run, chosen = run_of(made, spelled, bytes(len(spelled))), [kinds.SCRIPT + name]
+        found = [*kinds.looks_of(chosen, run, 0, kinds.script_search(chosen, run))]
+        assert np.concatenate(found).tolist() == expected
+
+
+EXPRESSIONS = ["a$", "^ ?a", "B.*7", "(?i)b{2}", "é", "^.{9,}$"]
+
+
+@settings(deadline=None, max_examples=200)
+@given(vocabularies(), st.sampled_from(EXPRESSIONS))
+def test_an_expression_is_searched_for_in_all_of_a_token(vocabulary, expression):
+    made, spelled = snapshot_of(*vocabulary), vocabulary[2]
+    query = FilterQuery(f"/{expression}/")
+    expected = [query.accepts(whole) for whole in spelled]
+    index = finish(token_index.index_work(made))
+    _, found = finish(token_index.matches_work(index, query))
+    assert found.tolist() == expected
+    assert query.by_beginning == 0
+
+
+@settings(deadline=None, max_examples=200)
+@given(vocabularies(), st.integers(0, 200))
+def test_without_room_the_longest_are_searched_by_their_beginning_and_counted(vocabulary, room):
+    made, spelled = snapshot_of(*vocabulary), vocabulary[2]
+    query = FilterQuery("/a$/")
+    merged = sorted(len(whole) for whole in spelled[len(made.base) :] if len(whole) >= SHORT)
+    limit = max((size for size in merged if sum(one for one in merged if one <= size) <= room), default=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(token_search, "ROOM", room)
+        index = finish(token_index.index_work(made))
+        _, found = finish(token_index.matches_work(index, query))
+    refused = [slot >= len(made.base) and len(whole) > max(limit, SHORT - 1) for slot, whole in enumerate(spelled)]
+    assert query.by_beginning == sum(refused)
+    seen = [whole[:SHORT] if short else whole for whole, short in zip(spelled, refused, strict=True)]
+    assert found.tolist() == [query.accepts(one) for one in seen]
+
+
+def test_tokens_that_came_since_are_searched_as_well():
+    base, parts = (b"ab", b"cd"), np.array([(0, 1), (2, 2), (1, 3)], np.int32)
+    run = run_of(snapshot_of(base, parts, [b"ab", b"cd", b"abcd"]), [b"ab", b"cd", b"abcd"])
+    search = token_search.search_of(Query("dab"), run)
+    for _ in search.go_on():
+        pass
+    assert list(search.found) == [0, 0, 0]
+    run.heads += [b"abcd", b"cdab"]
+    for _ in search.go_on():
+        pass
+    assert list(search.found) == [0, 0, 0, 1, 1]

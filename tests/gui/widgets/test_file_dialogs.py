@@ -1,0 +1,88 @@
+"""The questions that need a dialog, asked with the real ones."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QMainWindow, QPushButton
+
+from tokstudio.gui.widgets.file_dialogs import Choosers
+from tokstudio.gui.window.restyle import Dressing
+from tokstudio.gui.window.sliced_updates import Turns
+
+
+@pytest.fixture
+def choosers(qtbot, theme) -> Choosers:
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    Dressing(window, theme, Turns(window))
+    window.show()
+    return Choosers(window)
+
+
+@pytest.fixture
+def meanwhile():
+    """Acts on the dialog that comes up next, and closes it if it is still there."""
+    failures: list[BaseException] = []
+
+    def when_asked(act: Callable[[QDialog], None]) -> None:
+        def go() -> None:
+            dialog = QApplication.activeModalWidget()
+            assert isinstance(dialog, QDialog)
+            try:
+                act(dialog)
+            except BaseException as failure:  # carried to the test, which is not on this stack
+                failures.append(failure)
+            finally:
+                if dialog.isVisible():
+                    dialog.reject()
+
+        QTimer.singleShot(0, go)
+
+    yield when_asked
+    if failures:
+        raise failures[0]
+
+
+def file_name(dialog: QDialog) -> QLineEdit:
+    field = dialog.findChild(QLineEdit, "fileNameEdit")
+    assert isinstance(field, QLineEdit)
+    return field
+
+
+@pytest.mark.parametrize("question", ["open_files", "open_folder", "save_file"])
+def test_a_dialog_about_files_is_within_the_screen(choosers, meanwhile, tmp_path, question):
+    seen: list[str] = []
+
+    def look(dialog: QDialog) -> None:
+        room = dialog.screen().availableGeometry()
+        assert dialog.width() <= room.width()
+        assert 300 < dialog.height() <= min(600, room.height())
+        for field in (file_name(dialog), *dialog.findChildren(QPushButton)):
+            assert dialog.rect().contains(field.geometry())
+        seen.append(dialog.windowTitle())
+
+    meanwhile(look)
+    start = tmp_path / "merges.csv" if question == "save_file" else tmp_path
+    arguments = ("Text (*.csv)",) if question == "save_file" else ()
+    assert not getattr(choosers, question)("Which one", start, *arguments)
+    assert seen == ["Which one"]
+
+
+def test_a_file_is_named_and_written_where_the_dialog_begins(qtbot, choosers, meanwhile, tmp_path):
+    def name_it(dialog: QDialog) -> None:
+        assert file_name(dialog).text() == "merges.csv"
+        file_name(dialog).selectAll()
+        qtbot.keyClicks(file_name(dialog), "mine.csv")
+        qtbot.keyClick(file_name(dialog), Qt.Key.Key_Return)
+
+    meanwhile(name_it)
+    assert choosers.save_file("Save", tmp_path / "merges.csv", "Text (*.csv)") == tmp_path / "mine.csv"
+
+
+def test_a_folder_is_opened(choosers, meanwhile, tmp_path):
+    meanwhile(QDialog.accept)
+    assert choosers.open_folder("Open", tmp_path) == tmp_path

@@ -1,0 +1,361 @@
+"""Panes with less room than they would like: what is needed stays in sight, the wheel and the keyboard lead on."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt
+from PySide6.QtGui import QGuiApplication, QWheelEvent
+from PySide6.QtWidgets import QAbstractButton, QApplication, QTabBar, QWidget
+
+from tests.gui.person import PATIENCE, TEXT, at_the_window, trained
+from tokstudio.gui.panes.configure.pane import ConfigurePane
+from tokstudio.gui.panes.corpus.pane import CorpusPane
+from tokstudio.gui.state.problem import Problem
+from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.widgets.scroll_body import TallBody
+
+SETTINGS = Settings(
+    1000,
+    2,
+    "gpt2",
+    base="characters",
+    base_vocabulary=("a", "<?>"),
+    unknown_token="<?>",
+    special_tokens=("<|end|>",),
+)
+
+
+@pytest.fixture
+def pane(qtbot, session, theme, actions, dock) -> ConfigurePane:
+    actions["more_settings"].setCheckable(True)
+    actions["more_settings"].setChecked(True)
+    pane = ConfigurePane(session, theme, actions)
+    dock(pane, 280, 420)
+    session.add_text(TEXT)
+    session.set_settings(SETTINGS)
+    # What is said above Train takes room as well.
+    qtbot.waitUntil(lambda: session.forecast is not None and not session.jobs, timeout=PATIENCE)
+    qtbot.waitUntil(pane.pattern.preview.isVisible)
+    return pane
+
+
+def body_of(widget: QWidget) -> TallBody:
+    while not isinstance(widget, TallBody):
+        widget = widget.parentWidget()
+    return widget
+
+
+def in_sight(widget: QWidget) -> bool:
+    """Whether nothing around a widget cuts any of it off."""
+    around = widget.parentWidget()
+    while around is not None and not widget.isWindow():
+        if not around.rect().contains(QRect(widget.mapTo(around, QPoint()), widget.size())):
+            return False
+        around = None if around.isWindow() else around.parentWidget()
+    return widget.isVisible()
+
+
+def turn_wheel(widget: QWidget, down: int = 1) -> None:
+    """Turns the wheel over the middle of a widget: what is topmost there gets the event, then whoever is around it."""
+    at = widget.mapToGlobal(widget.rect().center())
+    reached = QApplication.widgetAt(at)
+    assert reached is widget or widget.isAncestorOf(reached)
+    event = QWheelEvent(
+        QPointF(reached.mapFromGlobal(at)),
+        QPointF(at),
+        QPoint(),
+        QPoint(0, -120 * down),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    # Qt passes on what comes from a mouse, but not what comes from a program.
+    while reached is not None:
+        event.ignore()
+        if QApplication.sendEvent(reached, event) and event.isAccepted():
+            return
+        reached = reached.parentWidget()
+
+
+def test_the_wheel_scrolls_the_pane_over_every_field_and_changes_none(pane, session):
+    bar = body_of(pane.size_field).verticalScrollBar()
+    controls = [pane.size_field.number, pane.pattern.choice.combo, pane.pattern.preview, pane.more.base.combo]
+    controls += [pane.more.entries.edit, pane.more.specials.edit, pane.more.held_out.number]
+    pane.buttons["train"].setFocus()
+    for control in controls:
+        body_of(control).ensureWidgetVisible(control)
+        QApplication.processEvents()
+        before = bar.value()
+        turn_wheel(control, 1 if before < bar.maximum() else -1)
+        assert bar.value() != before, control.accessibleName()
+    assert session.settings == SETTINGS
+
+
+def test_what_gets_the_keyboard_comes_into_sight_with_its_help(qtbot, pane):
+    pane.size_field.check.setFocus()
+    fields = {field.note: field for field in (pane.size_field, *pane.more.fields)}
+    seen = 0
+    for _ in range(30):
+        focus = QGuiApplication.focusObject()
+        qtbot.waitUntil(lambda focus=focus: in_sight(focus))
+        field = next((field for field in fields.values() if field.isAncestorOf(focus)), None)
+        if field is not None and field.note.isVisible():
+            qtbot.waitUntil(lambda field=field: in_sight(field.note))
+            seen += 1
+        if focus is pane.more.held_out.number:
+            break
+        qtbot.keyClick(focus, Qt.Key.Key_Tab)
+    assert seen > 8
+
+
+def test_an_error_comes_into_sight_below_the_field_that_is_typed_into(qtbot, pane):
+    edit, note = pane.more.specials.edit, pane.more.specials.note
+    edit.setFocus()
+    edit.selectAll()
+    qtbot.keyClicks(edit, "x")
+    assert note.property("role") == "error"
+    qtbot.waitUntil(lambda: in_sight(note))
+
+
+def test_what_is_typed_into_stays_in_sight_with_its_help_as_the_room_shrinks(qtbot, pane):
+    pane.more.longest.check.setFocus()
+    qtbot.waitUntil(lambda: in_sight(pane.more.longest.note))
+    for height in (390, 360, 330):
+        pane.window().resize(280, height)
+        qtbot.waitUntil(lambda: in_sight(pane.more.longest.note))
+
+
+def test_with_little_room_help_is_left_to_the_tips_and_errors_are_not(qtbot, pane, session):
+    session.set_settings(Settings(1000, 2))
+    pane.window().resize(280, 290)
+    QApplication.processEvents()
+    assert not pane.size_field.note.isVisible()
+    assert pane.size_field.number.toolTip().endswith("\nBase tokens, merges and special tokens.")
+    session.set_settings(Settings(1, 2))
+    assert pane.size_field.note.isVisible()
+    assert pane.summary.text() == "Fix the vocabulary size."
+
+
+def test_the_wheel_over_a_preview_scrolls_the_corpus_pane_while_that_can_scroll(
+    qtbot, session, theme, actions, dock, tmp_path
+):
+    pane = CorpusPane(session, theme, actions)
+    dock(pane, 280, 240)
+    session.add_text("line\n" * 100)
+    QApplication.processEvents()
+    bar = body_of(pane.preview).verticalScrollBar()
+    bar.setValue(bar.maximum())
+    QApplication.processEvents()
+    assert bar.maximum() > 0
+    turn_wheel(pane.preview, -1)
+    assert bar.value() < bar.maximum()
+    assert pane.preview.verticalScrollBar().value() == 0
+    pane.window().resize(280, 900)
+    QApplication.processEvents()
+    turn_wheel(pane.preview)
+    assert pane.preview.verticalScrollBar().value() > 0
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 640)])
+def test_the_essential_settings_need_no_scrolling(qtbot, monkeypatch, tmp_path, width, height):
+    path = tmp_path / "book.txt"
+    path.write_text(TEXT)
+
+    def act(window, answers):
+        window.resize(width, height)
+        window.reset_layout()
+        window.commands.open_paths([path])
+        window._session.set_settings(Settings(1000, 2, "gpt2"))
+        pane = window.configure
+        qtbot.waitUntil(lambda: pane.pattern.preview.isVisible() and pane.forecast.isVisible(), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not window._session.jobs, timeout=PATIENCE)
+        essential = [pane.size_field.number, pane.frequency_field.number, pane.pattern.choice.combo]
+        essential += [pane.buttons["train"], pane.summary]
+        if height == 900:
+            essential += [pane.pattern.preview, pane.pattern.caption, pane.size_field.note]
+        for widget in essential:
+            assert in_sight(widget), widget
+        around = QRect(pane.mapToGlobal(QPoint()), pane.size())
+        assert QRect(window.mapToGlobal(QPoint()), window.size()).contains(around)
+
+    at_the_window(monkeypatch, act)
+
+
+def tabs(window) -> set[str]:
+    """The tabs of each place that panes share."""
+    return {
+        " ".join(bar.tabText(tab) for tab in range(bar.count()))
+        for bar in window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        if bar.isVisible() and bar.count() > 1
+    }
+
+
+@pytest.mark.parametrize(
+    ("screen", "bars"),
+    [
+        (QSize(1440, 900), {"Compression Distribution", "Merges Vocabulary Runs", "Token Why"}),
+        (QSize(1024, 552), {"Configure Corpus", "Compression Distribution Merges Vocabulary Runs", "Text Token Why"}),
+        (QSize(704, 412), {"Configure Corpus", "Compression Distribution Merges Vocabulary Runs Text Token Why"}),
+    ],
+)
+def test_a_window_is_no_larger_than_its_screen(qtbot, monkeypatch, screen, bars):
+    """At 1024 x 600, and at 1440 x 900 with everything at twice its size, panes share places that have their own."""
+    monkeypatch.setattr("tokstudio.gui.window.main_window._room", lambda window: screen)
+
+    def act(window, answers):
+        window.reset_layout()
+        window.resize(screen)
+        qtbot.wait(0)
+        qtbot.waitUntil(lambda: window.size() == screen, timeout=PATIENCE)
+        assert tabs(window) == bars
+        for pane in window.panes:
+            if not pane.visibleRegion().isEmpty():
+                assert window.rect().contains(QRect(pane.mapTo(window, QPoint()), pane.size()))
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_panes_have_the_sizes_again_that_were_chosen_when_a_window_that_was_small_is_large(qtbot, monkeypatch):
+    def sizes(window):
+        return {pane.objectName(): pane.size() for pane in window.panes if not pane.visibleRegion().isEmpty()}
+
+    def resize(window, width, height):
+        window.resize(width, height)
+        qtbot.waitUntil(lambda: window.size() == QSize(width, height))
+        qtbot.wait(120)
+
+    def act(window, answers):
+        resize(window, 1440, 900)
+        window.reset_layout()
+        qtbot.wait(120)
+        usual = sizes(window)
+        border = QPoint(window.text.geometry().left() - 3, window.text.geometry().center().y())
+        qtbot.mousePress(window, Qt.MouseButton.LeftButton, pos=border)
+        qtbot.mouseMove(window, border - QPoint(120, 0))
+        qtbot.wait(20)
+        qtbot.mouseRelease(window, Qt.MouseButton.LeftButton, pos=border - QPoint(120, 0))
+        qtbot.wait(20)
+        chosen = sizes(window)
+        assert chosen["text"].width() > usual["text"].width() + 100
+        resize(window, 1024, 640)
+        small = sizes(window)
+        # A click changes nothing, and what stands in front of its place has that place's size.
+        qtbot.mouseClick(window, Qt.MouseButton.LeftButton, pos=border - QPoint(400, 0))
+        window.vocabulary.raise_()
+        qtbot.waitUntil(lambda: window.vocabulary.seen)
+        resize(window, 1424, 900)
+        qtbot.waitUntil(lambda: abs(window.text.width() - chosen["text"].width()) < 20)
+        resize(window, 1440, 900)
+        chosen["vocabulary"] = chosen.pop("merges")
+        qtbot.waitUntil(lambda: sizes(window) == chosen)
+        assert small != chosen
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.parametrize("screen", [QSize(1440, 900), QSize(1024, 640), QSize(1024, 552)])
+def test_no_card_covers_a_control_or_another_card(qtbot, monkeypatch, tmp_path, screen):
+    monkeypatch.setattr("tokstudio.gui.window.main_window._room", lambda window: screen)
+    path = tmp_path / "book.txt"
+    path.write_text(TEXT)
+
+    def act(window, answers):
+        window.resize(screen)
+        window.reset_layout()
+        window.commands.open_paths([path])
+        qtbot.waitUntil(lambda: bool(window._session.sources), timeout=PATIENCE)
+        window._session.set_settings(Settings(300, None))
+        window.actions_by_id["train"].trigger()
+        session = window._session
+        qtbot.waitUntil(lambda: bool(session.runs) and session.training is None and not session.jobs, timeout=PATIENCE)
+        window.messages.show_problem(
+            Problem("What went wrong is told in one sentence, and what to do in another. " * 2)
+        )
+        window.unsaved_work.offer("Two runs of book.txt that nobody has saved were left by the last start.")
+        cards = [window.messages, window.unsaved_work]
+
+        def reached() -> bool:
+            around = QRect(QPoint(), window.size())
+            controls = [window.configure.buttons["train"], window.finder.box, window.merges.filter]
+            controls += window.findChildren(QTabBar) + window.compression.bar.findChildren(QAbstractButton)
+            controls += [button for card in cards for button in card.findChildren(QAbstractButton)]
+            for control in controls:
+                if control.isVisible() and not control.visibleRegion().isEmpty():
+                    at = control.visibleRegion().boundingRect().center()
+                    there = window.childAt(control.mapTo(window, at))
+                    assert there is not None
+                    assert there is control or control.isAncestorOf(there), control.accessibleName()
+            return all(card.isVisible() and around.contains(card.geometry()) for card in cards)
+
+        qtbot.wait(20)
+        assert reached()
+        assert not cards[0].geometry().intersects(cards[1].geometry())
+        assert not window.configure.buttons["train"].visibleRegion().isEmpty()
+        assert window.configure.buttons["train"].visibleRegion().boundingRect().size() == (
+            window.configure.buttons["train"].size()
+        )
+        # Where other panes come to the front, cards make way.
+        window.distribution.raise_()
+        window.vocabulary.raise_()
+        qtbot.wait(200)
+        assert reached()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_the_field_for_finding_stays_in_the_toolbar_of_a_narrow_window(qtbot, monkeypatch):
+    monkeypatch.setattr("tokstudio.gui.window.main_window._room", lambda window: QSize(704, 412))
+
+    def act(window, answers):
+        box, toolbar = window.finder.box, window.toolbar
+        for width in (1024, 720, 640, 1024):
+            window.resize(width, 480)
+            qtbot.waitUntil(lambda width=width: window.width() == width and in_sight(box))
+            assert toolbar.rect().contains(box.geometry())
+            assert in_sight(toolbar.export_button)
+            button = toolbar.widgetForAction(window.actions_by_id["open_corpus"])
+            words = button.fontMetrics().horizontalAdvance("Open Corpus")
+            qtbot.waitUntil(lambda button=button, words=words, wide=width == 1024: (button.width() > words) is wide)
+        window.resize(720, 480)
+        qtbot.mouseClick(box, Qt.MouseButton.LeftButton)
+        qtbot.keyClicks(box, "the")
+        assert box.text() == "the"
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 640)])
+def test_ids_that_are_asked_for_stand_in_a_list_below_the_tokens(qtbot, monkeypatch, tmp_path, width, height):
+    path = tmp_path / "book.txt"
+    path.write_text(TEXT)
+
+    def act(window, answers):
+        window.resize(width, height)
+        window.reset_layout()
+        window.commands.open_paths([path])
+        trained(qtbot, window)
+        page = window.text.encode
+        window._session.set_text("Bats! " * 100)
+        window.text.raise_()
+        qtbot.waitUntil(lambda: page.view.isVisible() and bool(page.others.counts()), timeout=PATIENCE)
+        last = int(page.figures.values()[2].replace(",", "")) - 1
+        page.view.select(last, last)
+        window.actions_by_id["show_ids"].trigger()
+        row = page.ids.place_of(0).height()
+        qtbot.waitUntil(lambda: page.ids.viewport().height() >= 2 * row)
+        for widget in (page.input, page.view, page.figures, page.others, page.ids):
+            assert in_sight(widget), widget
+        assert page.ids.verticalScrollBar().maximum() > 0
+        assert page.ids.viewport().rect().contains(page.ids.place_of(last)), "what is selected is in sight"
+        assert page.view.viewport().height() >= 3 * page.view.verticalScrollBar().singleStep()  # of a row
+        place = page.ids.place_of(last - 2).center()
+        qtbot.mouseClick(page.ids.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        assert page.view.selection() == (last - 2, last - 2)
+        # Where there is no room for both, the tokens and the ids below them stay.
+        window.text.resize(window.text.width(), 260)
+        assert not page.ids.isVisible()
+        assert page.view.isVisible()
+
+    assert at_the_window(monkeypatch, act) == 0

@@ -1,0 +1,177 @@
+"""The right column in a low window, in a high one again, and what a person has arranged between."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtWidgets import QApplication
+from tests.gui.test_little_room import body_of, tabs
+
+from tests.gui.person import PATIENCE, TEXT, at_the_window
+from tokstudio.gui.state.training_settings import Settings
+
+CENTRE = {"Compression Distribution", "Merges Vocabulary Runs"}
+HIGH, LOW = CENTRE | {"Token Why"}, CENTRE | {"Text Token Why"}
+
+
+def test_in_a_low_window_the_right_column_is_one_place_in_which_its_contents_have_room(qtbot, monkeypatch, tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text(TEXT)
+
+    def act(window, answers):
+        session = window._session
+        assert tabs(window) == HIGH
+        window.commands.open_paths([path])
+        session.set_settings(Settings(270))
+        qtbot.waitUntil(lambda: bool(session.sources) and not session.jobs, timeout=PATIENCE)
+        window.actions_by_id["train"].trigger()
+        qtbot.waitUntil(lambda: session.training is None and not session.jobs, timeout=PATIENCE)
+        window.resize(1024, 640)
+        qtbot.waitUntil(lambda: tabs(window) == LOW)
+        session.set_text("the cat sat on the rat. " * 20)
+        session.look_at(256)
+        window.actions_by_id["step_through_text"].trigger()
+        steps = window.text.steps
+        qtbot.waitUntil(lambda: steps.table.model().rowCount() > 2, timeout=PATIENCE)
+        window.actions_by_id["why_merge"].trigger()
+        why = window.why
+        qtbot.waitUntil(lambda: why.table.isVisible() and why.table.model().rowCount() > 2, timeout=PATIENCE)
+        window.token.raise_()
+        qtbot.waitUntil(window.token.tree.isVisible)
+        window.text.raise_()
+        qtbot.waitUntil(steps.table.isVisible)
+        QApplication.processEvents()
+        assert body_of(steps.table).verticalScrollBar().maximum() == 0
+        assert steps.splitter.height() >= 0.6 * window.text.height()
+        for pane, content in ((window.token, window.token.views), (why, why.table)):
+            pane.raise_()
+            QApplication.processEvents()
+            assert content.height() >= 0.55 * pane.height()
+        assert body_of(why.table).verticalScrollBar().maximum() == 0
+        window.resize(1440, 900)
+        qtbot.waitUntil(lambda: tabs(window) == HIGH)
+        assert not why.visibleRegion().isEmpty(), "what was in front stays in front"
+        assert window.text.y() < why.y()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def places(window) -> dict[str, QRect]:
+    """Where the panes are that stand in front."""
+    return {pane.objectName(): pane.geometry() for pane in window.panes if not pane.visibleRegion().isEmpty()}
+
+
+def set_height(qtbot, window, height: int) -> None:
+    window.resize(1440, height)
+    qtbot.waitUntil(lambda: window.height() == height)
+    qtbot.wait(120)
+
+
+def begin_high(qtbot, window) -> None:
+    """Makes the window high, with the panes in their first places."""
+    set_height(qtbot, window, 900)
+    window.reset_layout()
+    qtbot.wait(50)
+
+
+def put_below_configure(qtbot, window) -> None:
+    """Puts the corpus below Configure, as by dragging its title."""
+    window.splitDockWidget(window.configure, window.corpus, Qt.Orientation.Vertical)
+    qtbot.wait(20)
+
+
+def widen_left(qtbot, window, by: int) -> None:
+    """Moves the border beside the left column."""
+    border = QPoint(window.corpus.geometry().right() + 4, window.corpus.geometry().center().y())
+    qtbot.mousePress(window, Qt.MouseButton.LeftButton, pos=border)
+    qtbot.mouseMove(window, border + QPoint(by, 0))
+    qtbot.wait(20)
+    qtbot.mouseRelease(window, Qt.MouseButton.LeftButton, pos=border + QPoint(by, 0))
+    qtbot.wait(20)
+
+
+def test_a_right_column_that_a_person_has_changed_stays_so_at_every_height(qtbot, monkeypatch):
+    def act(window, answers):
+        window.why.setFloating(True)
+        set_height(qtbot, window, 640)
+        assert tabs(window) == CENTRE
+        window.actions_by_id["reset_layout"].trigger()
+        qtbot.waitUntil(lambda: tabs(window) == LOW)
+        assert not window.text.visibleRegion().isEmpty()
+        window.arrange(window.arrangement())
+        qtbot.wait(50)
+        assert tabs(window) == LOW
+        window.why.setFloating(True)
+        set_height(qtbot, window, 900)
+        assert tabs(window) == CENTRE | {"Text Token"}
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_where_a_low_window_becomes_high_only_the_right_column_is_divided_again(qtbot, monkeypatch):
+    def act(window, answers):
+        begin_high(qtbot, window)
+        window.why.raise_()
+        usual = places(window)
+        assert "why" in usual
+        for _ in range(3):
+            set_height(qtbot, window, 660)
+            qtbot.waitUntil(lambda: tabs(window) == LOW, timeout=PATIENCE)
+            set_height(qtbot, window, 900)
+            qtbot.waitUntil(lambda: tabs(window) == HIGH, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: places(window) == usual, timeout=PATIENCE)
+        set_height(qtbot, window, 660)
+        qtbot.waitUntil(lambda: tabs(window) == LOW, timeout=PATIENCE)
+        widen_left(qtbot, window, 120)
+        put_below_configure(qtbot, window)
+        wide = window.corpus.width()
+        assert wide > usual["corpus"].width() + 100
+        set_height(qtbot, window, 900)
+        qtbot.waitUntil(lambda: tabs(window) == HIGH, timeout=PATIENCE)
+        assert window.configure.y() < window.corpus.y()
+        assert abs(window.corpus.width() - wide) < 3
+        qtbot.waitUntil(lambda: abs(window.text.height() - usual["text"].height()) < 12, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.parametrize("changed", ["distribution", "corpus", "why"])
+def test_what_is_closed_or_floats_in_a_low_window_does_not_hold_the_right_column_together(qtbot, monkeypatch, changed):
+    def act(window, answers):
+        set_height(qtbot, window, 660)
+        assert tabs(window) == LOW
+        pane = getattr(window, changed)
+        if changed == "corpus":
+            pane.setFloating(True)
+        else:
+            pane.close()
+        set_height(qtbot, window, 900)
+        assert not {"Text Token", "Text Token Why"} & tabs(window)
+        assert window.token.y() > window.text.geometry().bottom()
+        assert pane.isFloating() is (changed == "corpus")
+        assert pane.isHidden() is (changed != "corpus")
+        if changed == "why":
+            window.show_why()
+            qtbot.waitUntil(lambda: tabs(window) == HIGH)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_window_that_was_closed_low_keeps_what_a_person_has_arranged_when_it_is_high(qtbot, monkeypatch):
+    def arrange(window, answers):
+        begin_high(qtbot, window)
+        put_below_configure(qtbot, window)
+        set_height(qtbot, window, 660)
+
+    def look(window, answers):
+        qtbot.waitUntil(lambda: tabs(window) == LOW)
+        assert window.configure.y() < window.corpus.y()
+        set_height(qtbot, window, 900)
+        assert tabs(window) == HIGH
+        assert window.configure.y() < window.corpus.y()
+        assert window.text.y() < window.token.y()
+        assert window.text.height() > window.token.height()
+
+    assert at_the_window(monkeypatch, arrange) == 0
+    assert at_the_window(monkeypatch, look) == 0

@@ -1,0 +1,76 @@
+"""What went wrong, as a person is told: one message at a time, that goes by itself when it is no longer true."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+from tests.gui.person import PATIENCE, at_the_window
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.gui.state.problem import Problem
+from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.window.message_bar import MessageBar
+
+TRAINING = Problem("The corpus is too large for the memory.", of_training=True)
+FILE = Problem("merges.json: the file cannot be written.", CorpusError("merges.json"))
+
+
+@pytest.fixture
+def bar(qtbot, theme, show):
+    host = QWidget()
+    show(host, 900, 400)
+    return MessageBar(theme, host)
+
+
+def test_a_newer_message_takes_the_place_of_the_older_and_tells_of_it(bar):
+    bar.show_problem(FILE)
+    bar.show_problem(TRAINING)
+    bar.show_problem(TRAINING)
+    assert bar.text.text() == TRAINING.text
+    bar.details_button.click()
+    assert bar.details.toPlainText() == f"Earlier: {FILE.text}"
+    bar.close_button.click()
+    assert not bar.isVisible()
+    bar.show_problem(TRAINING)
+    assert not bar.details_button.isVisible(), "what was closed is not told again"
+
+
+def test_only_a_failed_training_is_mended_by_other_settings(bar):
+    bar.show_problem(FILE)
+    bar.clear_of_training()
+    assert bar.isVisible()
+    bar.show_problem(TRAINING)
+    bar.clear_of_training()
+    assert not bar.isVisible()
+
+
+def test_a_message_goes_by_escape_and_when_its_cause_is_gone(qtbot, monkeypatch):
+    def act(window, answers):
+        session, messages = window._session, window.messages
+        session.failed.emit(FILE)
+        qtbot.keyClick(window.configure.size_field.number, Qt.Key.Key_Escape)
+        assert not messages.isVisible()
+
+        session.failed.emit(TRAINING)
+        session.set_settings(Settings(270, None))
+        assert not messages.isVisible()
+
+        session.failed.emit(FILE)
+        session.add_text("the cat sat on the mat " * 50)
+        assert messages.isVisible(), "another corpus makes no file writable"
+        session.train()
+        assert not messages.isVisible()
+        qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_message_stays_while_the_window_loads_its_compiled_loops(qtbot, monkeypatch):
+    def act(window, answers):
+        with qtbot.waitSignal(window._session.busy_changed, timeout=PATIENCE):
+            window._session.failed.emit(FILE)
+        assert window.messages.isVisible()
+
+    assert at_the_window(monkeypatch, act) == 0

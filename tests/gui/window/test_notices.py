@@ -1,0 +1,126 @@
+"""What is done beside what was asked for is said, with a button that takes it back."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+
+from tests.gui.person import PATIENCE, TEXT, at_the_window, quiet, trained
+from tokstudio.gui.state.training_settings import Settings
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    path = tmp_path / "book.txt"
+    path.write_text(TEXT)
+    return path
+
+
+def names(window) -> list[str]:
+    return [source.name for source in window._session.sources]
+
+
+def test_a_text_that_joins_a_sample_is_told_and_can_replace_it(qtbot, monkeypatch, book):
+    def act(window, answers):
+        card = window.notices
+        window.actions_by_id["sample_python"].trigger()
+        assert not card.isVisible()
+        answers.files = [book]
+        window.actions_by_id["open_corpus"].trigger()
+        quiet(qtbot, window)
+        assert names(window) == ["A Python program", "book.txt"]
+        assert card.isVisible()
+        assert card.text.text() == "book.txt was added to the sample A Python program."
+        assert card.act_button.text() == "Replace"
+        qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
+        assert names(window) == ["book.txt"]
+        assert not card.isVisible()
+        # Two texts of one's own are nothing to be told.
+        window.actions_by_id["open_corpus"].trigger()
+        quiet(qtbot, window)
+        assert names(window) == ["book.txt", "book.txt"]
+        assert not card.isVisible()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_notice_goes_when_the_sample_is_taken_away_by_hand(qtbot, monkeypatch, book):
+    def act(window, answers):
+        window.actions_by_id["sample_python"].trigger()
+        window.commands.open_paths([book])
+        quiet(qtbot, window)
+        assert window.notices.isVisible()
+        window._session.remove_sources([0])
+        assert not window.notices.isVisible()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_step_after_a_finished_run_is_told_and_undone(qtbot, monkeypatch, book):
+    def act(window, answers):
+        session, card = window._session, window.notices
+        finished = trained(qtbot, window)
+        merges = len(finished)
+        session.set_playhead(7)
+        window.actions_by_id["step"].trigger()
+        qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
+        assert card.isVisible()
+        assert card.text.text() == "Step started Run 2. Run 1 is still in Runs, unchanged."
+        qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
+        quiet(qtbot, window)
+        assert session.runs == [finished]
+        assert session.active is finished
+        assert len(finished) == merges
+        assert not card.isVisible()
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_a_first_step_is_no_news_and_a_later_stop_takes_the_notice_away(qtbot, monkeypatch, book):
+    def act(window, answers):
+        session, card = window._session, window.notices
+        qtbot.waitUntil(lambda: session.obstacle is None, timeout=PATIENCE)
+        window.actions_by_id["step"].trigger()
+        qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
+        assert not card.isVisible()
+        window.actions_by_id["stop"].trigger()
+        quiet(qtbot, window)
+        window.actions_by_id["step"].trigger()
+        qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
+        assert card.isVisible()
+        window.actions_by_id["stop"].trigger()
+        quiet(qtbot, window)
+        assert not card.isVisible()
+        assert len(session.runs) == 2
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+@pytest.mark.parametrize("settings", [Settings(100_000, held_out=0.1), Settings(5_000, pattern="("), Settings(None)])
+def test_a_sample_trains_with_settings_of_its_own(qtbot, monkeypatch, settings):
+    def act(window, answers):
+        session, card = window._session, window.notices
+        session.set_settings(settings)
+        window.actions_by_id["sample_train_article"].trigger()
+        quiet(qtbot, window)
+        assert session.active.config == Settings().config()
+        assert len(session.active) == 1_000 - 256
+        assert card.text.text() == "The sample trains with the default settings."
+        assert card.act_button.text() == "Restore Settings"
+        qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
+        assert session.settings == settings
+        assert not card.isVisible()
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_with_the_settings_of_a_sample_nothing_is_told(qtbot, monkeypatch):
+    def act(window, answers):
+        window.actions_by_id["sample_train_article"].trigger()
+        quiet(qtbot, window)
+        assert not window.notices.isVisible()
+
+    assert at_the_window(monkeypatch, act) == 0

@@ -1,0 +1,195 @@
+"""The line at the bottom: what goes on, and how the active run stands."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.gui.person import PATIENCE
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.source import Source
+from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.training import Settings
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.window.status_bar import Pace, StatusLine
+
+
+@pytest.fixture
+def line(qtbot, session) -> StatusLine:
+    made = StatusLine(session, Theme())
+    qtbot.addWidget(made)
+    made.resize(1400, made.sizeHint().height())
+    made.show()
+    return made
+
+
+def for_ever() -> Work[None]:
+    while True:
+        yield Progress("encoding", 1, 4)
+        time.sleep(0.002)
+
+
+def for_a_while() -> Work[str]:
+    for part in range(100):
+        yield Progress("writing", part, 100)
+        time.sleep(0.002)
+    return "Wrote merges.csv."
+
+
+def test_it_says_how_the_run_ended_and_what_it_gave(qtbot, session, line):
+    session.add_text("the cat sat on the mat " * 50)
+    session.set_settings(Settings(vocabulary_size=266))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    assert line.words.text().endswith(": reached vocabulary size.")
+    run = session.active
+    assert (
+        line.figures.text() == f"10 merges    {1150 / run.tokens_at(10):.2f} bytes per token    "
+        f"{run.tokens_at(10):,} tokens in corpus (1,150 at first)"
+    )
+    session.set_playhead(1)
+    assert line.figures.text().startswith("1 merge    ")
+    session.set_playhead(0)
+    assert line.figures.text() == "0 merges    1.00 bytes per token    1,150 tokens in corpus"
+
+
+def test_with_little_room_words_are_left_out_and_no_digit_is_cut(qtbot, session, line):
+    session.add_text("the cat sat on the mat " * 50)
+    session.set_settings(Settings(vocabulary_size=266))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    line.resize(1600, line.height())
+    whole = line.figures.text()
+    for width in (900, 700, 500, 360):
+        line.window().resize(width, 40)
+        line.resize(width, line.height())
+        assert line.figures.text().startswith("10 merges    ")
+        qtbot.waitUntil(lambda: line.figures.width() >= line.figures.sizeHint().width())
+    assert line.figures.text() != whole
+    assert line.figures.toolTip() == whole
+
+
+def test_a_pause_says_where_it_is_and_which_keys_go_on(qtbot, session, line):
+    session.add_text("the cat sat on the mat " * 50)
+    session.step()
+    sentence = "Paused after 1 merge. F6 resumes, F10 makes one more."
+    qtbot.waitUntil(lambda: line.words.text() == sentence, timeout=PATIENCE)
+    session.step()
+    qtbot.waitUntil(lambda: line.words.text().startswith("Paused after 2 merges."), timeout=PATIENCE)
+
+
+def test_what_is_said_hides_progress_only_briefly(qtbot, session, line, monkeypatch):
+    monkeypatch.setattr("tokstudio.gui.window.status_bar._SHOWN_BRIEFLY", 50)
+    session.start_job(for_ever)
+    line.say("Wrote merges.csv.")
+    assert line.currentMessage() == "Wrote merges.csv."
+    qtbot.waitUntil(lambda: not line.currentMessage(), timeout=3000)
+
+
+def test_what_a_job_says_at_its_end_stays(qtbot, session, line, monkeypatch):
+    monkeypatch.setattr("tokstudio.gui.window.status_bar._SHOWN_BRIEFLY", 1)
+    monkeypatch.setattr("tokstudio.gui.window.status_bar._BAR_AFTER", 0.01)
+    job = session.start_job(for_a_while)
+    job.finished.connect(line.say)
+    qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+    qtbot.wait(50)
+    assert line.currentMessage() == "Wrote merges.csv."
+    assert not line.words.isVisible(), "one sentence stands there, not two"
+
+
+def test_a_sentence_without_room_ends_in_dots_and_is_told_whole_by_the_tip(qtbot, session, line):
+    sentence = "Wrote vocabulary.json and merges.json to a folder. Read back: identical over 1,234 tokens." * 3
+    line.say(sentence)
+    line.resize(400, line.height())
+    cut, tip = line.grab().toImage(), line.toolTip()
+    assert "identical over" in tip
+    line.resize(6000, line.height())
+    assert line.toolTip() == ""
+    # As a short one that ends in dots: what is drawn begins alike and stops before the margin.
+    room = line.fontMetrics().horizontalAdvance(sentence)
+    assert room > 400
+    plain = cut.pixelColor(399, 2)
+    assert all(cut.pixelColor(x, y) == plain for x in range(389, 399) for y in range(cut.height()))
+    assert any(cut.pixelColor(x, y) != plain for x in range(340, 389) for y in range(cut.height()))
+
+
+def test_a_sentence_with_the_name_of_a_file_of_two_lines_is_one_line(line):
+    def rows(sentence: str) -> int:
+        line.say(sentence)
+        image = line.grab().toImage()
+        plain = image.pixelColor(2, 2)
+        inked = (y for y in range(image.height()) if any(image.pixelColor(x, y) != plain for x in range(300)))
+        return len(list(inked))
+
+    assert rows("Wrote a\nb.csv.") == rows("Wrote a b.csv.")
+
+
+def test_a_long_job_shows_a_bar_and_can_be_cancelled(qtbot, session, line, monkeypatch):
+    monkeypatch.setattr("tokstudio.gui.window.status_bar._BAR_AFTER", 0.1)
+    job = session.start_job(for_ever)
+    qtbot.waitUntil(line.cancel.isVisible)
+    assert line.words.text() == "Encoding…"
+    assert line.bar.value() == 250
+    line.cancel.click()
+    qtbot.waitUntil(lambda: not session.jobs)
+    assert job.is_cancelled
+    assert not line.bar.isVisible()
+
+
+def test_a_quiet_job_is_not_shown(qtbot, session, line):
+    session.start_job(for_ever, quiet=True)
+    qtbot.wait(250)
+    assert line.words.text() == ""
+
+
+def test_what_was_cancelled_elsewhere_is_no_longer_waited_for(qtbot, session):
+    latest, told = Latest(session), []
+    latest.failed.connect(told.append)
+    latest.run(for_ever)
+    assert latest.busy
+    session.jobs[0].cancel()
+    qtbot.waitUntil(lambda: bool(told))
+    assert not latest.busy
+    assert str(told[0]) == "Cancelled."
+
+
+def test_time_left_is_judged_by_the_last_seconds():
+    pace = Pace()
+    for second in range(61):
+        # Slow at first, then ten times as fast.
+        done = min(second, 40) + 10 * max(0, second - 40)
+        pace.note(float(second), Progress("merging", done, 1000))
+    assert pace.seconds_left() == pytest.approx((1000 - 240) / 10)
+
+
+def test_time_left_is_not_told_before_it_can_be_judged():
+    pace = Pace()
+    pace.note(0.0, Progress("merging", 0, 1000))
+    pace.note(1.0, Progress("merging", 500, 1000))
+    assert pace.seconds_left() is None
+    pace.note(4.0, Progress("merging", 500, 1000))
+    assert pace.seconds_left() == pytest.approx(4.0)
+    unknown = Pace()
+    unknown.note(0.0, Progress("reading"))
+    unknown.note(9.0, Progress("reading"))
+    assert unknown.seconds_left() is None
+
+
+def test_what_of_the_corpus_was_not_as_it_should_be_is_told(qtbot, session, line):
+    session.set_sources((Source.from_texts([b"aab\xff" * 20]),))
+    session.set_settings(
+        Settings(None, 2, base="characters", base_vocabulary=("a", "<?>", "\ufffd"), unknown_token="<?>")
+    )
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    assert line.words.text().endswith("20 places were not UTF-8 and became U+FFFD. 20 characters are unknown.")
+
+
+def test_the_figure_of_held_out_text_stands_beside_the_other(qtbot, session, line):
+    session.add_text("the cat sat on the mat\n" * 100)
+    session.set_settings(Settings(270, held_out=0.1))
+    session.train()
+    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "held-out" in line.figures.text(), timeout=PATIENCE)
+    assert f"({session.active.held_out_ratio:.2f} in held-out text)" in line.figures.text()

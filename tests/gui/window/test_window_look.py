@@ -1,0 +1,192 @@
+"""What a person sees of the window at small and usual sizes: nothing is hidden, cut, or drawn twice."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QLineEdit,
+    QPushButton,
+    QRadioButton,
+    QTabBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+from tests.gui.test_little_room import body_of, in_sight
+
+from tests.gui.person import PATIENCE, at_the_window, quiet
+from tokstudio.gui.panes.runs.model import CORPUS, HELD_OUT
+from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.style.theme import Theme
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 640)])
+def test_configure_begins_at_its_top_where_more_was_left_open(qtbot, monkeypatch, width, height):
+    def open_more(window, answers):
+        window.resize(width, height)
+        window.reset_layout()
+        window.actions_by_id["more_settings"].trigger()
+        scrolled = body_of(window.configure.size_field).verticalScrollBar()
+        qtbot.waitUntil(lambda: scrolled.value() > 0)
+
+    def look(window, answers):
+        pane = window.configure
+        assert pane.more.isVisible()
+        qtbot.wait(50)
+        assert body_of(pane.size_field).verticalScrollBar().value() == 0
+        assert in_sight(pane.size_field.number)
+        window.actions_by_id["more_settings"].trigger()
+        window.actions_by_id["more_settings"].trigger()
+        qtbot.waitUntil(lambda: body_of(pane.size_field).verticalScrollBar().value() > 0)
+        window.actions_by_id["more_settings"].trigger()
+        qtbot.waitUntil(lambda: in_sight(pane.size_field.number))
+
+    assert at_the_window(monkeypatch, open_more) == 0
+    assert at_the_window(monkeypatch, look) == 0
+
+
+def test_more_is_whole_at_the_first_start_before_any_text_is_split(qtbot, monkeypatch):
+    def look(window, answers):
+        window.resize(1440, 900)
+        window.reset_layout()
+        pane = window.configure
+        assert pane.pattern.preview.isHidden()
+        qtbot.waitUntil(lambda: in_sight(pane.more_button))
+        assert body_of(pane.more_button).verticalScrollBar().maximum() == 0
+
+    assert at_the_window(monkeypatch, look) == 0
+
+
+def drawn_lines(widget: QWidget) -> int:
+    """How many horizontal lines of one pixel's height run along at least half of a widget."""
+    image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+    pixels = np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), -1)[:, : image.width()]
+    around = np.pad(pixels, ((1, 1), (0, 0)))
+    found = 0
+    for above, row, below in zip(around, pixels, around[2:], strict=False):
+        own = row[(row != above) & (row != below)]
+        found += len(own) > 0 and int(np.unique(own, return_counts=True)[1].max()) * 2 >= len(row)
+    return found
+
+
+def _tool_button() -> QToolButton:
+    button = QToolButton()
+    button.setText("More of the settings")
+    return button
+
+
+def _tabs() -> QTabBar:
+    bar = QTabBar()
+    bar.addTab("Token lengths in bytes")
+    return bar
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("make", "of_one_ring"),
+    [
+        (lambda: QPushButton("Reset to Defaults"), 2),
+        (_tool_button, 2),
+        (lambda: QCheckBox("Recognise special tokens"), 0),  # the ring is around its box
+        (lambda: QRadioButton("Recognise special tokens"), 0),
+        (_tabs, 0),  # a colour behind the words
+    ],
+    ids=["button", "tool button", "check box", "radio button", "tabs"],
+)
+def test_a_control_that_tab_has_led_to_has_one_ring(qtbot, show, mode, make, of_one_ring):
+    theme, before, control, around = Theme(mode), QLineEdit(), make(), QWidget()
+    column = QVBoxLayout(around)
+    column.addWidget(before)
+    column.addWidget(control)
+    control.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    show(around, 240, 120)
+    around.setStyleSheet(theme.style_sheet)
+    around.window().activateWindow()
+    qtbot.waitActive(around.window())
+    before.setFocus()
+    qtbot.keyClick(before, Qt.Key.Key_Tab)
+    qtbot.waitUntil(control.hasFocus)
+    # What Qt notes of a Tab that comes from a keyboard.
+    around.window().setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
+    assert drawn_lines(control) == of_one_ring
+
+
+@pytest.mark.parametrize("height", [619, 640])
+def test_in_a_low_window_curves_have_more_of_the_height_than_the_table_below(qtbot, monkeypatch, height):
+    def act(window, answers):
+        window.resize(1024, height)
+        window.reset_layout()
+        QApplication.processEvents()
+        assert window.compression.height() > 1.2 * window.merges.height()
+        assert window.merges.height() >= 120
+        assert window.height() == height
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.parametrize("height", [619, 640])
+def test_in_a_low_window_the_curves_of_every_view_are_140_pixels_high(qtbot, monkeypatch, tmp_path, height):
+    path = tmp_path / "book.txt"
+    path.write_text("".join(f"{line} the cat sat on the mat and the rat.\n" for line in range(400)))
+
+    def act(window, answers):
+        window.resize(1024, height)
+        window.reset_layout()
+        window.commands.open_paths([path])
+        window._session.set_settings(Settings(400, held_out=0.1))
+        trained_again(qtbot, window)
+        pane = window.compression
+        qtbot.waitUntil(lambda: pane.stack.currentWidget() is pane.plot)
+        for action in pane.menu.actions()[:4]:
+            action.trigger()
+            QApplication.processEvents()
+            pane.plot.settle()
+            assert pane.plot._area().height() >= 140, action.text()
+        assert pane.remark_line.isVisible()
+        assert window.merges.table.viewport().height() >= window.merges.table.rowHeight(0)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_at_1024_by_640_no_figure_is_cut_and_runs_keep_their_corpus(qtbot, monkeypatch, tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text("".join(f"{line} the cat sat on the mat and the rat.\n" for line in range(400)))
+
+    def act(window, answers):
+        window.resize(1024, 640)
+        window.reset_layout()
+        window.commands.open_paths([path])
+        window._session.set_settings(Settings(300, held_out=0.1))
+        trained_again(qtbot, window)
+        window.runs.raise_()
+        table = window.runs.table
+        qtbot.waitUntil(table.isVisible)
+        assert not table.isColumnHidden(CORPUS)
+        assert not table.isColumnHidden(HELD_OUT)
+        assert table.horizontalHeader().length() <= table.viewport().width()
+        pane = window.vocabulary
+        pane.raise_()
+        qtbot.waitUntil(lambda: pane.seen)
+        monkeypatch.setattr(pane, "total", lambda: 100_256)
+        pane.filter.setText("a")
+        qtbot.waitUntil(lambda: pane.note.text().endswith(" of 100,256"))
+        qtbot.waitUntil(lambda: pane.note.width() >= pane.note.sizeHint().width())
+        qtbot.waitUntil(lambda: not pane.note.geometry().intersects(pane.filter.geometry()))
+        assert in_sight(pane.note)
+        assert in_sight(pane.kinds)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def trained_again(qtbot, window) -> None:
+    """Trains with the settings of the session."""
+    session = window._session
+    qtbot.waitUntil(lambda: session.obstacle is None, timeout=PATIENCE)
+    window.actions_by_id["train"].trigger()
+    quiet(qtbot, window)

@@ -1,0 +1,350 @@
+"""Starts the window: application, log, the hook for errors nobody caught, what later starts ask for, and the demo.
+
+Numba is not loaded here: it comes with a job behind the window, so that the window is there at once.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import signal
+import sys
+import weakref
+from functools import partial
+from pathlib import Path
+
+import platformdirs
+from PySide6.QtCore import QCoreApplication, QEvent, QLoggingCategory, QObject, Qt, QTemporaryDir, QTimer, Signal
+from PySide6.QtGui import QFileOpenEvent, QFont, QFontMetrics
+from PySide6.QtWidgets import QApplication
+
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.memory import keep_less_freed
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.kernels.cache import problem
+from tokstudio.core.project import Recorder
+from tokstudio.core.warm_up import prepare_work
+from tokstudio.gui.app.crash_offer import ReportOffer
+from tokstudio.gui.app.crash_report import CrashHook, reports_folder
+from tokstudio.gui.app.display_check import refusal
+from tokstudio.gui.app.log import Log
+from tokstudio.gui.app.single_instance import Claim, Request, bring_to_front
+from tokstudio.gui.app.storage_check import COPIES, ENGINE, SETTINGS, Limits, faults
+from tokstudio.gui.app.system_signals import EndSignals
+from tokstudio.gui.commands.commands import Commands
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problem import Problem
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.style.theme import Mode, Theme
+from tokstudio.gui.widgets.file_dialogs import Choosers
+from tokstudio.gui.window.main_window import MainWindow
+from tokstudio.gui.window.versions import start_line
+from tokstudio.version import __version__
+
+_log = logging.getLogger(__name__)
+
+_DEMO_PATIENCE = 180_000  # milliseconds; the first start compiles
+_PICTURE_SETTLES = 400
+# Seconds. Python's own 5 ms are waited for at each of the hundreds of calls that Qt makes while it opens a dialog.
+_TURN_OF_A_THREAD = 0.0002
+_DEMO_TEXT = (
+    "A tokenizer turns text into numbers,\nand the numbers into text again.\nOne 🌍 is four bytes, 太阳 is six.\n"
+)
+
+
+class Application(QApplication):
+    """The application; macOS tells it which files were opened by a double click, instead of naming them at the start.
+
+    Signals:
+        file_asked(path): To open this file.
+    """
+
+    file_asked = Signal(object)
+
+    def event(self, event: QEvent) -> bool:
+        """Takes the system's word for what is to be opened."""
+        if isinstance(event, QFileOpenEvent) and event.file():
+            self.file_asked.emit(Path(event.file()))
+            return True
+        return super().event(event)
+
+
+class Studio(QObject):
+    """Everything that one window needs, in the order it is made and taken down.
+
+    Args:
+        application: The application it dresses.
+        preferences: What it remembers.
+        choosers: Who asks the person; None for real dialogs.
+        recovery: Where what a crash would lose is kept; None for nowhere.
+        reports: Where reports of crashes are; None for nowhere.
+    """
+
+    def __init__(
+        self,
+        application: QApplication,
+        preferences: Preferences | None = None,
+        choosers: Choosers | None = None,
+        recovery: Path | None = None,
+        reports: Path | None = None,
+    ) -> None:
+        super().__init__()
+        self.preferences = preferences or Preferences()
+        mode = self.preferences.get("theme", "system")
+        self.theme = Theme(_mode(mode), self)
+        self.theme.apply(application)
+        self.theme.set_mode(_mode(mode))
+        self.theme.set_text_size(self.preferences.get("text_size", self.theme.text_size))
+        self._recovery = recovery
+        self._logged: weakref.ref[StudioRun] | None = None
+        self.session = Session(self, Recorder(recovery) if recovery is not None else None)
+        self.window = MainWindow(self.session, self.theme, self.preferences, choosers)
+        self._limits = Limits()
+        self._kept = {SETTINGS: self.preferences.file.parent}
+        if recovery is not None:
+            self._kept[COPIES] = recovery
+        self.window.recovery.failed.connect(self._tell_of_copies)
+        self._offer = ReportOffer(self.window, self.session, self.theme, reports) if reports is not None else None
+        self.session.sources_changed.connect(self._log_sources)
+        self.session.training_changed.connect(self._log_training)
+        if isinstance(application, Application):
+            application.file_asked.connect(self._open_file)
+
+    def show(self) -> None:
+        """Shows the window, and loads the compiled loops behind it."""
+        self.window.show()
+        # Two turns of the event loop: the first paints.
+        QTimer.singleShot(0, self.window, self._shown)
+
+    def answer(self, request: Request) -> None:
+        """Does what a later start asks for, and comes to the front."""
+        _log.info("A later start asks for %s.", ", ".join(map(str, request.files)) or "the window")
+        self.window.commands.open_any(request.files)
+        bring_to_front(self.window, request.token)
+
+    def end(self, number: int) -> None:
+        """Ends because the system asks for it: nobody can answer, so what is not saved is left to the next start.
+
+        Args:
+            number: That of the signal.
+        """
+        _log.info("The system ends the program by signal %d.", number)
+        self.window.remember()
+        self.window.recovery.keep(partial(QCoreApplication.exit, 128 + number))
+
+    def close(self) -> None:
+        """Takes everything down; what is not saved is left to the next start, unless a person has closed the window."""
+        # As the system ends the program, or its display is gone.
+        self.session.close(leave=self.window.isVisible())
+        self.window.deleteLater()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+    def _shown(self) -> None:
+        QTimer.singleShot(0, self.window, self._answers)
+
+    def _answers(self) -> None:
+        # The window stays, and so does the engine once it is there. To search them for garbage again and again, as soon
+        # as a file is read, would hold the window up by 150 ms.
+        if self.window.isVisible():
+            _log.info("The window answers.")
+            gc.freeze()
+            self.session.start_job(self._look_for_limits, self._tell_limits, quiet=True)
+            self.session.start_job(self._make_ready, self._tell_limits, asked=False)
+            if self._recovery is not None:
+                self.window.recovery.look(self._recovery)
+
+    def _look_for_limits(self) -> Work[dict[str, str]]:
+        yield Progress("looking for limits")
+        return faults(self._kept)
+
+    def _make_ready(self) -> Work[dict[str, str]]:
+        yield from prepare_work()
+        gc.freeze()
+        reason = problem()
+        return {ENGINE: reason} if reason is not None else {}
+
+    def _tell_limits(self, found: dict[str, str]) -> None:
+        if sentence := self._limits.add(found):
+            self.session.failed.emit(Problem(sentence))
+
+    def _tell_of_copies(self, reason: str) -> None:
+        self._tell_limits({COPIES: reason})
+
+    def _log_sources(self) -> None:
+        _log.info("Sources: %s", ", ".join(source.name for source in self.session.sources) or "none")
+
+    def _log_training(self) -> None:
+        run = self.session.active
+        if self.session.training is not None or run is None or run.ended is None:
+            return
+        if self._logged is None or self._logged() is not run:
+            self._logged = weakref.ref(run)
+            _log.info("%s ended: %s, %d merges", run.name, run.ended, len(run))
+
+    def _open_file(self, path: Path) -> None:
+        self.window.commands.open_any([path])
+
+
+class Demo(QObject):
+    """The demo: a sample trained, a sentence in tokens; with `screenshot` the picture of it, and the end."""
+
+    def __init__(self, studio: Studio, sample: str, screenshot: Path | None) -> None:
+        super().__init__(studio)
+        self._studio = studio
+        self._screenshot = screenshot
+        self.code = 0
+        self._patience = QTimer(self, singleShot=True, interval=_DEMO_PATIENCE)
+        self._patience.timeout.connect(self._give_up)
+        commands: Commands = studio.window.commands
+        studio.session.set_text(_DEMO_TEXT)
+        commands.train_sample(sample)
+        if (run := studio.session.active) is not None:
+            run.exported = True  # everybody can have it again: nobody is asked whether to keep it
+        if screenshot is not None:
+            # So that the picture is the same on every machine, whatever was set there before.
+            studio.window.resize(1440, 900)
+            studio.window.reset_layout()
+            studio.session.training_changed.connect(self._maybe_picture)
+            self._patience.start()
+
+    def _maybe_picture(self) -> None:
+        session = self._studio.session
+        run = session.active
+        if session.training is not None or run is None or run.ended is None:
+            return
+        session.training_changed.disconnect(self._maybe_picture)
+        merges = round(0.42 * len(run))
+        session.set_playhead(merges)
+        session.look_at(_longest_token(run, merges))
+        QTimer.singleShot(_PICTURE_SETTLES, self, self._picture)
+
+    def _picture(self) -> None:
+        assert self._screenshot is not None
+        if self._studio.session.jobs:
+            QTimer.singleShot(_PICTURE_SETTLES, self, self._picture)
+        elif self._studio.window.grab().save(str(self._screenshot), "PNG"):
+            self._quit(0)
+        else:
+            sys.stderr.write(f"tokstudio: {self._screenshot}: the picture could not be written.\n")
+            self._quit(1)
+
+    def _give_up(self) -> None:
+        sys.stderr.write("tokstudio: the demo did not finish in time; no picture was written.\n")
+        self._quit(1)
+
+    def _quit(self, code: int) -> None:
+        self._patience.stop()
+        self.code = code
+        self._studio.window.close()
+
+
+def run(
+    files: list[Path],
+    *,
+    demo: bool = False,
+    screenshot: Path | None = None,
+    sample: str = "article",
+    log_file: Path | None = None,
+    claim: Claim | None = None,
+) -> int:
+    """Opens the window and stays until it is closed.
+
+    Args:
+        files: Files and folders: tokenizers to open, and texts for the corpus.
+        demo: Whether to train a sample at once.
+        screenshot: With `demo`: where to write a picture (PNG) before closing again.
+        sample: Which sample the demo trains on.
+        log_file: Where to log besides.
+        claim: The right to be the window that later starts hand their files to, now or later; None to be none.
+
+    Returns:
+        The exit code; 128 + n where signal n has ended it.
+
+    Raises:
+        TokStudioError: No window can be opened, or the log cannot be written.
+    """
+    _require_display(screenshot is not None)
+    with Log(log_file):
+        application = make_application()
+        _log.info(start_line())
+        if not QFontMetrics(QFont()).inFont("a"):
+            # In the window nobody could read it.
+            _log.warning("No font is installed, so all text appears as boxes. Install one, such as DejaVu Sans.")
+        # A picture is to look the same everywhere: it neither reads nor changes what the person has set.
+        passing = QTemporaryDir() if screenshot is not None else None
+        if passing is not None and not passing.isValid():
+            raise TokStudioError(f"The temporary folder for settings could not be made: {passing.errorString()}.")
+        reports = reports_folder() if passing is None else None
+        hook = CrashHook(reports)
+        hook.install()
+        if passing is None:
+            folder = Path(platformdirs.user_data_dir("tokstudio", appauthor=False)) / "recovery"
+            studio = Studio(application, recovery=folder, reports=reports)
+        else:
+            studio = Studio(application, Preferences(Path(passing.path()) / "settings.ini"))
+        hook.caught.connect(studio.session.report, Qt.ConnectionType.QueuedConnection)
+        studio.show()
+        shown = Demo(studio, sample, screenshot) if demo else None
+        if files:
+            studio.window.commands.open_any(files)
+        code = _stay(application, studio, claim)
+        studio.close()
+        # Not before: what goes wrong while the window is taken down is to be reported as well.
+        hook.remove()
+        code = shown.code if shown is not None and shown.code else code
+        _log.info("Ended with %d.", code)
+        return code
+
+
+def _stay(application: QApplication, studio: Studio, claim: Claim | None) -> int:
+    """Stays until the window is closed, open to what later starts ask for and to the system's signals."""
+    later = claim.listen(studio) if claim is not None else None
+    if later is not None:
+        later.asked.connect(studio.answer)
+    signals = EndSignals(studio)
+    signals.asked.connect(studio.end)
+    signals.install()
+    code = application.exec()
+    signals.remove()
+    if later is not None:
+        later.close()
+    return code
+
+
+def _longest_token(run: StudioRun, merges: int) -> int:
+    """A token worth looking at: the longest of those merged so far, of several the newest."""
+    base, tokens = run.base_size, run.tokenizer.tokens
+    return max(range(base, base + merges), key=lambda token: (tokens.length(token), token)) if merges else 0
+
+
+def _require_display(only_a_picture: bool) -> None:
+    """Where no window can be opened a picture is drawn offscreen, and a window is refused."""
+    why = refusal()
+    if why is None:
+        return
+    if not only_a_picture:
+        raise TokStudioError(f"{why} A picture can still be drawn: --demo --screenshot PNG.")
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+
+def make_application() -> QApplication:
+    """The one application of this process."""
+    # Missing fonts for a script are no error of ours; Qt would repeat it for every text.
+    QLoggingCategory.setFilterRules("qt.text.font.db=false")
+    sys.setswitchinterval(_TURN_OF_A_THREAD)
+    keep_less_freed()
+    application = QApplication.instance()
+    if not isinstance(application, QApplication):
+        application = Application(sys.argv[:1])
+    application.setApplicationName("TokStudio")
+    application.setApplicationVersion(__version__)
+    application.setDesktopFileName("tokstudio")
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return application
+
+
+def _mode(name: str) -> Mode:
+    return "light" if name == "light" else "dark" if name == "dark" else "system"

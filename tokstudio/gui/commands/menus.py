@@ -1,0 +1,58 @@
+"""The menus: which action stands where."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QMenuBar
+
+from tokstudio.gui.export.plan import TOKENIZERS
+
+_FORMATS = " ".join(f"export_{known.name}" for known in TOKENIZERS)
+# "-" is a line, "> Title" opens a submenu that "<" ends.
+_MENUS: dict[str, str] = {
+    "&File": "open_project save_project save_project_as - open_corpus open_folder open_counts paste_corpus "
+    ">Sa&mples sample_article sample_scripts sample_python - "
+    "sample_train_article sample_train_scripts sample_train_python < "
+    ">&Recent < - remove_source reload_source >Encodin&g < clear_corpus - open_tokenizer open_tokenizer_folder "
+    f">&Export export_tokenizer - {_FORMATS} - export_merges_csv export_merges_jsonl export_vocabulary_csv - "
+    "export_ids export_plot_png export_plot_svg export_tree_svg < - quit",
+    "&Edit": "copy copy_ids - find find_next find_previous - filter",
+    "&Train": "train train_on_sample train_anyway continue_run pause resume step stop - "
+    ">Base_To&kens load_base_tokens "
+    "base_tokens_of_corpus < - first previous next last play >Playin&g_Speed < - "
+    "previous_run next_run rename_run change_pattern count_uses measure_held_out delete_run",
+    "&View": ">&Panes < reset_layout - why_merge why_not_one_token step_through_text - "
+    ">&Theme theme_system theme_light theme_dark < >Text_&Size text_larger text_smaller text_reset < - "
+    "show_white_space byte_level_characters show_ids recognise_specials more_settings "
+    ">&Columns_of_Runs < >Cur&ves_of_Runs <",
+    "&Help": "shortcuts about",
+}
+
+
+def build_menus(bar: QMenuBar, actions: Mapping[str, QAction]) -> dict[str, QMenu]:
+    """Fills the menu bar.
+
+    Args:
+        bar: The window's.
+        actions: What can stand there, by id.
+
+    Returns:
+        The submenus by title, those that are filled elsewhere among them.
+    """
+    submenus: dict[str, QMenu] = {}
+    for title, names in _MENUS.items():
+        stack = [bar.addMenu(title)]
+        for name in names.split():
+            if name == "-":
+                stack[-1].addSeparator()
+            elif name == "<":
+                stack.pop()
+            elif name.startswith(">"):
+                stack.append(stack[-1].addMenu(name[1:].replace("_", " ")))
+                submenus[name[1:].replace("&", "")] = stack[-1]
+            else:
+                stack[-1].addAction(actions[name])
+    return submenus

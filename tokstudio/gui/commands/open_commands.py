@@ -1,0 +1,286 @@
+"""The actions that open: texts for the corpus, and tokenizers, which are told from texts by what they are.
+
+Reading is the core's, done in jobs; a file that does not say how it splits text is asked about.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from PySide6.QtCore import QObject
+
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work, tokenizer_files
+from tokstudio.core.project import SUFFIX, ProjectTokenizer, keep_tokenizer_work, reopen_tokenizer_work
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.commands.export_commands import ExportCommands, Exports
+from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
+from tokstudio.gui.project.document import ProjectKeeper
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import Origin, StudioRun
+from tokstudio.gui.widgets.file_dialogs import Choosers
+
+_COUNTS = "Word counts (*.tsv *.jsonl *.txt);;All files (*)"
+_TOKENIZERS = (
+    "Tokenizer files (*.json *.bpe merges.txt *.tiktoken *.model);;Hugging Face (*.json);;Classic pair (*.json);;"
+    "GPT-2 files (*.json *.bpe merges.txt);;tiktoken (*.tiktoken);;minbpe or SentencePiece (*.model);;All files (*)"
+)
+_USUAL = frozenset(("tokenizer", "vocabulary", "merges", "vocab", "encoder"))  # names that say nothing
+_FIRST_PATTERN = "gpt2"  # what is offered at first: most files that do not say it are of its kind
+_WITHOUT_PATTERN = "classic"  # the one format that never says how text is split, and means not at all
+
+
+class Questions(Protocol):
+    """Whoever can ask the person how a tokenizer splits text."""
+
+    def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None:
+        """Asks, and tells the answer later: a name or an expression, or None for none."""
+        ...
+
+
+class Asker(Exports, Questions, Protocol):
+    """What these actions need of the window."""
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """Paths by what they are."""
+
+    tokenizers: tuple[Path, ...]
+    texts: tuple[Path, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """What came of opening a tokenizer.
+
+    Attributes:
+        path: The file or the folder.
+        pattern: What the person said of how it splits text.
+        loaded: The tokenizer; None where it has to be asked how it splits text.
+        kept: Its files as a project keeps them.
+        name: Of the file that does not say it.
+    """
+
+    path: Path
+    pattern: str | None
+    loaded: Loaded | None
+    kept: ProjectTokenizer | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Reread:
+    """A tokenizer that splits text in another way, in the place of that of a run."""
+
+    run: StudioRun
+    tokenizer: Tokenizer
+    origin: Origin
+
+
+def sort_work(paths: Iterable[Path], *, all_tokenizers: bool = False) -> Work[Sorted]:
+    """Tells tokenizers, each once however many of its files are named, from texts, unless the person has told."""
+    found: dict[tuple[Path, ...], Path] = {}
+    others: list[Path] = []
+    for path in paths:
+        if files := tokenizer_files(path):
+            found.setdefault(files, path)
+        else:
+            others.append(path)
+        yield Progress("opening")
+    known = {file for files in found for file in files}
+    rest = tuple(path for path in others if path not in known)
+    tokenizers = tuple(found.values())
+    return Sorted((*tokenizers, *rest), ()) if all_tokenizers else Sorted(tokenizers, rest)
+
+
+def open_work(path: Path, pattern: str | None = None) -> Work[Opened]:
+    """Reads a tokenizer, and takes its files as they are now."""
+    try:
+        loaded = yield from load_work(path, pattern)
+    except PatternNeeded as needed:
+        return Opened(path, pattern, None, name=needed.name)
+    return Opened(path, pattern, loaded, (yield from keep_tokenizer_work(_name(loaded), loaded.files, pattern)))
+
+
+def reread_work(run: StudioRun, pattern: str) -> Work[Reread]:
+    """Reads a run's own files once more, wherever they were opened from."""
+    assert run.origin is not None
+    assert run.origin.kept is not None
+    kept = replace(run.origin.kept, pattern=pattern)
+    return Reread(run, (yield from reopen_tokenizer_work(kept)), replace(run.origin, kept=kept))
+
+
+class OpenCommands(ExportCommands):
+    """Does what the actions say that open, and those that export."""
+
+    def __init__(
+        self,
+        session: Session,
+        preferences: Preferences,
+        choosers: Choosers,
+        views: Asker,
+        projects: ProjectKeeper,
+        parent: QObject,
+    ) -> None:
+        super().__init__(session, preferences, choosers, views, parent)
+        self._asker = views
+        self._projects = projects
+        self._unanswered: list[tuple[PatternQuestion, Path, StudioRun | None]] = []
+
+    # ---- anything
+
+    def open_any(self, paths: Iterable[Path]) -> None:
+        """Opens what was dropped or named on the command line: tokenizers and projects as such, all else as texts."""
+        # A project is opened from elsewhere some day.
+        paths = [path.absolute() for path in paths]
+        if paths:
+            self._session.start_job(partial(sort_work, paths), self._sorted, quiet=True)
+
+    def open_recent(self, path: Path, kind: str) -> None:
+        """Opens again what was opened before, as what it was opened then."""
+        if kind == "tokenizer":
+            self.load_tokenizer(path)
+        elif kind == "project":
+            self._projects.open(path)
+        elif kind == "bytes":
+            self.read_as_bytes(path)
+        else:
+            self.open_paths([path])
+
+    def clear_recent(self) -> None:
+        """Forgets the recent files."""
+        self._preferences.forget_recent()
+
+    # ---- texts
+
+    def open_corpus(self) -> None:
+        """Asks for files and adds them to the corpus."""
+        self.open_paths(self._choosers.open_files("Open Corpus", self._folder()))
+
+    def open_folder(self) -> None:
+        """Asks for a folder and adds its text files."""
+        folder = self._choosers.open_folder("Open Folder", self._folder())
+        if folder is not None:
+            self.open_paths([folder])
+
+    def open_paths(self, paths: Iterable[Path]) -> None:
+        """Opens a project, or adds files and folders to the corpus and remembers them."""
+        paths = list(paths)
+        if not paths:
+            return
+        if (project := next((path for path in paths if path.suffix == SUFFIX), None)) is not None:
+            self._projects.open(project)
+            if len(paths) > 1:
+                self._session.refused.emit(f"Only {file_name(project)} is opened: a project opens without other files.")
+            return
+        self._preferences.folder = paths[0].parent
+        self._preferences.add_recent(paths, "text")
+        self._session.open_paths(paths)
+
+    def read_as_bytes(self, path: Path) -> None:
+        """Adds a binary file to the corpus as it is, and remembers that."""
+        self._preferences.add_recent([path], "bytes")
+        self._session.read_as_bytes(path)
+
+    def open_counts(self) -> None:
+        """Asks for files of word counts and adds them to the corpus."""
+        paths = self._choosers.open_files("Open Word Counts", self._folder(), _COUNTS)
+        if paths:
+            self._preferences.folder = paths[0].parent
+            self._session.open_counts(paths)
+
+    # ---- tokenizers
+
+    def open_tokenizer(self) -> None:
+        """Asks for files of tokenizers and opens them."""
+        paths = self._choosers.open_files("Open Tokenizer", self._folder(), _TOKENIZERS)
+        if paths:
+            self._session.start_job(partial(sort_work, paths, all_tokenizers=True), self._sorted, quiet=True)
+
+    def open_tokenizer_folder(self) -> None:
+        """Asks for a folder that holds a tokenizer and opens it."""
+        folder = self._choosers.open_folder("Open Tokenizer Folder", self._folder())
+        if folder is not None:
+            self.load_tokenizer(folder)
+
+    def load_tokenizer(self, path: Path) -> None:
+        """Opens a tokenizer in the background, whatever else is being opened."""
+        self._preferences.folder = path.parent
+        self._session.start_job(partial(open_work, path), self._opened)
+
+    def change_pattern(self) -> None:
+        """Asks how the active tokenizer splits text, and reads its files again."""
+        run = self._session.active
+        if run is not None and run.origin is not None and run.origin.kept is not None:
+            self._ask(PatternQuestion(run.name, run.pattern, "Change Pattern"), run.origin.path, run)
+
+    # ---- private
+
+    def _sorted(self, found: Sorted) -> None:
+        self.open_paths(found.texts)
+        for path in found.tokenizers:
+            self.load_tokenizer(path)
+
+    def _opened(self, opened: Opened) -> None:
+        if opened.loaded is None:
+            pattern = self._preferences.get("opened_pattern", _FIRST_PATTERN)
+            self._ask(PatternQuestion(opened.name, pattern, "Open Tokenizer"), opened.path, None)
+        else:
+            self._add(opened, opened.loaded)
+
+    def _reread(self, made: Reread) -> None:
+        if made.run in self._session.runs:
+            self._session.replace_tokenizer(made.run, made.tokenizer, made.origin)
+            self.done.emit(f"{made.run.name} now {_how(made.tokenizer.pattern)}.")
+
+    def _add(self, opened: Opened, loaded: Loaded) -> None:
+        self._preferences.add_recent([opened.path], "tokenizer")
+        self._session.add_tokenizer(loaded.tokenizer, _name(loaded), _origin(opened, loaded))
+        files = " and ".join(map(file_name, loaded.files))
+        words = [f"Opened {files}: {len(loaded.tokenizer):,} tokens."]
+        if self._session.training is not None:
+            words.append("It is listed in Runs.")
+        if loaded.format == _WITHOUT_PATTERN and opened.pattern is None:
+            words.append("Text is not split: the files do not say how. Use Change Pattern in the Train menu.")
+        self.done.emit(" ".join([*words, *loaded.tokenizer.remarks]))
+
+    def _ask(self, question: PatternQuestion, path: Path, run: StudioRun | None) -> None:
+        self._unanswered.append((question, path, run))
+        if len(self._unanswered) == 1:
+            self._asker.ask_pattern(question, self._answered)
+
+    def _answered(self, pattern: str | None) -> None:
+        question, path, run = self._unanswered.pop(0)
+        if pattern is not None:
+            if run is None:
+                self._preferences.set("opened_pattern", pattern)
+                self._session.start_job(partial(open_work, path, pattern), self._opened)
+            elif pattern != question.pattern:
+                self._session.start_job(partial(reread_work, run, pattern), self._reread)
+        if self._unanswered:
+            self._asker.ask_pattern(self._unanswered[0][0], self._answered)
+
+
+def _name(loaded: Loaded) -> str:
+    """What a tokenizer is called at first: its file, with the folder where every such file has the same name."""
+    file = loaded.files[0]
+    return f"{file_name(file.parent)}/{file_name(file)}" if file.stem in _USUAL else file_name(file)
+
+
+def _origin(opened: Opened, loaded: Loaded) -> Origin:
+    says = opened.pattern is None and loaded.format != _WITHOUT_PATTERN
+    return Origin(opened.path, loaded.files, FORMATS[loaded.format].title, says, opened.kept)
+
+
+def _how(pattern: str) -> str:
+    if pattern == "none":
+        return "does not split text"
+    return f"splits text by {pattern if len(pattern) < 20 else 'your expression'}"

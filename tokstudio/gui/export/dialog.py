@@ -1,0 +1,402 @@
+"""The dialog that exports a run: which formats, what each will lose, where to, and what came of it, proved.
+
+It shows and asks; what is to be done is `export_plan`'s, and doing it `exporting`'s.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QShowEvent
+from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.wording import printable
+from tokstudio.core.formats import FORMATS, ExportReport, Fit
+from tokstudio.gui.export.folder_field import FolderField
+from tokstudio.gui.export.format_list import FormatList, rule
+from tokstudio.gui.export.format_row import INDENT
+from tokstudio.gui.export.plan import (  # fmt: skip
+    TABLES,
+    TOKENIZERS,
+    Look,
+    Outcome,
+    Part,
+    Places,
+    export_work,
+    fit_part_work,
+    look_work,
+    part_work,
+    report_work,
+    wrote,
+)
+from tokstudio.gui.export.queue import Exporting, InTurn, Order
+from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problem import problem_of
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.fields import line, set_role
+from tokstudio.gui.widgets.file_dialogs import Choosers
+from tokstudio.gui.widgets.labels import plain
+
+_SIZE = QSize(660, 640)
+_FRAME = 64  # what the system's title bar and borders take of the screen
+_TICK = 100  # milliseconds between two looks at the progress
+
+
+class ExportDialog(QDialog):
+    """Exports one run. It stays open until it is closed, and blocks nothing but its window.
+
+    Signals:
+        told: Something was written: a sentence for the status line.
+
+    Args:
+        session: Whose jobs these are, and where it is noted that a run was exported.
+        run: What is exported, whatever becomes active meanwhile.
+        formats: The names of those that are ticked at first.
+        theme: Its looks.
+        preferences: What it remembers: folder and formats.
+        choosers: Who asks the person.
+        parent: The window.
+    """
+
+    told = Signal(str)
+
+    def __init__(
+        self,
+        session: Session,
+        run: StudioRun,
+        formats: Collection[str],
+        theme: Theme,
+        preferences: Preferences,
+        choosers: Choosers,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._run, self._preferences, self._choosers = session, run, preferences, choosers
+        self._playhead = min(session.playhead, len(run))
+        self._part: Part | None = None
+        self._look: Look | None = None
+        self._outcomes: dict[str, Outcome] = {}
+        self._refusals: dict[Path, str] = {}
+        self._parts, self._looks = Latest(session, self, quiet=True), Latest(session, self, quiet=True)
+        self._fits, self._exporting = InTurn(session, self), Exporting(session, self)
+        self._timer = QTimer(self, interval=_TICK)
+        self.setWindowTitle(f"Export {run.name}")
+        self.setWindowModality(Qt.WindowModality.WindowModal)
+        self._build(formats, theme)
+        self._connect()
+        room = self.screen().availableSize() - QSize(_FRAME, _FRAME)
+        self.resize(QSize(theme.scaled(_SIZE.width()), theme.scaled(_SIZE.height())).boundedTo(room))
+        self._choose_places()
+        # Once it is painted, as the two would be in each other's way.
+        QTimer.singleShot(_TICK, self, self._choose_part)
+
+    # ---- building
+
+    def _options(self) -> QWidget:
+        """What of the run is written, where there is something to choose."""
+        run, at = self._run, self._playhead
+        self.part = QCheckBox(f"Only up to the &playhead ({at:,} of {len(run):,} merges)")
+        self.part.setVisible(at < len(run) and run.tokenizer.no_playhead is None)
+        self.gaps = QCheckBox("Close the &gaps between ids")
+        self.gaps.hide()
+        self.moves = line("muted")
+        self.moves.setIndent(INDENT)
+        self.moves.hide()
+        self._above = QWidget()
+        above = QVBoxLayout(self._above)
+        above.setContentsMargins(0, 0, 0, 0)
+        for widget in (self.part, self.gaps, self.moves, rule()):
+            above.addWidget(widget)
+        self._above.setVisible(not self.part.isHidden())
+        return self._above
+
+    def _build(self, formats: Collection[str], theme: Theme) -> None:
+        self.list = FormatList((*TOKENIZERS, *TABLES), formats, theme, self._options())
+        self.folder = FolderField(self._ask_folder)
+        self.folder.set_folder(Path(self._preferences.get("export_folder", str(self._preferences.folder))))
+        self.accept_loss = QCheckBox("Export any&way, with losses")
+        self.accept_loss.hide()
+        self.note = line("muted")
+        self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 16, 16, 16)
+        layout.setSpacing(10)
+        layout.addWidget(self.list, 1)
+        for widget in (self.folder, self.accept_loss):
+            layout.addWidget(widget)
+        layout.addLayout(self._buttons())
+
+    def _buttons(self) -> QHBoxLayout:
+        self.show_button = QPushButton("&Show in Folder")
+        self.report_button = QPushButton("Save &Report…")
+        self.close_button = QPushButton("Close")
+        self.export_button = QPushButton("&Export")
+        self.export_button.setProperty("primary", "true")
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        for button in (self.show_button, self.report_button):
+            button.hide()
+            buttons.addWidget(button)
+        buttons.addWidget(self.note, 1)
+        for button in (self.close_button, self.export_button):
+            buttons.addWidget(button)
+        for button in (self.show_button, self.report_button, self.close_button):
+            button.setAutoDefault(False)
+        self.export_button.setDefault(True)
+        return buttons
+
+    def _connect(self) -> None:
+        self.part.toggled.connect(self._choose_part)
+        self.gaps.toggled.connect(self._ask_fits)
+        self.list.changed.connect(self._choose_places)
+        self.list.copy_asked.connect(self._copy_snippet)
+        self.folder.changed.connect(self._choose_places)
+        self.accept_loss.toggled.connect(self._refresh)
+        self.export_button.clicked.connect(self._export)
+        self.close_button.clicked.connect(self._close_or_cancel)
+        self.show_button.clicked.connect(self._show_files)
+        self.report_button.clicked.connect(self._save_report)
+        self._parts.done.connect(self._take_part)
+        self._parts.failed.connect(self._fail)
+        self._looks.done.connect(self._take_look)
+        self._looks.failed.connect(self._fail)
+        self._fits.answered.connect(self._take_fit)
+        self._exporting.settled.connect(self._settled)
+        self._exporting.refused.connect(self._take_refusal)
+        self._exporting.ended.connect(self._ended)
+        self._timer.timeout.connect(self._show_progress)
+        for asked in (self._parts, self._looks, self._fits):
+            self.finished.connect(asked.cancel)
+        self.finished.connect(self.deleteLater)
+
+    # ---- what is chosen
+
+    @property
+    def places(self) -> Places:
+        """Which formats go where."""
+        return Places(self.list.chosen, self.folder.folder)
+
+    def _choose_part(self) -> None:
+        """The whole run, or only its merges up to the playhead: its tokenizer is made in the background."""
+        self._part = None
+        self._outcomes.clear()
+        self.list.forget_fits()
+        self._parts.run(partial(part_work, self._run, self._playhead if self.part.isChecked() else len(self._run)))
+        self._refresh()
+
+    def _take_part(self, part: Part) -> None:
+        self._part = part
+        self.gaps.setVisible(bool(part.moves))
+        self._above.setVisible(not (self.part.isHidden() and self.gaps.isHidden()))
+        self._ask_fits()
+
+    def _ask_fits(self) -> None:
+        """Each format is asked in turn, so that what is known of one is shown before the next is looked at."""
+        part, close_gaps = self._part, self._closes_gaps
+        if part is None:
+            return
+        self.moves.setText(" ".join(part.moves))
+        self.moves.setVisible(close_gaps)
+        self._outcomes.clear()
+        self.list.forget_fits()
+        self._fits.ask((name, partial(fit_part_work, part, name, close_gaps)) for name in self.list.rows)
+        self._refresh()
+
+    def _take_fit(self, name: str, answer: Fit | Exception) -> None:
+        self.list.set_fit(name, answer if isinstance(answer, Fit) else Fit(problem_of(answer).text, (), ()))
+        self._refresh()
+
+    def _choose_places(self) -> None:
+        """What is written for other places than those that are chosen now is no longer shown."""
+        places = self.places
+        folders = places.folders
+        self._outcomes = {name: made for name, made in self._outcomes.items() if folders.get(name) == made.folder}
+        self._look = None
+        self._looks.run(partial(look_work, places))
+        self._refresh()
+
+    def _take_look(self, look: Look) -> None:
+        self._look = look
+        self.folder.set_help(look.words)
+        self.folder.set_error(look.problem or self._refusals.get(look.places.folder))
+        self._refresh()
+
+    def _ask_folder(self, folder: Path) -> Path | None:
+        return self._choosers.open_folder(self.windowTitle(), folder)
+
+    @property
+    def _closes_gaps(self) -> bool:
+        return self._part is not None and bool(self._part.moves) and self.gaps.isChecked()
+
+    @property
+    def _waiting(self) -> tuple[str, ...]:
+        """The chosen formats that are not written yet."""
+        return tuple(name for name in self.list.chosen if name not in self._reports)
+
+    # ---- whether it can be done
+
+    @property
+    def _obstacle(self) -> str | None:
+        """Why nothing can be written now, a sentence; None if it can."""
+        if not self.list.chosen:
+            return "Choose a format."
+        if not self._waiting:
+            return "All files are written."
+        if self._part is None or not self.list.known:
+            return "Checking what the formats can hold…"
+        if self._look is None:
+            return "Checking the folder…"
+        if self._look.problem is not None:
+            return "Choose another folder."
+        if self.list.loses and not self.accept_loss.isChecked():
+            return "Some data would be lost: tick the box above to go on."
+        return None
+
+    def _refresh(self) -> None:
+        running = self._exporting.running
+        for name, row in self.list.rows.items():
+            if not running:
+                row.set_outcome(self._outcomes.get(name))
+        self.accept_loss.setVisible(self.list.loses)
+        if not self.list.loses:
+            # What is accepted is what can be read now.
+            with QSignalBlocker(self.accept_loss):
+                self.accept_loss.setChecked(False)
+        obstacle = self._obstacle
+        replaced = sum(len(self._look.replaced.get(name, ())) for name in self._waiting) if self._look else 0
+        self.export_button.setText("Rep&lace" if replaced and obstacle is None else "&Export")
+        self.export_button.setEnabled(obstacle is None and not running)
+        self.export_button.setToolTip(plain(obstacle or ""))
+        replaces = f"Replaces {replaced:,} {'file' if replaced == 1 else 'files'}." if replaced else ""
+        self._say("" if running else obstacle if obstacle is not None else replaces)
+        self.close_button.setText("Cancel" if running else "Close")
+        for widget in (self.part, self.gaps, self.folder, self.accept_loss):
+            widget.setEnabled(not running)
+        self.list.set_changeable(not running)
+        written = bool(self._reports)
+        for button in (self.show_button, self.report_button):
+            button.setVisible(written)
+            button.setEnabled(not running)
+
+    def _say(self, words: str, role: str = "muted") -> None:
+        self.note.setText(words)
+        set_role(self.note, role)
+
+    def _fail(self, error: Exception) -> None:
+        self._say(problem_of(error).text, "error")
+
+    # ---- doing it
+
+    def _export(self) -> None:
+        part, folders = self._part, self.places.folders
+        if part is None:
+            return
+        self._preferences.set("export_folder", str(self.folder.folder))
+        self._preferences.set("export_formats", " ".join(self.list.chosen))
+        self._refusals.clear()
+        orders: list[Order] = []
+        self._begun = self._waiting
+        for name in self._begun:
+            work = partial(export_work, part, self._closes_gaps, name, folders[name], self._run.corpus)
+            orders.append(Order(name, folders[name], work))
+            self._outcomes.pop(name, None)
+            self.list.rows[name].set_outcome(None)
+            self.list.rows[name].show_state("Waiting")
+        # Else the keyboard goes from row to row as they are switched off, and the list scrolls after it.
+        self.close_button.setFocus()
+        self._exporting.begin(orders)
+        self._timer.start()
+        self._refresh()
+
+    def _show_progress(self) -> None:
+        name = self._exporting.current
+        if name is not None:
+            progress = self._exporting.progress
+            self.list.rows[name].show_state(progress.phase.capitalize(), progress)
+
+    def _settled(self, name: str, outcome: Outcome) -> None:
+        self._outcomes[name] = outcome
+        self.list.rows[name].set_outcome(outcome)
+        self.list.show_row(name)
+        report, run = outcome.report, self._run
+        if report is None:
+            return
+        self.told.emit(wrote([self._reports[one] for one in self._begun if one in self._reports]))
+        assert self._part is not None
+        whole = FORMATS[name].readable and len(self._part.plain.merges) == len(run) and not report.losses
+        if whole and run in self._session.runs:
+            self._session.run_exported(run)
+
+    def _take_refusal(self, problem: str) -> None:
+        self._refusals[self.folder.folder] = problem
+
+    def _ended(self) -> None:
+        self._timer.stop()
+        self._choose_places()
+        failed = [name for name, made in self._outcomes.items() if made.report is None]
+        if failed:
+            self.list.show_row(failed[0])
+        if self._refusals:
+            self.folder.edit.setFocus()
+
+    # ---- what came of it
+
+    @property
+    def _reports(self) -> dict[str, ExportReport]:
+        return {name: made.report for name, made in self._outcomes.items() if made.report is not None}
+
+    def _copy_snippet(self, name: str) -> None:
+        report = self._reports.get(name)
+        if report is not None:
+            QGuiApplication.clipboard().setText(report.snippet)
+            self._say(f"Copied the Python code that loads {FORMATS[name].title}.")
+
+    def _show_files(self) -> None:
+        reports = [*self._reports.values()]
+        if not self._choosers.show_file(reports[0].files[0] if len(reports) == 1 else self.folder.folder):
+            self._say("The folder could not be opened.", "error")
+
+    def _save_report(self) -> None:
+        path = self._choosers.save_file("Save Report", self.folder.folder / "REPORT.txt", "Text (*.txt)")
+        if path is not None:
+            self._session.start_job(
+                partial(report_work, [*self._reports.values()], path), self._report_saved, self._fail, writes=True
+            )
+
+    def _report_saved(self, path: Path) -> None:
+        self._say(f"Wrote {file_name(path)}.")
+        self.told.emit(f"Wrote {file_name(path)} to {printable(str(path.parent))}.")
+
+    # ---- closing
+
+    def _close_or_cancel(self) -> None:
+        if self._exporting.running:
+            self._exporting.cancel()
+        else:
+            self.reject()
+
+    def reject(self) -> None:
+        """Closes, and asks once where something is still being written."""
+        left = self._exporting.left
+        formats = "One format is" if left == 1 else f"{left} formats are"
+        question = f"{formats} not written yet. Files already written are kept."
+        if left and not self._choosers.confirm(self.windowTitle(), question, "Stop", self._exporting.ended):
+            return
+        self._exporting.cancel()
+        super().reject()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Begins at the first format that is ticked."""
+        super().showEvent(event)
+        if self.list.chosen:
+            first = self.list.chosen[0]
+            self.list.rows[first].check.setFocus()
+            self.list.show_row(first)

@@ -1,0 +1,117 @@
+"""The list of file formats in an export: which are wanted, how well each fits, and so which can be written.
+
+Finding out how well they fit is left to whoever shows it.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+
+from tokstudio.core.formats import Fit, Format
+from tokstudio.gui.export.format_row import FormatRow
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.scroll_body import TallBody
+
+
+class FormatList(QFrame):
+    """A card with a row for each format.
+
+    Signals:
+        changed: Other formats are chosen than before.
+        copy_asked: The person wants the Python that loads a format: its name.
+
+    Args:
+        formats: All of them, in order.
+        wanted: The names of those that are ticked at first.
+        theme: Its looks.
+        above: What stands above the rows, and scrolls with them.
+    """
+
+    changed = Signal()
+    copy_asked = Signal(str)
+
+    def __init__(self, formats: Iterable[Format], wanted: Iterable[str], theme: Theme, above: QWidget) -> None:
+        super().__init__()
+        self.setProperty("card", "true")
+        self._wanted = set(wanted)
+        self._fits: dict[str, Fit] = {}
+        self.rows: dict[str, FormatRow] = {}
+        content = QFrame()
+        layout = QVBoxLayout(content)
+        layout.setContentsMargins(12, 10, 12, 10)
+        layout.setSpacing(10)
+        layout.addWidget(above)
+        for shown in formats:
+            if self.rows:
+                layout.addWidget(rule())
+            row = FormatRow(shown, theme)
+            row.toggled.connect(self._toggled)
+            row.copy_asked.connect(self.copy_asked)
+            layout.addWidget(row)
+            self.rows[shown.name] = row
+        layout.addStretch(1)
+        self._body = TallBody(content)
+        self._body.setAccessibleName("Formats")
+        around = QVBoxLayout(self)
+        around.setContentsMargins(1, 1, 1, 1)
+        around.addWidget(self._body)
+        self.forget_fits()
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The formats that are ticked and can hold what is to be written, as far as that is known."""
+        fits = self._fits
+        return tuple(
+            name for name in self.rows if name in self._wanted and (name not in fits or fits[name].problem is None)
+        )
+
+    @property
+    def known(self) -> bool:
+        """Whether it is known of each chosen format how well it fits."""
+        return all(name in self._fits for name in self.chosen)
+
+    @property
+    def loses(self) -> bool:
+        """Whether a chosen format cannot hold everything."""
+        return any(self._fits[name].losses for name in self.chosen if name in self._fits)
+
+    def forget_fits(self) -> None:
+        """Something else is to be written: it is not known any more how well it fits."""
+        self._fits.clear()
+        for name, row in self.rows.items():
+            row.set_fit(None, wanted=name in self._wanted)
+
+    def set_fit(self, name: str, fit: Fit) -> None:
+        """Shows how well a format fits."""
+        before = self.chosen
+        self._fits[name] = fit
+        self.rows[name].set_fit(fit, wanted=name in self._wanted)
+        if self.chosen != before:
+            self.changed.emit()
+
+    def set_changeable(self, changeable: bool) -> None:
+        """Keeps all ticks as they are while files are written."""
+        for row in self.rows.values():
+            row.set_changeable(changeable)
+
+    def show_row(self, name: str) -> None:
+        """Scrolls to a format and to what came of it, and stays there until the person goes elsewhere."""
+        self._body.keep_in_sight(self.rows[name])
+
+    def _toggled(self, name: str, wanted: bool) -> None:
+        if wanted:
+            self._wanted.add(name)
+        else:
+            self._wanted.discard(name)
+        self.changed.emit()
+
+
+def rule() -> QFrame:
+    """A thin line between rows."""
+    made = QFrame()
+    made.setProperty("rule", "true")
+    return made

@@ -1,0 +1,215 @@
+"""One file format in the list of an export: whether it is wanted, what it will lose, and what came of it.
+
+What can be ticked and what the sentences say is left to whoever shows the list.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from tokstudio.core.base.progress import Progress
+from tokstudio.core.formats import Fit, Format
+from tokstudio.gui.export.plan import Outcome
+from tokstudio.gui.style.icons import icon
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.fields import line
+
+_MOST_SHOWN = 3  # sentences of one kind: a vocabulary may have ten thousand special tokens
+_WORDS_OF_A_KIND = 3  # those that sentences of one kind begin with: "The special token"
+_BAR = 140
+INDENT = 26  # where the words of the check box begin
+
+
+class FormatRow(QWidget):
+    """A format with its check box.
+
+    Signals:
+        toggled: The person ticked it or not: its name, and whether.
+        copy_asked: The person wants the Python that loads it: its name.
+
+    Args:
+        shown: The format.
+        theme: Its looks.
+    """
+
+    toggled = Signal(str, bool)
+    copy_asked = Signal(str)
+
+    def __init__(self, shown: Format, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._name = shown.name
+        self._possible = True
+        self._outcome: Outcome | None = None
+        self._description = f"{_begun(shown.description)}."
+        self.check = QCheckBox(shown.title)
+        self.check.toggled.connect(self._toggled)
+        self.state = line("muted")
+        self.state.setWordWrap(False)
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.bar.setFixedWidth(_BAR)
+        self.bar.setAccessibleName(f"Progress of {shown.title}")
+        self.copy_button = QPushButton("Copy Python")
+        self.copy_button.setProperty("link", "true")
+        self.copy_button.setAutoDefault(False)
+        self.copy_button.setToolTip("Copy the Python code that loads the written files")
+        self.copy_button.setAccessibleName(f"Copy the Python code that loads {shown.title}")
+        self.copy_button.clicked.connect(self._copy)
+        top = QHBoxLayout()
+        top.setSpacing(8)
+        top.addWidget(self.check, 1)
+        for widget in (self.state, self.bar, self.copy_button):
+            top.addWidget(widget)
+        about = line("muted")
+        about.setText(self._description)
+        self._sentences, self._result = QVBoxLayout(), QVBoxLayout()
+        below = QVBoxLayout()
+        below.setContentsMargins(INDENT, 0, 0, 0)
+        below.setSpacing(3)
+        below.addWidget(about)
+        for part in (self._sentences, self._result):
+            part.setSpacing(3)
+            below.addLayout(part)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addLayout(top)
+        layout.addLayout(below)
+        self.copy_button.hide()
+        self.show_state("")
+        self.set_fit(None, wanted=False)
+
+    def set_fit(self, fit: Fit | None, *, wanted: bool) -> None:
+        """Shows how well the format holds what is chosen, None while that is not known; and ticks it if it can be."""
+        self._possible = fit is None or fit.problem is None
+        with QSignalBlocker(self.check):
+            self.check.setChecked(wanted and self._possible)
+        self.check.setEnabled(self._possible)
+        _clear(self._sentences)
+        told = [] if fit is None else _told(fit)
+        for role, sentence in told:
+            self._sentences.addWidget(SignedLine(role, sentence, self._theme))
+        self.check.setAccessibleDescription(" ".join([self._description, *(sentence for _, sentence in told)]).strip())
+
+    def set_changeable(self, changeable: bool) -> None:
+        """Keeps the tick as it is while files are written."""
+        self.check.setEnabled(changeable and self._possible)
+
+    def show_state(self, words: str, progress: Progress | None = None) -> None:
+        """Says what is being done, and how far it is."""
+        self.state.setText(words)
+        self.state.setVisible(bool(words))
+        self.bar.setVisible(progress is not None)
+        if progress is not None:
+            self.bar.setRange(0, 1000 if progress.total else 0)
+            self.bar.setValue(1000 * progress.done // progress.total if progress.total else 0)
+
+    def set_outcome(self, outcome: Outcome | None) -> None:
+        """Shows what came of it."""
+        self.show_state("")
+        if outcome is self._outcome:
+            return
+        self._outcome = outcome
+        _clear(self._result)
+        report = outcome.report if outcome is not None else None
+        self.copy_button.setVisible(report is not None and bool(report.snippet))
+        if report is not None:
+            self._result.addWidget(SignedLine("good", report.proof or "written", self._theme))
+            if report.renumbered:
+                self._result.addWidget(SignedLine("muted", report.renumbered, self._theme))
+        elif outcome is not None:
+            self._result.addWidget(SignedLine("error", outcome.problem, self._theme))
+
+    def result_text(self) -> str:
+        """What is said of the outcome; "" while there is none."""
+        item = self._result.itemAt(0)
+        shown = item.widget() if item is not None else None
+        return shown.words.text() if isinstance(shown, SignedLine) else ""
+
+    def _toggled(self, wanted: bool) -> None:
+        self.toggled.emit(self._name, wanted)
+
+    def _copy(self) -> None:
+        self.copy_asked.emit(self._name)
+
+
+def _begun(words: str) -> str:
+    """Words as a sentence begins with them; the name of a file stays as it is written."""
+    return words if "." in words.split(" ")[0] else words[:1].upper() + words[1:]
+
+
+def _told(fit: Fit) -> list[tuple[str, str]]:
+    """What is said of how a format fits: sentences with their roles."""
+    if fit.problem is not None:
+        return [("muted", fit.problem)]
+    return [*_cut("warning", fit.losses), *_cut("muted", fit.notes)]
+
+
+def _cut(role: str, sentences: Sequence[str]) -> list[tuple[str, str]]:
+    """All sentences; of those that say the same of one thing after another the first few, and how many more."""
+    kinds: dict[str, list[str]] = {}
+    for sentence in sentences:
+        kinds.setdefault(" ".join(sentence.split(" ")[:_WORDS_OF_A_KIND]), []).append(sentence)
+    told: list[tuple[str, str]] = []
+    for alike in kinds.values():
+        told += [(role, sentence) for sentence in alike[:_MOST_SHOWN]]
+        if (more := len(alike) - _MOST_SHOWN) > 0:
+            told.append((role, f"And {more:,} more like these."))
+    return told
+
+
+def _clear(part: QVBoxLayout) -> None:
+    while item := part.takeAt(0):
+        if (widget := item.widget()) is not None:
+            widget.hide()
+            widget.deleteLater()
+
+
+_SIGNS = {"warning": "warning", "error": "cross", "good": "check", "muted": "info"}
+_SIDE = 14
+
+
+class SignedLine(QWidget):
+    """A sentence that wraps and can be selected, in the colour of its role and with that role's sign.
+
+    Args:
+        role: "warning", "error", "good" or "muted".
+        text: The sentence.
+        theme: Its looks.
+    """
+
+    def __init__(self, role: str, text: str, theme: Theme) -> None:
+        super().__init__()
+        self._role = role
+        self._theme = theme
+        self._sign = QLabel()
+        self._sign.setTextFormat(Qt.TextFormat.PlainText)
+        self.words = line(role)
+        self.words.setText(text)
+        self.words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.words.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(6)
+        layout.addWidget(self._sign, 0, Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(self.words, 1)
+        theme.changed.connect(self._apply_theme)
+        self._apply_theme()
+
+    def _apply_theme(self) -> None:
+        side = self._theme.scaled(_SIDE)
+        self._sign.setPixmap(icon(_SIGNS[self._role], self._theme, self._role).pixmap(side, side))

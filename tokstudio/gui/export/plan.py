@@ -1,0 +1,207 @@
+"""What an export is to do: which merges with which ids, in which formats, into which folders. It shows nothing.
+
+Writing and proving is left to `tokstudio.core.formats`, running it in the background to `exporting`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tokstudio.core.base.atomic_files import FolderError, StagedFiles, file_name, write_files
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.formats import FORMATS, ExportReport, Fit, Format, fit_work, save_work
+from tokstudio.core.formats.common.renumbering import closed_gaps
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.state.run import StudioRun
+
+# What can be read back is a tokenizer; what can only be written is a table to look at.
+TOKENIZERS: tuple[Format, ...] = tuple(known for known in FORMATS.values() if known.writable and known.readable)
+TABLES: tuple[Format, ...] = tuple(known for known in FORMATS.values() if known.writable and not known.readable)
+
+_SAMPLE_OF_CORPUS = 1 << 20  # bytes of the corpus that a written tokenizer is proved on
+_TABLE_KEEPS_IDS = "It keeps the ids as they are, gaps included."
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What of a run is written.
+
+    Attributes:
+        plain: The tokenizer with its ids as they are.
+        compact: The same without gaps between the ids.
+        moves: Which tokens that moves, each a sentence; empty where there are no gaps.
+    """
+
+    plain: Tokenizer
+    compact: Tokenizer
+    moves: tuple[str, ...]
+
+    def tokenizer(self, name: str, close_gaps: bool) -> Tokenizer:
+        """What is written in a format: a table belongs to the run, and keeps its ids."""
+        return self.compact if close_gaps and FORMATS[name].readable else self.plain
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where formats go.
+
+    Attributes:
+        formats: Their names.
+        folder: What the person named.
+    """
+
+    formats: tuple[str, ...]
+    folder: Path
+
+    @property
+    def folders(self) -> Mapping[str, Path]:
+        """The folder of each format: one tokenizer goes into the folder itself, of several each into its own."""
+        alone = sum(FORMATS[name].readable for name in self.formats) < 2
+        return {
+            name: self.folder if alone or not FORMATS[name].readable else self.folder / name for name in self.formats
+        }
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is found where an export is to go.
+
+    Attributes:
+        places: Where that is.
+        problem: Why nothing can be written there, a sentence; None where it can.
+        is_new: Whether the folder is not there yet, and will be made.
+        replaced: Of each format, the files that are there already.
+    """
+
+    places: Places
+    problem: str | None
+    is_new: bool
+    replaced: Mapping[str, tuple[Path, ...]]
+
+    @property
+    def words(self) -> str:
+        """What will be there, for the line below the folder."""
+        folders, folder = self.places.folders, self.places.folder
+        several = [name for name, place in folders.items() if place != folder]
+        files = [file for name, place in folders.items() if place == folder for file in FORMATS[name].files]
+        remarks = [
+            "The folder will be created." if self.is_new else "",
+            f"Each tokenizer gets its own folder in it: {', '.join(several)}." if several else "",
+            f"It will contain {', '.join(files)}." if files else "",
+        ]
+        return " ".join(filter(None, remarks))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one format.
+
+    Attributes:
+        folder: Where it was to go.
+        report: What was written; None where nothing was.
+        problem: Why not, a sentence.
+    """
+
+    folder: Path
+    report: ExportReport | None = None
+    problem: str = ""
+
+
+def part_work(run: StudioRun, merges: int) -> Work[Part]:
+    """The tokenizer of the first `merges` merges of a run, with its gaps and without."""
+    yield Progress("measuring")
+    tokenizer = run.tokenizer
+    plain = tokenizer if merges == len(tokenizer.merges) else tokenizer.at(merges)
+    return Part(plain, *closed_gaps(plain))
+
+
+def fit_part_work(part: Part, name: str, close_gaps: bool) -> Work[Fit]:
+    """How well a format holds it."""
+    found = yield from fit_work(part.tokenizer(name, close_gaps), name)
+    if close_gaps and not FORMATS[name].readable and found.problem is None:
+        return replace(found, notes=(*found.notes, _TABLE_KEEPS_IDS))
+    return found
+
+
+def look_work(places: Places) -> Work[Look]:
+    """Looks whether the folder can be written to, and at what would be replaced in it."""
+    yield Progress("looking")
+    for folder in (places.folder, *places.folders.values()):
+        if (problem := _folder_problem(folder)) is not None:
+            return Look(places, problem, is_new=False, replaced={})
+    replaced = {name: _there(name, folder) for name, folder in places.folders.items()}
+    return Look(places, None, not places.folder.exists(), replaced)
+
+
+def folders_work(folders: Iterable[Path]) -> Work[None]:
+    """Makes sure that folders can be made, before anything is written into the first; none of them stays.
+
+    Raises:
+        FolderError: One of them cannot be made.
+    """
+    with StagedFiles() as staged:
+        for folder in folders:
+            yield Progress("writing")
+            staged.make_folder(folder)
+
+
+def export_work(part: Part, close_gaps: bool, name: str, folder: Path, corpus: Corpus | None) -> Work[ExportReport]:
+    """Writes and proves one format; a folder that is made for it goes again where that fails.
+
+    Raises:
+        FormatError: It cannot be written, or what was written is not the same.
+    """
+    yield Progress("writing")
+    sample = corpus.sample(_SAMPLE_OF_CORPUS) if corpus is not None else None
+    with StagedFiles() as staged:
+        staged.make_folder(folder)
+        tokenizer = part.tokenizer(name, close_gaps)
+        report = yield from save_work(tokenizer, folder, name, accept_loss=True, sample=sample, original=part.plain)
+        staged.commit()
+    return report
+
+
+def wrote(reports: Sequence[ExportReport]) -> str:
+    """What the status line says of one export or several at once."""
+    files = [file for report in reports for file in report.files]
+    folder = os.path.commonpath([file.parent for file in files])
+    if len(reports) == 1:
+        names, proof = " and ".join(map(file_name, files)), reports[0].proof
+        return f"Wrote {names} to {folder}." + (f" Read back: {proof}." if proof else "")
+    proved = ", ".join(report.format for report in reports if report.proof)
+    told = f"Wrote {len(files)} files in {len(reports)} formats to {folder}."
+    return told + (f" Read back and identical: {proved}." if proved else "")
+
+
+def report_work(reports: Sequence[ExportReport], path: Path) -> Work[Path]:
+    """Writes what several exports did into one file of text, to be kept beside what they wrote."""
+    yield from write_files({path: ["\n\n".join(report.text() for report in reports).encode()]})
+    return path
+
+
+def _there(name: str, folder: Path) -> tuple[Path, ...]:
+    """The files of a format that are in a folder already."""
+    if not folder.is_dir():
+        return ()
+    return tuple(file for file in FORMATS[name].targets(folder).values() if file.exists())
+
+
+def _folder_problem(folder: Path) -> str | None:
+    """Why nothing can be written into a folder, or into one that is to be made there; None where it can."""
+    if not folder.is_absolute():
+        return "Enter the full path of a folder."
+    try:
+        there = next(above for above in (folder, *folder.parents) if above.exists())
+        if not there.is_dir():
+            return f"{file_name(there)} is a file, not a folder: choose another."
+        allowed = os.access(there, os.W_OK | os.X_OK)
+    except OSError as error:
+        return str(FolderError(folder, error))
+    except (StopIteration, ValueError):
+        return "This folder cannot be used: choose another."
+    return None if allowed else f"The folder {there} is not writable: choose another."

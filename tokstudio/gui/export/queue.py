@@ -1,0 +1,171 @@
+"""The background work of an export: what every format can hold, found out in turn, and the writing of several in turn.
+
+What is to be done is said by `export_plan`; showing it is left to the dialog.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from tokstudio.core.base.atomic_files import FolderError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.formats import ExportReport
+from tokstudio.gui.export.plan import Outcome, folders_work
+from tokstudio.gui.session.jobs import Job
+from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problem import problem_of
+
+
+@dataclass(frozen=True)
+class Order:
+    """One format to be written: its name, its folder, and the work."""
+
+    name: str
+    folder: Path
+    work: Callable[[], Work[ExportReport]]
+
+
+class InTurn(QObject):
+    """Quiet questions by name, one job after the other; new ones take the place of those that are still open.
+
+    Signals:
+        answered: One of them: its name, and the answer or an exception.
+    """
+
+    answered = Signal(str, object)
+
+    def __init__(self, session: Session, parent: QObject) -> None:
+        super().__init__(parent)
+        self._asked: deque[tuple[str, Callable[[], Work[Any]]]] = deque()
+        self._latest = Latest(session, self, quiet=True)
+        self._latest.done.connect(self._answer)
+        self._latest.failed.connect(self._answer)
+
+    def ask(self, questions: Iterable[tuple[str, Callable[[], Work[Any]]]]) -> None:
+        """Asks; answers that are still to come of earlier questions are never heard."""
+        self.cancel()
+        self._asked.extend(questions)
+        self._next()
+
+    def cancel(self) -> None:
+        """Asks nothing any more, and hears no answer."""
+        self._latest.cancel()
+        self._asked.clear()
+
+    def _next(self) -> None:
+        if self._asked:
+            self._latest.run(self._asked[0][1])
+
+    def _answer(self, answer: object) -> None:
+        name, _ = self._asked.popleft()
+        self._next()
+        self.answered.emit(name, answer)
+
+
+class Exporting(QObject):
+    """Writes formats, one job after the other, once all of their folders can be made.
+
+    Signals:
+        settled: A format by its name, with its `Outcome`.
+        refused: A folder cannot be made: why, a sentence. What is not written yet is not tried.
+        ended: Nothing is left to do.
+    """
+
+    settled = Signal(str, object)
+    refused = Signal(str)
+    ended = Signal()
+
+    def __init__(self, session: Session, parent: QObject) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._orders: deque[Order] = deque()
+        self._job: Job | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether something is being written or waits to be."""
+        return bool(self._orders)
+
+    @property
+    def left(self) -> int:
+        """How many formats are not written yet."""
+        return len(self._orders)
+
+    @property
+    def current(self) -> str | None:
+        """The format that is being written; None where none is."""
+        return self._orders[0].name if self._job is not None else None
+
+    @property
+    def progress(self) -> Progress:
+        """Where the format stands that is being written."""
+        return self._job.progress if self._job is not None else Progress("")
+
+    def begin(self, orders: Iterable[Order]) -> None:
+        """Writes formats in the order given."""
+        self._orders.extend(orders)
+        folders = [order.folder for order in self._orders]
+        self._start(partial(folders_work, folders), self._ready)
+
+    def cancel(self) -> None:
+        """Ends what is being written and forgets the rest; what is written stays."""
+        if self._job is not None:
+            self._job.cancel()
+
+    def _next(self) -> None:
+        if not self._orders:
+            self.ended.emit()
+            return
+        order = self._orders[0]
+        self._start(order.work, self._written)
+
+    def _start(self, work: Callable[[], Work[Any]], done: Callable[[Any], None]) -> None:
+        self._job = self._session.start_job(work, done, self._failed, writes=True)
+        self._job.cancelled.connect(self._cancelled)
+
+    @property
+    def _is_stopped(self) -> bool:
+        """Whether what has just ended was asked to, when it was over already."""
+        return self._job is not None and self._job.is_cancelled
+
+    def _go_on(self, stopped: bool) -> None:
+        if stopped:
+            self._cancelled()
+        else:
+            self._next()
+
+    def _ready(self, _: object) -> None:
+        self._go_on(self._is_stopped)
+
+    def _written(self, report: ExportReport) -> None:
+        stopped = self._is_stopped
+        self._settle(Outcome(self._orders[0].folder, report))
+        self._go_on(stopped)
+
+    def _failed(self, error: Exception) -> None:
+        if isinstance(error, FolderError):
+            self._job = None
+            self._orders.clear()
+            self.refused.emit(problem_of(error).text)
+            self._next()
+            return
+        self._settle(Outcome(self._orders[0].folder, problem=problem_of(error).text))
+        self._next()
+
+    def _cancelled(self) -> None:
+        while self._orders:
+            self._settle(Outcome(self._orders[0].folder, problem="Cancelled. Nothing was changed."))
+        self._next()
+
+    def _settle(self, outcome: Outcome) -> None:
+        self._job = None
+        self.settled.emit(self._orders.popleft().name, outcome)

@@ -1,0 +1,225 @@
+"""The field in the toolbar that finds a token, and the list below it. What is found, `Finder` says."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QFontMetrics, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+
+from tokstudio.gui.find.results_model import FoundModel
+from tokstudio.gui.style.icons import icon
+from tokstudio.gui.token_table.view import FollowTable
+from tokstudio.gui.widgets.labels import ElidedLabel
+
+if TYPE_CHECKING:
+    from tokstudio.gui.style.theme import Theme
+
+_HINT = (
+    "Text, an id (567, #567) or bytes (C3, 61 62, 0x61); ␠, \\n and \\t are a space, a newline and a tab. "
+    "Enter shows the token, F3 finds it in the text."
+)
+_ROWS = 12
+_WIDTH = 380
+_LEAST, _USUAL = 110, 260
+_KEYS_OF_LIST = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
+
+
+class FindBox(QLineEdit):
+    """Finds as one types: Up and Down choose, Enter shows, Escape closes and gives the keyboard back.
+
+    Signals:
+        asked: What is to be found, or that the list is wanted again.
+        entered: Enter, with no list open.
+        chosen: The row of the list that is to be shown.
+        dismissed: Escape, with no list open.
+
+    Args:
+        theme: Colours and fonts.
+        model: What is listed.
+    """
+
+    asked = Signal(str)
+    entered = Signal()
+    chosen = Signal(int)
+    dismissed = Signal()
+
+    def __init__(self, theme: Theme, model: FoundModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._model = model
+        self._before: QWidget | None = None
+        self.setPlaceholderText("Find a token")
+        self.setClearButtonEnabled(True)
+        self.addAction(icon("find", theme, "muted"), QLineEdit.ActionPosition.LeadingPosition)
+        self.setAccessibleName("Find a token")
+        self.setAccessibleDescription(_HINT)
+        self.setToolTip(f"{_HINT} (Ctrl+F)")
+        self.setMaxLength(256)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.place = QLabel(self)  # which place of the text is shown, within the field
+        self.place.setTextFormat(Qt.TextFormat.PlainText)
+        self.place.setProperty("role", "muted")
+        self.place.hide()
+        self.list = FollowTable(model, theme, "Found tokens")
+        self.list.horizontalHeader().hide()
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.clicked.connect(self._click)
+        self.note = ElidedLabel()
+        self.note.setProperty("role", "muted")
+        self.popup = QFrame(self)
+        self.popup.setProperty("card", True)
+        self.popup.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        column = QVBoxLayout(self.popup)
+        column.setContentsMargins(6, 6, 6, 6)
+        column.addWidget(self.list)
+        column.addWidget(self.note)
+        self.popup.hide()
+        self.textEdited.connect(self.asked)
+        self.textChanged.connect(self._text_changed)
+
+    # ---- for the finder
+
+    def show_found(self, note: str) -> None:
+        """Shows the list as the model has it, the first row chosen, and says something below it."""
+        rows = self._model.rowCount()
+        self.list.setVisible(rows > 0)
+        self.note.setText(note)
+        self.note.setVisible(bool(note))
+        if rows:
+            self.list.show_row(0)
+            self.list.verticalScrollBar().setValue(0)
+        self._tell()
+        self._open()
+
+    def close_list(self) -> None:
+        """Hides the list."""
+        self.popup.hide()
+
+    def show_place(self, words: str) -> None:
+        """Says within the field which place of the text is shown; "" for none."""
+        self.place.setText(words)
+        self.place.setVisible(bool(words))
+        self._put_place()
+
+    def take_keyboard(self) -> None:
+        """Takes the keyboard, and remembers where it was."""
+        focus = QApplication.focusWidget()
+        if focus is not self:
+            self._before = focus
+        self.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.selectAll()
+
+    # ---- Qt's own
+
+    def sizeHint(self) -> QSize:
+        """Room for some words."""
+        return QSize(self._theme.scaled(_USUAL), super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Room for one word."""
+        return QSize(self._theme.scaled(_LEAST), super().minimumSizeHint().height())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Moves in the list, shows what is chosen there, leaves; everything else is typing."""
+        key = event.key()
+        if key == Qt.Key.Key_Escape:
+            self._leave()
+        elif key in _KEYS_OF_LIST:
+            if self.popup.isVisible():
+                self._step(Qt.Key(key))
+            else:
+                self.asked.emit(self.text())
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            if self.popup.isVisible() and self.list.current_row >= 0:
+                self._choose(self.list.current_row)
+            else:
+                self.entered.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Closes the list."""
+        super().focusOutEvent(event)
+        if event.reason() != Qt.FocusReason.PopupFocusReason:
+            self.close_list()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keeps the list below the field, and what is said within it at its end."""
+        super().resizeEvent(event)
+        self._put_place()
+        if self.popup.isVisible():
+            self._open()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Keeps the list in its place while the window changes its size."""
+        if event.type() == QEvent.Type.Resize and self.popup.isVisible():
+            self._open()
+        return super().eventFilter(watched, event)
+
+    # ---- private
+
+    def _open(self) -> None:
+        """Puts the list below the field, its right edge within the window."""
+        window = self.window()
+        if self.popup.parent() is not window:
+            self.popup.setParent(window)
+            window.installEventFilter(self)
+        corner = self.mapTo(window, QPoint(self.width(), self.height() + 4))
+        width = min(max(self._theme.scaled(_WIDTH), self.width()), corner.x() - 4)
+        rows = min(self._model.rowCount(), _ROWS)
+        line = self.list.verticalHeader().defaultSectionSize()
+        self.list.setFixedHeight(rows * line + 2)
+        note = QFontMetrics(self.note.font()).height() + 8 if self.note.text() else 0
+        height = 14 + (rows * line + 2 if rows else 0) + note
+        height = min(height, window.height() - corner.y() - 8)
+        self.popup.setGeometry(corner.x() - width, corner.y(), width, max(height, note + 14))
+        self.popup.show()
+        self.popup.raise_()
+        self.list.refit()
+
+    def _step(self, key: Qt.Key) -> None:
+        rows = self._model.rowCount()
+        steps = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: 1 - _ROWS, Qt.Key.Key_PageDown: _ROWS - 1}
+        if rows:
+            self.list.show_row(min(max(self.list.current_row + steps[key], 0), rows - 1))
+            self._tell()
+
+    def _tell(self) -> None:
+        """What a screen reader says of the chosen row."""
+        row = self.list.current_row
+        cells = [self._model.cell(row, column).text for column in range(3)] if row >= 0 else [self.note.text()]
+        self.setAccessibleDescription(", ".join(filter(None, (*cells, _HINT))))
+
+    def _click(self, index: QModelIndex) -> None:
+        self._choose(index.row())
+
+    def _choose(self, row: int) -> None:
+        self.close_list()
+        self.chosen.emit(row)
+
+    def _leave(self) -> None:
+        if self.popup.isVisible():
+            self.close_list()
+        else:
+            self.dismissed.emit()
+        before, self._before = self._before, None
+        if before is not None and before.isVisible() and before.isEnabled():
+            before.setFocus(Qt.FocusReason.OtherFocusReason)
+        else:
+            self.clearFocus()
+
+    def _text_changed(self, text: str) -> None:
+        # The button that empties the field edits nothing, as Qt sees it.
+        if not text:
+            self.close_list()
+            self.dismissed.emit()
+
+    def _put_place(self) -> None:
+        self.place.adjustSize()
+        room = 30 if self.text() else 8
+        self.place.move(self.width() - self.place.width() - room, (self.height() - self.place.height()) // 2)
+        margin = self.place.width() + 4 if self.place.text() else 0
+        self.setTextMargins(0, 0, margin, 0)

@@ -1,0 +1,102 @@
+"""The tokens that Find has found as rows, in the order it gives them; finding them is `find_index.py`'s."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QModelIndex, QObject
+
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.run_tokens import KINDS
+from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
+from tokstudio.gui.token_text.spelling import copied, figure, marked
+
+_TOKEN, _ORIGIN, _ID = range(3)
+_COPIED_BYTES = 4096
+_NOT_YET = "not yet"
+_NO_INDEX = QModelIndex()
+
+
+class FoundModel(TokenTable):
+    """A token in each row, with what made it; one that does not exist at the playhead is dimmed, and says so."""
+
+    columns = (
+        Column("Token", "token", "The token as text, or as bytes if it is not text", 5, 8),
+        Column("Made by", "words", "The merge that made it, or its kind", muted=True),
+        Column("Id", "number", "Number of the token in the tokenizer's output"),
+    )
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.playhead = 0
+        self._slots: list[int] = []
+
+    def set_run(self, run: StudioRun | None) -> None:
+        """Takes over whose tokens they are; none are listed."""
+        self.beginResetModel()
+        self.hold(run)
+        self._slots = []
+        self.endResetModel()
+
+    def set_slots(self, slots: Sequence[int]) -> None:
+        """Lists tokens."""
+        with self.changes():
+            self.beginResetModel()
+            self._slots = list(slots)
+            self.endResetModel()
+
+    def set_playhead(self, merges: int) -> None:
+        """Says which tokens exist."""
+        if merges != self.playhead:
+            self.playhead = merges
+            if self._slots:
+                self.dataChanged.emit(self.index(0, 0), self.index(len(self._slots) - 1, _ID))
+
+    def merge_of(self, slot: int) -> int:
+        """The number of the merge that makes a token; 0 for one that is there before."""
+        return max(slot - self.tokens.first + 1, 0) if self.tokens is not None else 0
+
+    def slot_at(self, row: int) -> int:
+        """The slot of the token in a row."""
+        return self._slots[row]
+
+    def slots_between(self, top: int, bottom: int) -> list[int]:
+        """The slots of some rows."""
+        return self._slots[top : bottom + 1]
+
+    def row_of(self, slot: int) -> int:
+        """The row of a token; -1 where it is not listed."""
+        return self._slots.index(slot) if slot in self._slots else -1
+
+    def cell(self, row: int, column: int) -> Cell:
+        """What is drawn there."""
+        slot = self._slots[row]
+        assert self.tokens is not None
+        later = self.merge_of(slot) > self.playhead
+        if column == _TOKEN:
+            token = self.shown(slot)
+            return Cell(marked(token), (token,), later, special=self.tokens.kind_of(slot) == "special")
+        if column == _ID:
+            return Cell(f"id {self.tokens.id_of(slot):,}", dimmed=later)
+        number = self.merge_of(slot)
+        words = f"merge {number:,}{f', {_NOT_YET}' if later else ''}" if number else self.tokens.kind_of(slot)
+        return Cell(words, dimmed=later)
+
+    def copied_slot(self, slot: int) -> str:
+        """The row of a token for the clipboard."""
+        assert self.tokens is not None
+        origin = str(self.merge_of(slot) or self.tokens.kind_of(slot))
+        return "\t".join((copied(self.tokens.head(slot, _COPIED_BYTES)), origin, str(self.tokens.id_of(slot))))
+
+    def widest(self, column: int) -> str:
+        """The longest text of a column, or one as long."""
+        number = figure(max(len(self.tokens), 1000)) if self.tokens is not None else "0,000"
+        if column == _ID:
+            top = int(self.tokens.ids.max(initial=0)) if self.tokens is not None and not self.tokens.ids_ascend else 0
+            return f"id {max(number, figure(top), key=len)}"
+        return max(f"merge {number}, {_NOT_YET}", *KINDS, key=len)
+
+    def rowCount(self, parent: Index = _NO_INDEX) -> int:
+        """How many tokens are listed; below a row none."""
+        return 0 if parent.isValid() else len(self._slots)

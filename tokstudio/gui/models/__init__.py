@@ -1,1 +1,0 @@
-"""Table models over numpy arrays."""

@@ -1,0 +1,170 @@
+"""The names of curves in one line; what does not fit is in a menu."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QAction, QFontMetrics, QPainter, QPixmap, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
+
+from tokstudio.gui.plot.curve_marks import curve_pen
+from tokstudio.gui.widgets.labels import plain
+
+if TYPE_CHECKING:
+    from tokstudio.gui.style.theme import Theme
+
+_LONGEST_NAME = 110
+_SWATCH = QSize(20, 14)
+_TRIES = 4
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One curve: what `chosen` calls it, its name, its colour, whether it is the active run's, and of held-out text."""
+
+    key: Hashable
+    name: str
+    hue: int = 0
+    active: bool = False
+    held_out: bool = False
+
+    @property
+    def tip(self) -> str:
+        """What it is, or what a click does."""
+        if self.active:
+            return f"{self.name}: {'held-out text of the active run' if self.held_out else 'the active run'}"
+        return f"Show {self.name}"
+
+
+class Legend(QWidget):
+    """Names of curves to click; `chosen` carries the key of one that is not active."""
+
+    chosen = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._entries: tuple[Entry, ...] = ()
+        self._buttons: list[QToolButton] = []
+        self._fitting = self._outdated = False
+        self._menu = QMenu(self)
+        self._menu.triggered.connect(self._choose_action)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(0)
+        self._more = QToolButton()
+        self._more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._more.setMenu(self._menu)
+        self._more.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._row.addStretch(1)
+        self._row.addWidget(self._more)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.setMinimumWidth(0)
+        self.setAccessibleName("Curves")
+        theme.tell_sizes(self._rebuild)
+        self._rebuild()
+
+    def set_entries(self, entries: Sequence[Entry]) -> None:
+        """Shows these names, the first ones first where there is little room."""
+        if tuple(entries) != self._entries:
+            self._entries = tuple(entries)
+            self._rebuild()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Shows as many names as fit."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def minimumSizeHint(self) -> QSize:
+        """Room for the menu."""
+        return QSize(self._more.sizeHint().width() if len(self._entries) > 1 else 0, self._more.sizeHint().height())
+
+    def _rebuild(self) -> None:
+        for button in self._buttons:
+            self._row.removeWidget(button)
+            button.hide()
+            button.deleteLater()
+        self._menu.clear()
+        # One curve alone needs no name.
+        shown = self._entries if len(self._entries) > 1 else ()
+        self._buttons = [self._button(entry) for entry in shown]
+        for place, button in enumerate(self._buttons):
+            self._row.insertWidget(place + 1, button)
+        for entry in shown:
+            action = self._menu.addAction(self._swatch(entry), entry.name.replace("&", "&&"))
+            action.setData(entry.key)
+        self.updateGeometry()
+        self._fit()
+
+    def _button(self, entry: Entry) -> QToolButton:
+        button = QToolButton()
+        metrics = QFontMetrics(self.font())
+        name = metrics.elidedText(entry.name, Qt.TextElideMode.ElideRight, _LONGEST_NAME)
+        button.setText(name.replace("&", "&&"))
+        button.setIconSize(_SWATCH)
+        button.setIcon(self._swatch(entry))
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.setToolTip(plain(entry.tip))
+        button.setAccessibleName(entry.tip)
+        button.setProperty("key", entry.key)
+        button.clicked.connect(self._choose_button)
+        return button
+
+    def _fit(self) -> None:
+        # Showing and hiding may bring another width at once: that is not to be dealt with halfway through this one.
+        self._outdated = True
+        if self._fitting:
+            return
+        self._fitting = True
+        try:
+            for _ in range(_TRIES):
+                if not self._outdated:
+                    break
+                self._outdated = False
+                self._show_what_fits(self._buttons)
+        finally:
+            self._fitting = False
+
+    def _show_what_fits(self, buttons: list[QToolButton]) -> None:
+        room = self.width()
+        widths = [button.sizeHint().width() for button in buttons]
+        fitting = len(widths)
+        if sum(widths) > room:
+            room -= self._more.sizeHint().width()
+            fitting = 0
+            while fitting < len(widths) and sum(widths[: fitting + 1]) <= room:
+                fitting += 1
+        hidden = len(widths) - fitting
+        kind = "curves" if any(entry.held_out for entry in self._entries) else "runs"
+        self._more.setText(f"{hidden} more" if fitting else f"{hidden} {kind}")
+        self._more.setVisible(hidden > 0)
+        for place, (button, action) in enumerate(zip(buttons, self._menu.actions(), strict=True)):
+            action.setVisible(place >= fitting)
+            button.setVisible(place < fitting)
+            if buttons is not self._buttons:
+                return
+
+    def _swatch(self, entry: Entry) -> QPixmap:
+        ratio = self.devicePixelRatioF()
+        picture = QPixmap(_SWATCH * ratio)
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(Qt.GlobalColor.transparent)
+        with QPainter(picture) as painter:
+            pen = curve_pen(self._theme.palette, entry.hue, active=entry.active, dotted=entry.held_out)
+            pen.setWidthF(pen.widthF() * 1.3 * ratio)
+            painter.setPen(pen)
+            painter.drawLine(0, _SWATCH.height() // 2, _SWATCH.width() - 4, _SWATCH.height() // 2)
+        return picture
+
+    def _choose_button(self) -> None:
+        button = self.sender()
+        if isinstance(button, QToolButton):
+            self.chosen.emit(button.property("key"))
+
+    def _choose_action(self, action: QAction) -> None:
+        self.chosen.emit(action.data())

@@ -1,0 +1,392 @@
+"""The Compression pane: how few tokens the corpus needs, merge after merge, and the playhead that runs along.
+
+Before there is anything to draw it is the place where people are welcomed.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QAction, QActionGroup, QImage, QResizeEvent
+from PySide6.QtWidgets import QLabel, QMenu, QStackedWidget, QToolButton
+
+from tokstudio.gui.panes.compression.curves import (
+    RATIO,
+    VIEWS,
+    View,
+    curve,
+    has_held_out_curve,
+    held_out_curve,
+    playhead_text,
+    remark,
+)
+from tokstudio.gui.panes.compression.legend import Entry, Legend
+from tokstudio.gui.panes.compression.playhead_bar import PlayheadBar
+from tokstudio.gui.panes.compression.welcome import SampleCard, Welcome
+from tokstudio.gui.plot.curve_plot import CurvePlot
+from tokstudio.gui.session.player import SPEEDS
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.buttons import ActionButton
+from tokstudio.gui.widgets.labels import ElidedLabel
+from tokstudio.gui.widgets.pane import EmptyState, Pane
+from tokstudio.resources import SAMPLES
+
+_MANY = 100_000  # merges from which on the growing curve is drawn less often
+_SELDOM = 250  # milliseconds
+_LONGEST_NAME = 360  # pixels
+_LOW = 17  # lines of text that a low pane has not
+_GAP, _LOW_GAP = 8, 2  # pixels between plot, remark and playhead bar; in a low pane
+_HELD_OUT = "held-out"  # of a curve's name, and of what the plot calls it
+
+_READY = "Each merge joins the most frequent pair of tokens. Press Train and watch."
+_WAITING = "The curve begins with the first merge."
+_OPENED = "There is no curve: the tokenizer was opened from a file, which has no counts."
+
+
+class CompressionPane(Pane):
+    """The plot with its playhead; earlier runs stay as thin curves, and a double click makes one the active run.
+
+    Args:
+        session: The studio's state.
+        theme: Its looks.
+        actions: The window's actions by id: `open_corpus`, `train` and those that train on a sample.
+    """
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        super().__init__("compression", "Compression")
+        self._session = session
+        self._theme = theme
+        self._seen = False
+        self._view = RATIO
+        self._by_log = {view: view.log for view in VIEWS}
+        self._drawn: dict[int, tuple[object, ...]] = {}
+        self._shown_active: StudioRun | None = None
+        self.plot = CurvePlot(theme)
+        self.bar = PlayheadBar(theme)
+        self.legend = Legend(theme)
+        self._make_header()
+        self._make_speeds()
+        self._make_pages(actions)
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(_SELDOM)
+        self._later.timeout.connect(self._draw)
+
+        self.plot.playheadDragged.connect(session.set_playhead)
+        self.plot.playheadClicked.connect(session.set_playhead)
+        self.plot.curveDoubleClicked.connect(self._activate)
+        self.bar.moved.connect(session.set_playhead)
+        self.bar.grasped.connect(session.player.pause)
+        self.bar.playAsked.connect(actions["play"].trigger)
+        self._play = actions["play"]
+        session.player.changed.connect(self._show_player)
+        self.legend.chosen.connect(self._activate)
+        self.visibilityChanged.connect(self._set_seen)
+        session.merges_added.connect(self._merges_added)
+        session.playhead_changed.connect(self._playhead_changed)
+        for signal in (session.runs_changed, session.training_changed, session.sources_changed):
+            signal.connect(self._changed)
+        self._apply_view()
+        self._show_player()
+        self.catch_up()
+
+    # ---- pictures
+
+    def to_image(self, width: int, height: int, scale: float = 1.0) -> QImage:
+        """The plot as a picture of `width` by `height`, times `scale`, pixels."""
+        self.catch_up()
+        return self.plot.to_image(width, height, scale)
+
+    def to_svg(self, width: int, height: int) -> bytes:
+        """The plot as an SVG drawing."""
+        self.catch_up()
+        return self.plot.to_svg(width, height)
+
+    def show_title(self, shown: bool) -> None:
+        """Lets the button say what the curve shows where the title does not."""
+        super().show_title(shown)
+        self._name_view()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Gives the plot what room there is."""
+        super().resizeEvent(event)
+        self._fit_remark()
+
+    # ---- building
+
+    def _make_header(self) -> None:
+        # The legend takes the room that the title leaves.
+        self.header.setStretch(1, 0)
+        self.header.addWidget(self.legend, 1)
+        self.menu = QMenu(self)
+        group = QActionGroup(self.menu)
+        self._choices: dict[QAction, View] = {}
+        for view in VIEWS:
+            action = self.menu.addAction(view.menu)
+            action.setCheckable(True)
+            action.setChecked(view is self._view)
+            group.addAction(action)
+            self._choices[action] = view
+        self.menu.addSeparator()
+        self._log = self.menu.addAction("Log scales")
+        self._log.setCheckable(True)
+        self.curves = self.menu.addMenu("Curves of runs")
+        self.curves.aboutToShow.connect(self._fill_own_curves)
+        self.menu.triggered.connect(self._choose_view)
+        self.view_button = QToolButton()
+        self.view_button.setText("View")
+        self.view_button.setToolTip("Values and scales of the curve")
+        self.view_button.setAccessibleName("Values of the curve")
+        self.view_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.view_button.setMenu(self.menu)
+        self.view_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.header.addWidget(self.view_button)
+
+    def _make_speeds(self) -> None:
+        self.speeds = QMenu(self)
+        group = QActionGroup(self.speeds)
+        for speed in SPEEDS:
+            action = self.speeds.addAction(speed.text)
+            action.setCheckable(True)
+            action.setData(speed.key)
+            action.setStatusTip("Set the speed of Play Merges.")
+            group.addAction(action)
+        group.triggered.connect(self._choose_speed)
+        self.bar.speed_button.setMenu(self.speeds)
+
+    def _make_pages(self, actions: Mapping[str, QAction]) -> None:
+        theme = self._theme
+        cards = [
+            SampleCard(actions[f"sample_train_{sample.key}"], sample.title, sample.description) for sample in SAMPLES
+        ]
+        self.welcome = Welcome(
+            theme,
+            "Watch a tokenizer being made",
+            "Open a text, press Train, and see it fall into fewer and fewer pieces.",
+            ActionButton(actions["open_corpus"], "Open a text…", theme, "open"),
+            "or drop one anywhere. To start right away, train on a sample:",
+            cards,
+        )
+        self.ready = Welcome(theme, "Ready to train", _READY, ActionButton(actions["train"], "Train", theme, "train"))
+        self.waiting, self.opened = EmptyState(_WAITING), EmptyState(_OPENED)
+        self.stack = QStackedWidget()
+        for page in (self.welcome, self.ready, self.waiting, self.opened, self.plot):
+            self.stack.addWidget(page)
+        self.remark = QLabel()
+        self.remark.setProperty("role", "muted")
+        self.remark.setTextFormat(Qt.TextFormat.PlainText)
+        self.remark.setWordWrap(True)
+        self.remark.setMinimumWidth(1)
+        self.remark_line = ElidedLabel()
+        self.remark_line.setProperty("role", "muted")
+        self.body.addWidget(self.stack, 1)
+        self.body.addWidget(self.remark)
+        self.body.addWidget(self.remark_line)
+        self.body.addWidget(self.bar)
+
+    # ---- which runs have curves
+
+    def fill_curves(self, menu: QMenu) -> None:
+        """Lists the runs that have curves, to be drawn or left out."""
+        menu.clear()
+        runs, session = self._with_curves, self._session
+        for run in runs:
+            name = menu.fontMetrics().elidedText(run.name, Qt.TextElideMode.ElideRight, _LONGEST_NAME)
+            action = menu.addAction(name.replace("&", "&&"))
+            action.setCheckable(True)
+            action.setChecked(run is session.active or not run.curve_hidden)
+            action.setEnabled(run is not session.active)
+            action.setStatusTip("Show or hide the curves of this run.")
+            # By its key: a menu keeps no run that is deleted.
+            action.toggled.connect(partial(self._show_curves, {run.key}))
+        others = {run.key: run.curve_hidden for run in runs if run is not session.active}
+        menu.addSeparator()
+        for words, shown in (("Show All", True), ("Show Only the Active Run", False)):
+            action = menu.addAction(words)
+            action.setEnabled(shown in others.values())
+            action.triggered.connect(partial(self._show_curves, set(others), shown))
+
+    def _fill_own_curves(self) -> None:
+        self.fill_curves(self.curves)
+
+    def _show_curves(self, keys: set[int], shown: bool) -> None:
+        for run in self._with_curves:
+            if run.key in keys:
+                self._session.show_curve(run, shown)
+
+    @property
+    def _with_curves(self) -> list[StudioRun]:
+        return [run for run in self._session.runs if run.has_counts]
+
+    # ---- keeping up
+
+    def catch_up(self) -> None:
+        """Shows the session as it is now."""
+        self._choose_page()
+        self._draw()
+        self._show_playhead()
+
+    def _set_seen(self, seen: bool) -> None:
+        if seen != self._seen:
+            self._seen = seen
+            if seen:
+                self.catch_up()
+
+    def _changed(self) -> None:
+        if self._shown_active not in self._session.runs:
+            # A run that is gone is let go of at once, seen or not.
+            self._shown_active = None
+        if self._seen:
+            self.catch_up()
+
+    def _merges_added(self) -> None:
+        if not self._seen or self._session.active is None:
+            return
+        self._choose_page()
+        if len(self._session.active) < _MANY:
+            self._draw()
+        elif not self._later.isActive():
+            self._later.start()
+        self._show_playhead()
+
+    def _playhead_changed(self) -> None:
+        if self._seen:
+            self._show_playhead()
+
+    def _choose_page(self) -> None:
+        session, run = self._session, self._session.active
+        if run is None:
+            page = self.ready if session.sources else self.welcome
+        elif not run.has_counts:
+            page = self.opened
+        else:
+            self.waiting.label.setText(run.why_no_merges or _WAITING)
+            # Earlier curves are not taken away while the text is read for another.
+            page = self.plot if any(len(one) and one.has_counts for one in session.runs) else self.waiting
+        reason = run.no_playhead if run is not None else None
+        self.bar.set_obstacle(f"No playhead: {reason}." if reason is not None else "")
+        more = f"No playhead either: {reason}." if reason is not None else "The playhead still works."
+        self.opened.label.setText(f"{_OPENED} {more}")
+        if page is self.ready:
+            self.ready.headline.setText("Ready to train" if session.obstacle is None else "Not ready to train")
+            self.ready.sentence.setText(session.obstacle or _READY)
+        if self.stack.currentWidget() is not page:
+            self.stack.setCurrentWidget(page)
+        self.bar.setVisible(run is not None)
+        self.view_button.setVisible(page is self.plot)
+        self.title.setText(self._view.title if page is self.plot else "Compression")
+
+    def _draw(self) -> None:
+        """Draws the curves that are not as they were drawn last."""
+        active = self._session.active
+        if active is not self._shown_active:
+            # What was looked at closely may not even be there in another run.
+            self._shown_active = active
+            self.plot.reset_zoom()
+        runs = [run for run in self._with_curves if len(run) and (run is active or not run.curve_hidden)]
+        for key in set(self._drawn) - {run.key for run in runs}:
+            self.plot.remove_curve(key)
+            self.plot.remove_curve((key, _HELD_OUT))
+            del self._drawn[key]
+        for run in runs:
+            state = (
+                self._view,
+                len(run),
+                run.ended,
+                run.name,
+                run is active,
+                run.held_out_tokens is None,
+            )
+            if self._drawn.get(run.key) != state:
+                self._drawn[run.key] = state
+                self._draw_run(run)
+        if self.stack.currentWidget() is not self.plot:
+            runs = []
+        active_first = sorted(runs, key=lambda run: (run is not active, -run.key))
+        self.legend.set_entries([entry for run in active_first for entry in self._entries(run)])
+
+    def _draw_run(self, run: StudioRun) -> None:
+        active = run is self._session.active
+        self.plot.set_curve(run.key, *curve(run, self._view), run.name, "active" if active else "other", run.hue)
+        key, held_out = (run.key, _HELD_OUT), held_out_curve(run, self._view)
+        if held_out is None:
+            self.plot.remove_curve(key)
+        else:
+            role = "active held-out" if active else "other held-out"
+            self.plot.set_curve(key, *held_out, f"{run.name}, {_HELD_OUT}", role, run.hue)
+
+    def _entries(self, run: StudioRun) -> Iterator[Entry]:
+        active = run is self._session.active
+        yield Entry(run.key, run.name, run.hue, active)
+        if has_held_out_curve(run, self._view):
+            name = _HELD_OUT if active else f"{run.name}, {_HELD_OUT}"
+            yield Entry((run.key, _HELD_OUT), name, run.hue, active, held_out=True)
+
+    def _show_playhead(self) -> None:
+        run, merges = self._session.active, self._session.playhead
+        length = len(run) if run is not None else 0
+        if self.bar.maximum() != length:
+            self.bar.set_range(length)
+        self.bar.set_value(merges)
+        if run is not None and run.has_counts and length:
+            self.plot.set_playhead(float(merges), playhead_text(run, merges, self._view))
+            told = remark(run, merges, self._view) if self.stack.currentWidget() is self.plot else ""
+        else:
+            self.plot.set_playhead(None, "")
+            told = ""
+        if told != self.remark.text():
+            self.remark.setText(told)
+            self.remark_line.setText(told)
+        self._fit_remark()
+
+    def _fit_remark(self) -> None:
+        """Leaves the room to the plot where there is little: the remark has one line then, and its tip has the rest."""
+        low = self.height() < _LOW * self.fontMetrics().height()
+        self.body.setSpacing(_LOW_GAP if low else _GAP)
+        margins = self.body.contentsMargins()
+        margins.setBottom(_GAP if low else margins.left())
+        self.body.setContentsMargins(margins)
+        self.remark.setVisible(bool(self.remark.text()) and not low)
+        self.remark_line.setVisible(bool(self.remark.text()) and low)
+
+    # ---- what a person does
+
+    def _activate(self, key: object) -> None:
+        for run in self._session.runs:
+            if key in (run.key, (run.key, _HELD_OUT)):
+                self._session.activate(run)
+                return
+
+    def _choose_speed(self, action: QAction) -> None:
+        self._session.player.set_speed(action.data())
+
+    def _show_player(self) -> None:
+        player = self._session.player
+        self._play.setChecked(player.playing)
+        self.bar.set_playing(player.playing)
+        self.bar.set_speed(player.speed.short)
+        for action in self.speeds.actions():
+            action.setChecked(action.data() == player.speed.key)
+
+    def _choose_view(self, action: QAction) -> None:
+        if action is self._log:
+            self._by_log[self._view] = action.isChecked()
+        self._view = self._choices.get(action, self._view)
+        self._log.setChecked(self._by_log[self._view])
+        self._apply_view()
+        self.catch_up()
+
+    def _name_view(self) -> None:
+        self.view_button.setText("View" if self.title.isVisibleTo(self) else self._view.menu)
+
+    def _apply_view(self) -> None:
+        logarithmic = self._log.isChecked()
+        self.plot.set_log(logarithmic, logarithmic)
+        self.plot.set_labels("merges", self._view.axis, self._view.caption)
+        self._name_view()
+        self.plot.setAccessibleName(f"Plot: {self._view.menu.lower()} over merges")

@@ -1,0 +1,174 @@
+"""What the centre of the window shows before there is a curve: a welcome with samples, or that Train comes next."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+
+from tokstudio.gui.style.icons import icon
+
+if TYPE_CHECKING:
+    from tokstudio.gui.style.theme import Theme
+
+_PICTURE = 96
+_CARD_WIDTH, _NARROWEST, _CARD_GAP = 180, 120, 8
+
+
+class SampleCard(QPushButton):
+    """A button with a title and a sentence.
+
+    Args:
+        action: What it does.
+        title: What it offers.
+        description: What there is to see in it.
+    """
+
+    def __init__(self, action: QAction, title: str, description: str) -> None:
+        super().__init__()
+        self._action = action
+        self.setAccessibleName(title)
+        self.setAccessibleDescription(description)
+        self.setToolTip(description)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 9, 12, 9)
+        layout.setSpacing(2)
+        self._title, self._description = QLabel(title), QLabel(description)
+        self._description.setProperty("role", "muted")
+        for label in (self._title, self._description):
+            label.setWordWrap(True)
+            label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+            label.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+            layout.addWidget(label)
+        layout.addStretch(1)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        self.clicked.connect(action.trigger)
+        action.changed.connect(self._follow)
+        self._follow()
+
+    def set_brief(self, brief: bool) -> None:
+        """Leaves the description to the tip where there is little room."""
+        self._description.setVisible(not brief)
+
+    def height_at(self, width: int) -> int:
+        """Pixels that the words need at a width."""
+        layout = self.layout()
+        return layout.totalHeightForWidth(width) if layout is not None else 0
+
+    def sizeHint(self) -> QSize:
+        """As wide as a card is."""
+        return QSize(_CARD_WIDTH, self.height_at(_CARD_WIDTH))
+
+    def minimumSizeHint(self) -> QSize:
+        """Wide enough for a few words."""
+        return QSize(120, 24)
+
+    def _follow(self) -> None:
+        self.setEnabled(self._action.isEnabled())
+
+
+class Welcome(QScrollArea):
+    """A picture, a headline, a sentence, one button, and samples below it.
+
+    What there is no room for goes: first the picture, then the descriptions of samples, then the sentence; beyond that
+    it scrolls.
+
+    Args:
+        theme: Its looks.
+        headline: A few words.
+        sentence: What to do, or what it is for.
+        button: What to press first.
+        aside: What else can be done, said below the button.
+        cards: The samples.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        headline: str,
+        sentence: str,
+        button: QPushButton,
+        aside: str = "",
+        cards: Sequence[SampleCard] = (),
+    ) -> None:
+        super().__init__()
+        self._theme = theme
+        self._cards = cards
+        self._shade: tuple[object, ...] = ()
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        page = QWidget()
+        self._column = QVBoxLayout(page)
+        self._column.setContentsMargins(8, 4, 8, 4)
+        self._column.setSpacing(8)
+        self._picture = QLabel()
+        self.headline, self.sentence, self._aside = QLabel(headline), QLabel(sentence), QLabel(aside)
+        self.headline.setProperty("role", "headline")
+        for label in (self.sentence, self._aside):
+            label.setProperty("role", "muted")
+        for label in (self._picture, self.headline, self.sentence, self._aside):
+            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+            label.setWordWrap(label is not self._picture)
+        self._grid = QGridLayout()
+        self._grid.setSpacing(_CARD_GAP)
+        self._column.addStretch(1)
+        for label in (self._picture, self.headline, self.sentence):
+            self._column.addWidget(label)
+        self._column.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
+        self._column.addWidget(self._aside)
+        self._aside.setVisible(bool(aside))
+        self._column.addLayout(self._grid)
+        self._column.addStretch(1)
+        self.setWidget(page)
+        self.viewport().setAutoFillBackground(False)
+        page.setAutoFillBackground(False)
+        theme.changed.connect(self._follow_theme)
+        self._arrange()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Takes up what has changed while nobody saw it."""
+        super().showEvent(event)
+        self._arrange()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fits what is shown to the room."""
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _follow_theme(self) -> None:
+        if self.isVisible():
+            self._arrange()
+
+    def _arrange(self) -> None:
+        width, height = self.viewport().width() - 16, self.viewport().height()
+        across = len(self._cards) if width >= len(self._cards) * _NARROWEST else 1
+        for detail, side in ((2, _PICTURE), (2, _PICTURE * 2 // 3), (2, 0), (1, 0), (0, 0)):
+            if self._place(width, across, detail, self._theme.scaled(side) if side else 0) <= height:
+                break
+
+    def _place(self, width: int, across: int, detail: int, side: int) -> int:
+        """Lays everything out in one way and gives the height that it takes."""
+        ratio = self.devicePixelRatioF()
+        shade = (side, self._theme.palette.accent, ratio)
+        if side and shade != self._shade:
+            self._shade = shade
+            self._picture.setPixmap(icon("welcome", self._theme, "accent").pixmap(QSize(side, side), ratio))
+        self._picture.setVisible(side > 0)
+        self.sentence.setVisible(detail > 0 or not self._cards)
+        room = min(width, len(self._cards) * 240)
+        for place, card in enumerate(self._cards):
+            card.set_brief(detail < 2)
+            self._grid.addWidget(card, place // across, place % across)
+        each = max((room - (across - 1) * _CARD_GAP) // max(across, 1), 120)
+        tallest = max((card.height_at(each) for card in self._cards), default=0)
+        for card in self._cards:
+            card.setMinimumHeight(tallest)
+            card.setMaximumWidth(each if across > 1 else 420)
+        return self._column.totalHeightForWidth(width + 16)

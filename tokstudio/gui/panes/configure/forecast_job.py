@@ -1,0 +1,88 @@
+"""Asks in the background what a training will likely take, whenever corpus or settings have changed."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QTimer
+
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import size_of_memory
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.training.forecast import Forecast, forecast_work
+from tokstudio.core.warm_up import prepare_work
+from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.session import Session
+
+_PATIENCE = 400  # milliseconds without a change
+
+
+class Forecaster(QObject):
+    """Keeps the session's forecast up to date; while a training is under way it leaves the processor to it.
+
+    Args:
+        session: Whose next training it is.
+        parent: The owner.
+    """
+
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._latest = Latest(session, self, quiet=True)
+        self._latest.done.connect(session.set_forecast)
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(_PATIENCE)
+        self._later.timeout.connect(self._ask)
+        for signal in (session.sources_changed, session.settings_changed):
+            signal.connect(self.renew)
+        session.training_changed.connect(self._follow_training)
+
+    def renew(self) -> None:
+        """Asks anew: what was said does not hold any longer."""
+        self._latest.cancel()
+        if self._wanted:
+            self._later.start()
+        else:
+            self._later.stop()
+
+    @property
+    def _wanted(self) -> bool:
+        session = self._session
+        if session.training is not None or session.splitting or session.settings.problem is not None:
+            return False
+        return session.corpus.bytes > 0
+
+    def _follow_training(self) -> None:
+        if self._session.training is not None:
+            self._later.stop()
+            self._latest.cancel()
+        elif self._session.forecast is None and not self._later.isActive() and not self._latest.busy:
+            self.renew()
+
+    def _ask(self) -> None:
+        if self._wanted:
+            corpus, config = self._session.corpus, self._session.settings.config()
+            self._latest.run(lambda: _prepared_work(corpus, config))
+
+
+def _prepared_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
+    yield from prepare_work()
+    return (yield from forecast_work(corpus, config))
+
+
+def forecast_text(forecast: Forecast) -> str:
+    """Gives time and memory in a few words: "Estimate: 3 s, 1.2 GB of memory."."""
+    return f"Estimate: {_time(forecast.seconds)}, {_memory(forecast.memory)} of memory."
+
+
+def _time(seconds: float) -> str:
+    if seconds < 1:
+        return "< 1 s"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _memory(size: int) -> str:
+    return "< 10 MB" if size < 10_000_000 else size_of_memory(size)

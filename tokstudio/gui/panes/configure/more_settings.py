@@ -1,0 +1,274 @@
+"""What the Configure pane shows under More: everything but the limits and the pattern.
+
+Whether a value can work is the core's to say; the pane hands its words to the fields.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import cast
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.corpus.held_out_split import refuse_counts
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.alphabet import Base
+from tokstudio.core.model.config import SpecialPlacement, TieBreak
+from tokstudio.gui.state.training_settings import Documents, Settings
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.spelling import marked, shown
+from tokstudio.gui.widgets.controls import Choice
+from tokstudio.gui.widgets.fields import ChoiceField, Field, LimitField, ListField, ShareField
+
+_BASES = (
+    Choice("bytes", "Bytes", "The 256 bytes: every text can be encoded."),
+    Choice("characters", "Characters", "Whole characters, from the corpus or a list."),
+)
+_FROM_CORPUS, _OWN_LIST = "corpus", "own"
+_VOCABULARIES = (
+    Choice(_FROM_CORPUS, "Corpus", "The corpus's characters, as they first appear."),
+    Choice(_OWN_LIST, "Own list", "Only these characters, in this order."),
+)
+_NO_UNKNOWN = Choice("", "None", "A missing character is an error.")
+_TIES = (
+    Choice("first", "First", "With equal counts, the pair that occurs first."),
+    Choice("lowest-id", "Lowest id", "With equal counts, the lower ids, as in rustbpe."),
+    Choice("huggingface", "Hugging Face", "With equal counts, as in the tokenizers library."),
+    Choice("bytes", "Bytes", "With equal counts, the pair that sorts last."),
+)
+_PLACES = (
+    Choice("last", "Last", "Their ids come after those of the merges."),
+    Choice("first", "First", "Their ids come first, and all others move up."),
+)
+_DOCUMENTS = (
+    Choice("file", "By file", "A file is a document: merges may cross lines."),
+    Choice("line", "By line", "A line is a document: no merge crosses its end."),
+)
+_LIST_HELP = r"One per line: a character or a longer special token. Escapes: \n, \t and \\."
+_SPECIALS_HELP = r"One per line, such as <|endoftext|>. Never merged. Escapes: \n, \t and \\."
+_LONGEST_HELP = "No token is longer than this."
+_HELD_OUT_HELP = "Share that is measured, not trained on."
+# What the fields do, in their order.
+_ABOUT = (
+    "Merging begins with bytes or with whole characters.",
+    "Merging begins with all characters of the corpus, or with those of a list.",
+    "The characters that merging begins with, in the order of their ids.",
+    "The special token that replaces every character that is not a base token.",
+    "Texts with their own id, such as one for the end of a document.",
+    "The ids of the special tokens come after all other ids, or before them.",
+    "The rule that chooses between pairs with the same count.",
+    "Pairs that would make a longer token are not merged. The length is in bytes and at least 2.",
+    "A document is a whole file or a single line. No merge crosses its end.",
+    (
+        "The share of the corpus that is only measured, to see how well other text is compressed.\n"
+        "It is in percent, from 0 (nothing is held out) to less than 100."
+    ),
+)
+_NO_LINES = "Word counts have no lines to hold out."
+_NAMED = 20  # special tokens that are read back
+_LONGEST = 40  # bytes of each
+
+
+class MoreSettings(QWidget):
+    """The rest of the fields, and the button that puts all of them back.
+
+    Signals:
+        changed: The person changed one.
+        reset_asked: They want all of them as they were at first.
+
+    Args:
+        theme: Its looks.
+        actions: The window's actions by id, those that fill the list of base tokens.
+
+    Attributes:
+        corpus_problem: What is wrong with what is set, the corpus being what it is; "" for nothing.
+    """
+
+    changed = Signal()
+    reset_asked = Signal()
+
+    def __init__(self, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        super().__init__()
+        self.corpus_problem = ""
+        self._list_is_wrong = False
+        self.base = ChoiceField("&Base units", _BASES, theme)
+        self.vocabulary = ChoiceField("Base vocabular&y", _VOCABULARIES, theme)
+        self.entries = ListField("Base tokens", _LIST_HELP, theme, 5)
+        self.load = _link("Load from File…", actions["load_base_tokens"])
+        self.start = _link("From the Corpus", actions["base_tokens_of_corpus"])
+        self.entries.add_links(self.load, self.start)
+        self.specials = ListField("Special to&kens", _SPECIALS_HELP, theme, 2)
+        self.placement = ChoiceField("Their ids", _PLACES, theme)
+        self.unknown = ChoiceField("&Unknown token", (_NO_UNKNOWN,), theme)
+        self.ties = ChoiceField("T&ie rule", _TIES, theme)
+        self.longest = LimitField("Longest token", _LONGEST_HELP, 16, theme, " bytes")
+        self.documents = ChoiceField("&Documents", _DOCUMENTS, theme)
+        self.held_out = ShareField("He&ld out", _HELD_OUT_HELP, theme)
+        for field, about in zip(self.fields, _ABOUT, strict=True):
+            field.set_about(about)
+        self.load.setToolTip("Load the base tokens from a file: a JSON list, or one per line")
+        self.start.setToolTip("Fill the list with the characters of the corpus")
+        self.reset = QPushButton("Reset to Defaults")
+        self.reset.setToolTip("Reset every setting to its default")
+        self.reset.setProperty("link", "true")
+        self.reset.clicked.connect(self.reset_asked)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        for field in self.fields:
+            column.addWidget(field)
+            field.changed.connect(self.changed)
+        column.addWidget(self.reset)
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """All fields, in the order in which they stand there."""
+        tokens = (self.base, self.vocabulary, self.entries, self.unknown, self.specials, self.placement)
+        return (*tokens, self.ties, self.longest, self.documents, self.held_out)
+
+    @property
+    def controls(self) -> list[QWidget]:
+        """What takes the keyboard, in the same order."""
+        base = [self.base.combo, self.vocabulary.combo, self.entries.edit, self.load, self.start, self.unknown.combo]
+        specials = [self.specials.edit, self.placement.combo]
+        rest = [self.ties.combo, self.longest.check, self.longest.number, self.documents.combo, self.held_out.number]
+        return [*base, *specials, *rest, self.reset]
+
+    @property
+    def named_fields(self) -> Mapping[str, Field]:
+        """The fields that can say what is wrong with them, by what people call them."""
+        return {
+            "base tokens": self.entries,
+            "unknown token": self.unknown,
+            "special tokens": self.specials,
+            "longest token": self.longest,
+            "held-out share": self.held_out,
+        }
+
+    def taken_over(self, settings: Settings) -> Settings:
+        """Gives the settings with what these fields say."""
+        own, is_shown = self.vocabulary.value == _OWN_LIST, self.held_out.number.shows
+        return replace(
+            settings,
+            base=cast("Base", self.base.value),
+            base_vocabulary=from_lines(self.entries.text()) if own else None,
+            special_tokens=from_lines(self.specials.text()),
+            special_placement=cast("SpecialPlacement", self.placement.value),
+            unknown_token=self.unknown.value or None,
+            tie_break=cast("TieBreak", self.ties.value),
+            max_token_bytes=self.longest.value,
+            documents=cast("Documents", self.documents.value),
+            held_out=settings.held_out if is_shown(settings.held_out) else self.held_out.number.share,
+        )
+
+    def show_settings(self, settings: Settings) -> None:
+        """Shows settings without telling anyone."""
+        own, in_characters = settings.base_vocabulary is not None, settings.base == "characters"
+        self.base.set_value(settings.base)
+        self.vocabulary.set_value(_OWN_LIST if own else _FROM_CORPUS)
+        _show_list(self.entries, settings.base_vocabulary)
+        _show_list(self.specials, settings.special_tokens)
+        self.placement.set_value(settings.special_placement)
+        self._offer_unknown(settings)
+        self.ties.set_value(settings.tie_break)
+        self.longest.set_value(settings.max_token_bytes)
+        self.documents.set_value(settings.documents)
+        self.held_out.set_value(settings.held_out)
+        self.vocabulary.setVisible(in_characters)
+        self.entries.setVisible(in_characters and own)
+        self.unknown.setVisible(in_characters)
+        self.placement.setEnabled(bool(settings.special_tokens))
+        self.entries.count.setText(_counted(settings.base_vocabulary or ()))
+        self.specials.show_read(_read_back(settings.special_tokens))
+        self.reset.setEnabled(settings != Settings())
+
+    def show_faults(self, faults: Mapping[str, str]) -> None:
+        """Says what is wrong beside the fields, by the settings' names."""
+        fields = {
+            "base_vocabulary": self.entries,
+            "special_tokens": self.specials,
+            "unknown_token": self.unknown,
+            "max_token_bytes": self.longest,
+        }
+        for name, field in fields.items():
+            field.set_error(faults.get(name))
+        self._list_is_wrong = "base_vocabulary" in faults
+
+    def show_missing(self, problem: str | None) -> None:
+        """Says at the base tokens which character is not among them, where that is what is wrong."""
+        if not self._list_is_wrong:
+            self.entries.set_error(problem)
+
+    def show_sources(self, settings: Settings, sources: Sequence[Source]) -> None:
+        """Says what cannot be set because of what the corpus is; what is set all the same can be taken back."""
+        self.corpus_problem, reason = "", None
+        try:
+            refuse_counts(sources)
+        except ConfigError as error:
+            self.corpus_problem, reason = (str(error), None) if settings.held_out else ("", _NO_LINES)
+        self.held_out.set_unavailable(reason)
+        if self.corpus_problem:
+            self.held_out.set_error(self.corpus_problem)
+
+    def _offer_unknown(self, settings: Settings) -> None:
+        listed = [entry for entry in settings.base_vocabulary or () if len(entry) > 1]
+        names = list(dict.fromkeys([*listed, *settings.special_tokens]))
+        if settings.unknown_token is not None and settings.unknown_token not in names:
+            names.append(settings.unknown_token)
+        choices = [_NO_UNKNOWN, *(Choice(name, name, "Replaces a missing character.") for name in names)]
+        if tuple(choices) != self.unknown.combo.choices:
+            self.unknown.set_choices(choices, settings.unknown_token or "")
+        self.unknown.set_value(settings.unknown_token or "")
+
+
+def _show_list(field: ListField, entries: tuple[str, ...] | None) -> None:
+    # A line that is just begun is no entry yet, and stays.
+    if entries is not None and from_lines(field.text()) != entries:
+        field.set_text(to_lines(entries))
+
+
+def _read_back(specials: tuple[str, ...]) -> str:
+    """Names special tokens with marks for their white space: nobody sees a blank in a list."""
+    number = len(specials)
+    if not number:
+        return ""
+    named = [marked(shown(special.encode("utf-8", "replace"), _LONGEST)) for special in specials[:_NAMED]]
+    also = f" and {number - _NAMED:,} more" if number > _NAMED else ""
+    return f"{number:,} special token{'' if number == 1 else 's'}: {', '.join(named)}{also}"
+
+
+def _link(text: str, action: QAction) -> QPushButton:
+    button = QPushButton(text)
+    button.setProperty("link", "true")
+    button.clicked.connect(partial(action.trigger))
+    return button
+
+
+def _counted(entries: tuple[str, ...]) -> str:
+    specials = sum(len(entry) > 1 for entry in entries)
+    return f"{len(entries):,}, {specials:,} of them special" if specials else f"{len(entries):,}"
+
+
+_ESCAPE = re.compile(r"\\[\\ntr]")
+_ESCAPED = {"\\\\": "\\", "\\n": "\n", "\\t": "\t", "\\r": "\r"}
+_WRITTEN = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"})
+
+
+def to_lines(entries: Iterable[str]) -> str:
+    """Writes entries, one a line."""
+    return "\n".join(entry.translate(_WRITTEN) for entry in entries)
+
+
+def from_lines(text: str) -> tuple[str, ...]:
+    r"""Reads what was written: empty lines are none, and a backslash before anything else is a backslash."""
+    lines = [line for line in text.split("\n") if line]
+    if "\\" not in text:
+        return tuple(lines)
+    return tuple(_ESCAPE.sub(lambda found: _ESCAPED[found[0]], line) for line in lines)

@@ -1,0 +1,342 @@
+"""The Configure pane: what the next training is to be like, what it will likely take, and the button that begins it.
+
+Whether settings can work is the core's to say; the pane shows its words beside the field.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from tokstudio.core.base.errors import MissingCharacterError
+from tokstudio.core.base.wording import size_text
+from tokstudio.gui.panes.configure.forecast_job import Forecaster, forecast_text
+from tokstudio.gui.panes.configure.more_settings import MoreSettings
+from tokstudio.gui.panes.configure.pattern_field import PatternField
+from tokstudio.gui.panes.configure.summary import limit_words, outdated_words, unusual_words
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.source_records import is_missing
+from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.style.icons import icon
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.fields import Field, LimitField, line, set_role
+from tokstudio.gui.widgets.labels import plain
+from tokstudio.gui.widgets.pane import Pane
+from tokstudio.gui.widgets.scroll_body import TallBody
+
+_SIZE_HELP = "Base tokens, merges and special tokens."
+_FREQUENCY_HELP = "Stop when the best pair is rarer."
+_SIZE_ABOUT = (
+    "Training stops when the vocabulary has this many tokens.\n"
+    "It must exceed the number of base tokens and special tokens: more than 256 for bytes."
+)
+_FREQUENCY_ABOUT = "Training stops when no pair of tokens occurs this often in the corpus.\nThe number is at least 2."
+_ROOM_FOR_HELP = 200  # pixels of height; with less, what helps is left to the tool tips
+_FIRST_SIZE, _FIRST_FREQUENCY = 1000, 2  # what the numbers begin with
+
+_BETWEEN_BUTTONS = 6
+_BUTTONS = {"idle": ("train",), "running": ("pause", "stop"), "paused": ("resume", "step", "stop")}
+
+
+class ConfigurePane(Pane):
+    """Every setting of the training, the forecast, and Train.
+
+    Args:
+        session: Whose settings are edited.
+        theme: Its colours and fonts.
+        actions: The window's actions by id: those of the training, and `more_settings`.
+    """
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        super().__init__("configure", "Configure")
+        self._session = session
+        self._theme = theme
+        self._actions = actions
+        self.size_field = LimitField("Vocabulary size", _SIZE_HELP, _FIRST_SIZE, theme)
+        self.frequency_field = LimitField("Min. frequency", _FREQUENCY_HELP, _FIRST_FREQUENCY, theme)
+        self.frequency_field.name_it("Minimum frequency")
+        self.size_field.set_about(_SIZE_ABOUT)
+        self.frequency_field.set_about(_FREQUENCY_ABOUT)
+        self.pattern = PatternField(session, theme)
+        self.more_button = self._make_more_button(actions["more_settings"])
+        self.more = MoreSettings(theme, actions)
+        self.summary = line("muted")
+        self.unusual = line("muted")
+        self.outdated = line("muted")
+        self.forecast = line("muted")
+        self.reason = line("muted")
+        self.reason.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.sample_button = _ElidedButton()
+        self._connect_button(self.sample_button, "train_on_sample")
+        self.anyway_button = _ElidedButton()
+        self._connect_button(self.anyway_button, "train_anyway")
+        self.anyway_button.set_full_text("Train Anyway")
+        self.continue_button = _ElidedButton()
+        self._connect_button(self.continue_button, "continue_run")
+        self.buttons = {
+            "train": self._button("train", "Train", "train", primary=True),
+            "pause": self._button("pause", "Pause", "pause"),
+            "resume": self._button("resume", "Resume", "train", primary=True),
+            "step": self._button("step", "Step", "step"),
+            "stop": self._button("stop", "Stop", "stop"),
+        }
+        self._lay_out()
+        self._forecaster = Forecaster(session, self)
+        self._connect()
+        self._show_settings()
+        self._refresh()
+
+    def event(self, event: QEvent) -> bool:
+        """Asks anew whether there is memory enough when the person comes back from another program."""
+        if event.type() == QEvent.Type.WindowActivate and self._session.sample_size is not None:
+            self._forecaster.renew()
+        return super().event(event)
+
+    # ---- building
+
+    def _lay_out(self) -> None:
+        fields = QWidget()
+        column = QVBoxLayout(fields)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        for widget in (self.size_field, self.frequency_field, self.pattern, self.more_button, self.more):
+            column.addWidget(widget)
+        column.addStretch(1)
+        self._button_row = QWidget()
+        row = QHBoxLayout(self._button_row)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(_BETWEEN_BUTTONS)
+        for button in self.buttons.values():
+            row.addWidget(button, 1)
+        self._fields = TallBody(fields)
+        self._fields.room_changed.connect(self._fit)
+        self.body.addWidget(self._fields, 1)
+        # What matters for Train is always in sight, however little room there is for the fields.
+        said = QVBoxLayout()
+        said.setSpacing(2)
+        for label in (self.summary, self.unusual, self.outdated, self.forecast, self.reason):
+            said.addWidget(label)
+        self.body.addLayout(said)
+        for button in self._links:
+            self.body.addWidget(button)
+        self.body.addWidget(self._button_row)
+        self._theme.tell_sizes(self._keep_room_for_buttons)
+        self._keep_room_for_buttons()
+        order: list[QWidget] = [self.size_field.check, self.size_field.number]
+        order += [self.frequency_field.check, self.frequency_field.number]
+        order += [self.pattern.choice.combo, self.pattern.own.edit, self.pattern.preview, self.more_button]
+        order += [*self.more.controls, *self._links, *self.buttons.values()]
+        for one, other in pairwise(order):
+            QWidget.setTabOrder(one, other)
+
+    def _keep_room_for_buttons(self) -> None:
+        """Makes the column wide enough for any state of the training from the start, that a pause change nothing."""
+        widths = [
+            sum(self.buttons[name].minimumSizeHint().width() + _BETWEEN_BUTTONS for name in names) - _BETWEEN_BUTTONS
+            for names in _BUTTONS.values()
+        ]
+        self._button_row.setMinimumWidth(max(widths))
+
+    @property
+    def _links(self) -> tuple[QPushButton, ...]:
+        return self.sample_button, self.anyway_button, self.continue_button
+
+    def _fit(self, room: int) -> None:
+        for field in (self.size_field, self.frequency_field, self.pattern.choice):
+            field.set_brief(room < self._theme.scaled(_ROOM_FOR_HELP))
+
+    def _connect(self) -> None:
+        for field in (self.size_field, self.frequency_field, self.pattern, self.more):
+            field.changed.connect(self._take_over)
+        self.more.reset_asked.connect(self._reset)
+        self._actions["more_settings"].toggled.connect(self._show_more)
+        self._show_more(self._actions["more_settings"].isChecked())
+        self._actions["more_settings"].toggled.connect(self._come_to_more)
+        session = self._session
+        session.settings_changed.connect(self._show_settings)
+        session.sources_changed.connect(self._show_sources)
+        session.statistics_changed.connect(self._explain)
+        session.outdated_changed.connect(self._explain)
+        session.forecast_changed.connect(self._explain)
+        self.pattern.problem_changed.connect(self._tell_field_problem)
+        session.training_changed.connect(self._refresh)
+        session.runs_changed.connect(self._refresh)
+
+    def _make_more_button(self, action: QAction) -> QToolButton:
+        button = QToolButton()
+        button.setText("More")
+        button.setCheckable(True)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        button.setAccessibleName("More settings")
+        button.setToolTip("Base units, special tokens, tie rule, longest token, documents, held-out share")
+        button.clicked.connect(partial(action.trigger))
+        return button
+
+    def _button(self, action: str, text: str, image: str, primary: bool = False) -> QPushButton:
+        button = QPushButton(text)
+        button.setProperty("primary", "true" if primary else "false")
+        if action == "train":
+            button.setIcon(icon(image, self._theme, "on_accent" if primary else "text"))
+        button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        button.setToolTip(self._actions[action].statusTip())
+        self._connect_button(button, action)
+        return button
+
+    def _connect_button(self, button: QPushButton, action: str) -> None:
+        button.clicked.connect(partial(self._actions[action].trigger))
+
+    # ---- settings
+
+    def _take_over(self) -> None:
+        limits = {"vocabulary_size": self.size_field.value, "min_frequency": self.frequency_field.value}
+        settings = replace(self._session.settings, **limits, pattern=self.pattern.value)
+        self._session.set_settings(self.more.taken_over(settings))
+
+    def _reset(self) -> None:
+        self._session.set_settings(Settings())
+
+    def _show_more(self, shown: bool) -> None:
+        self.more_button.setChecked(shown)
+        self.more_button.setArrowType(Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow)
+        self.more.setVisible(shown)
+        self._explain()
+
+    def _come_to_more(self, shown: bool) -> None:
+        # At the start it is opened as it was left, and nobody has asked to see it.
+        asked = shown and self.isVisible()
+        self._fields.bring_to_top(self.more_button if asked else self.size_field)
+
+    def _show_settings(self) -> None:
+        settings = self._session.settings
+        self.size_field.set_value(settings.vocabulary_size)
+        self.frequency_field.set_value(settings.min_frequency)
+        self.more.show_settings(settings)
+        faults = settings.faults
+        self.size_field.set_error(faults.get("vocabulary_size"))
+        self.frequency_field.set_error(faults.get("min_frequency"))
+        self.pattern.set_error(faults.get("pattern"))
+        self.pattern.set_value(settings.pattern)
+        self.more.show_faults(faults)
+        self._show_sources()
+        self._explain()
+
+    def _show_sources(self) -> None:
+        self.more.show_sources(self._session.settings, self._session.sources)
+        self._tell_field_problem()
+
+    def _tell_field_problem(self) -> None:
+        self._session.set_field_problem(self.pattern.problem or self.more.corpus_problem)
+        self._explain()
+
+    def _explain(self) -> None:
+        """Says above Train what is to be mended, or else what the settings come to."""
+        session, settings, forecast = self._session, self._session.settings, self._session.forecast
+        missing = forecast is not None and isinstance(forecast.cause, MissingCharacterError)
+        self.more.show_missing(forecast.problem if forecast is not None and missing else None)
+        problem = self._problem
+        if problem:
+            _tell(self.summary, self._what_to_mend or problem, "error")
+        else:
+            distinct = session.statistics.distinct_characters if session.statistics is not None else None
+            _tell(self.summary, limit_words(settings, distinct), "muted")
+        _tell(self.unusual, "" if problem or self.more_button.isChecked() else unusual_words(settings), "muted")
+        unread = {} if problem else {one: word for one, word in session.outdated.items() if not is_missing(one)}
+        _tell(self.outdated, outdated_words(unread), "muted")
+        fits = forecast is not None and forecast.fits and not problem
+        _tell(self.forecast, forecast_text(forecast) if forecast is not None and fits else "", "muted")
+        size = session.sample_size if settings.problem is None and session.training is None else None
+        if size is not None:
+            self.sample_button.set_full_text(f"Train on a sample of {size_text(size)}")
+        self.sample_button.setVisible(size is not None)
+        self.anyway_button.setVisible(session.lacks_memory_alone)
+
+    @property
+    def _problem(self) -> str:
+        """What is wrong with the settings, or with them and this corpus; "" if nothing is."""
+        session = self._session
+        # What a training of the whole corpus would lack is beside the point while another goes on.
+        foreseen = session.forecast.problem if session.forecast is not None and session.training is None else ""
+        return session.settings.problem or session.field_problem or foreseen
+
+    @property
+    def _what_to_mend(self) -> str:
+        """Names the field that says what is wrong; "" where none that is shown does."""
+        fields: dict[str, Field] = {
+            "vocabulary size": self.size_field,
+            "minimum frequency": self.frequency_field,
+            "pattern": self.pattern.own,
+        }
+        if self.more_button.isChecked():
+            fields |= self.more.named_fields
+        wrong = (name for name, field in fields.items() if field.is_invalid and not field.isHidden())
+        return next((f"Fix the {name}." for name in wrong), "")
+
+    # ---- training
+
+    def _refresh(self) -> None:
+        state, obstacle = self._session.state, self._session.obstacle
+        shown = _BUTTONS[state]
+        had_focus = any(button.hasFocus() for button in (*self.buttons.values(), self.continue_button))
+        for name, button in self.buttons.items():
+            button.setVisible(name in shown)
+        self._refresh_continue(state)
+        train = self.buttons["train"]
+        train.setEnabled(obstacle is None)
+        tip = obstacle if obstacle is not None else "Train a tokenizer on the corpus"
+        train.setToolTip(plain(tip))
+        train.setAccessibleDescription(tip)
+        # What is to be mended is said already.
+        _tell(self.reason, "" if obstacle in (None, self._problem) or state != "idle" else str(obstacle), "muted")
+        self._explain()
+        if had_focus and not any(button.hasFocus() for button in self.buttons.values()):
+            self.buttons[shown[0]].setFocus()
+
+    def _refresh_continue(self, state: str) -> None:
+        run, settings = self._session.active, self._session.settings
+        if state != "idle" or run is None or not self._session.can_continue(run):
+            self.continue_button.hide()
+            return
+        size, frequency = settings.vocabulary_size, settings.min_frequency
+        goal = f"{size:,} tokens" if size is not None else f"frequency {frequency:,}"
+        self.continue_button.set_full_text(f"Continue {run.name} to {goal}")
+        self.continue_button.show()
+
+
+class _ElidedButton(QPushButton):
+    """A quiet button whose text may be longer than there is room for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._full = ""
+        self.setProperty("link", "true")
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.hide()
+
+    def set_full_text(self, text: str) -> None:
+        """Sets the text; all of it is in the tool tip."""
+        self._full = text
+        self.setToolTip(plain(text))
+        self.setAccessibleName(text)
+        self._elide()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._elide()
+
+    def _elide(self) -> None:
+        shown = self.fontMetrics().elidedText(self._full, Qt.TextElideMode.ElideMiddle, self.width() - 12)
+        self.setText(shown.replace("&", "&&"))
+
+
+def _tell(label: QLabel, text: str, role: str) -> None:
+    set_role(label, role)
+    label.setText(text)
+    label.setVisible(bool(text))

@@ -1,0 +1,97 @@
+"""The dialog that asks how a tokenizer splits text, where its files do not say it."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.pretokenization.patterns import check_pattern
+from tokstudio.gui.panes.configure.pattern_field import PatternField
+from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.fields import line
+from tokstudio.gui.widgets.labels import plain
+
+_WHY = "The file does not say how text is split before merging. Another pattern gives other tokens."
+_SIZE = QSize(480, 400)  # room for the preview, whose lines are not there yet
+_SHOWN = 2000  # characters of the text that is split
+
+
+class PatternDialog(QDialog):
+    """Asks for a name or an expression, and shows how it splits the text that is looked at.
+
+    Signals:
+        answered: The pattern (str), or None where the person would rather not say; exactly once.
+
+    Args:
+        question: What is asked.
+        session: Whose text is shown in pieces.
+        theme: Its looks.
+        parent: The window.
+    """
+
+    answered = Signal(object)
+
+    def __init__(
+        self, question: PatternQuestion, session: Session, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(question.verb)
+        self.setWindowModality(Qt.WindowModality.WindowModal)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        headline = QLabel(f"How does {question.name} split text?")
+        headline.setTextFormat(Qt.TextFormat.PlainText)
+        headline.setWordWrap(True)
+        headline.setProperty("role", "headline")
+        why = line("muted")
+        why.setText(_WHY)
+        self.field = PatternField(session, theme, session.text[:_SHOWN])
+        self.field.set_value(question.pattern)
+        self.field.changed.connect(self._check)
+        self.field.problem_changed.connect(self._allow)
+        self.cancel = QPushButton("Cancel")
+        self.cancel.setAutoDefault(False)
+        self.cancel.clicked.connect(self.reject)
+        self.accept_button = QPushButton(question.verb)
+        self.accept_button.setProperty("primary", "true")
+        self.accept_button.setDefault(True)
+        self.accept_button.clicked.connect(self.accept)
+        self.finished.connect(self._answer)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(24, 20, 24, 16)
+        layout.setSpacing(10)
+        for widget in (headline, why, self.field):
+            layout.addWidget(widget)
+        layout.addStretch(1)
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        for button in (self.cancel, self.accept_button):
+            buttons.addWidget(button)
+        layout.addLayout(buttons)
+        room = QSize(theme.scaled(_SIZE.width()), theme.scaled(_SIZE.height()))
+        self.setMinimumSize(room.boundedTo(self.screen().availableSize() * 0.9))
+        self.field.choice.combo.setFocus()
+        self._check()
+
+    def _check(self) -> None:
+        """Says what is wrong with the pattern itself, and asks the field how it splits the text."""
+        self._fault = ""
+        try:
+            check_pattern(self.field.value)
+        except ConfigError as error:
+            self._fault = str(error)
+        self.field.set_error(self._fault or None)
+        self.field.renew()
+        self._allow()
+
+    def _allow(self) -> None:
+        """Takes only what can work."""
+        problem = self._fault or self.field.problem
+        self.accept_button.setEnabled(not problem)
+        self.accept_button.setToolTip(plain(problem))
+
+    def _answer(self, result: int) -> None:
+        self.answered.emit(self.field.value if result == QDialog.DialogCode.Accepted else None)

@@ -1,0 +1,267 @@
+"""A pattern to be chosen: a name or an expression of one's own, and how it splits the first lines of some text.
+
+Splitting is the core's, done in the background.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QGraphicsOpacityEffect, QLineEdit, QVBoxLayout, QWidget
+
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.pretokenization.patterns import NAMES, REGEX
+from tokstudio.gui.panes.configure.split_preview import Split, dialect_work, split_work
+from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.blocks import TokenTable
+from tokstudio.gui.token_text.scroll import MARGIN
+from tokstudio.gui.token_text.token_view import TokenView
+from tokstudio.gui.widgets.controls import Choice
+from tokstudio.gui.widgets.fields import ChoiceField, Field, line
+
+_OWN = "own"
+_MEANINGS = {
+    "none": "Merges may cross spaces and newlines.",
+    "whitespace": "Words with the space before them.",
+    "gpt2": "As GPT-2: words with the space before.",
+    "cl100k": "As GPT-4: digits in groups of three.",
+    "llama3": "As Llama 3: cl100k except for newlines.",
+    "qwen2": "As Qwen: llama3, each digit alone.",
+    "o200k": "As GPT-4o: also split before a capital.",
+}
+_CHOICES = (
+    *(Choice(name, name, _MEANINGS[name]) for name in NAMES),
+    Choice(_OWN, "Expression", "Your own regular expression."),
+)
+_WHOLE = "The text is not split: one pre-token per document."
+_OWN_HELP = "Every character must be in a match."
+_ABOUT = "How text is split into pre-tokens before training. No merge crosses the end of a pre-token."
+_OWN_ABOUT = "A regular expression: each match is a pre-token."
+_BEFORE = "Split by the last expression that worked."
+_COUNTED = "Word counts are already split: the pattern is not applied."
+_PAUSE = 150  # milliseconds without a change
+_ROWS = 3
+_FADED = 0.35
+
+
+class PatternField(QWidget):
+    """A name or an expression, and a preview.
+
+    Signals:
+        changed: The person changed it.
+        problem_changed: `problem`.
+
+    Args:
+        session: Whose corpus is shown in pieces.
+        theme: Its looks.
+        text: What is shown in pieces instead of the corpus; "" for an example.
+
+    Attributes:
+        problem: Why the first lines cannot be split, where they cannot.
+    """
+
+    changed = Signal()
+    problem_changed = Signal()
+
+    def __init__(self, session: Session, theme: Theme, text: str | None = None) -> None:
+        super().__init__()
+        self._session = session
+        self._text = None if text is None else (Source.from_texts([text], ""),) if text else ()
+        self._before = ""  # what was chosen until now
+        self._fault: str | None = None
+        self.problem = ""
+        self._shown: object = None
+        self.choice = ChoiceField("&Pattern", _CHOICES, theme)
+        self.choice.set_about(_ABOUT)
+        self.own = _Expression(theme)
+        self.own.set_about(_OWN_ABOUT)
+        self.caption = line("muted")
+        self.preview = _SplitView(theme, _ROWS)
+        self.preview.setAccessibleName("Preview of the split")
+        # Before the first text is split they would be empty room.
+        self.preview.hide()
+        self.caption.hide()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        for widget in (self.choice, self.own, self.preview, self.caption):
+            column.addWidget(widget)
+        self._latest = Latest(session, self, quiet=True)
+        self._latest.done.connect(self._show_split)
+        self._dialect = Latest(session, self, quiet=True)
+        self._dialect.done.connect(self._show_dialect)
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(_PAUSE)
+        self._later.timeout.connect(self._split)
+        self.choice.changed.connect(self._chosen)
+        self.choice.combo.picked.connect(self._picked)
+        self.own.changed.connect(self.changed)
+        session.sources_changed.connect(self.renew)
+
+    @property
+    def value(self) -> str:
+        """The name or the expression."""
+        return self.own.edit.text() if self.choice.value == _OWN else self.choice.value
+
+    def set_value(self, pattern: str) -> None:
+        """Shows a pattern without telling anyone."""
+        if pattern != self.value:
+            self.choice.set_value(pattern if pattern in NAMES else _OWN)
+            if pattern not in NAMES:
+                self.own.set_text(pattern)
+        self._before = pattern
+        self.own.setVisible(self.choice.value == _OWN)
+        self.renew()
+
+    def set_error(self, error: str | None) -> None:
+        """Says what is wrong with the pattern, whatever the text."""
+        self._fault = error
+        self.own.set_error(error)
+        if error is not None:
+            self._hold()
+
+    def renew(self) -> None:
+        """Splits the first lines again, a moment after the last change."""
+        wanted = (self.value, self._sources, self._fault)
+        if wanted != self._shown:
+            self._shown = wanted
+            self._latest.cancel()
+            self._dialect.cancel()
+            self.own.set_help(_OWN_HELP)
+            self._set_problem("")
+            if self._fault is None:
+                self.own.set_error(None)
+            self._later.start()
+
+    @property
+    def _sources(self) -> tuple[Source, ...]:
+        return self._session.sources if self._text is None else self._text
+
+    def _chosen(self) -> None:
+        # What the person has written stays; else they begin with what was chosen until now.
+        if self.choice.value == _OWN and self.own.edit.text() in ("", *REGEX.values()):
+            self.own.set_text(REGEX.get(self._before, REGEX["whitespace"]))
+        self._before = self.value
+        self.own.setVisible(self.choice.value == _OWN)
+        self.changed.emit()
+
+    def _picked(self) -> None:
+        # The arrow keys only pass by, and must lead on from here.
+        if self.choice.value == _OWN:
+            self.own.edit.setFocus()
+
+    def _split(self) -> None:
+        pattern, sources = self.value, self._sources
+        if self._fault is None:
+            self._latest.run(lambda: split_work(pattern, sources))
+
+    def _show_split(self, split: Split) -> None:
+        if self._fault is not None:
+            return
+        self.own.set_error(split.problem or None)
+        if split.problem and self.choice.value == _OWN:
+            self._hold()
+        else:
+            end = int(split.ends[-1]) if len(split.ends) else 0
+            self.preview.set_tokens(split.data[:end], split.ends, np.arange(len(split.ends), dtype=np.uint32))
+            self.preview.set_faded(False)
+            self.preview.setVisible(end > 0 and self.value != "none")
+            self._set_caption(split.problem or self._caption(len(split.ends)))
+        if not split.problem:
+            self._ask_dialect()
+        self._set_problem(split.problem)
+
+    def _hold(self) -> None:
+        """Keeps the pieces in their place while the expression cannot work, so that nothing jumps as one types."""
+        self.preview.set_faded(True)
+        self._set_caption("" if self.preview.isHidden() else _BEFORE)
+
+    def _set_caption(self, text: str) -> None:
+        self.caption.setText(text)
+        self.caption.setVisible(bool(text))
+        self.preview.setAccessibleDescription(text)
+
+    def _set_problem(self, problem: str) -> None:
+        if problem != self.problem:
+            self.problem = problem
+            self.problem_changed.emit()
+
+    def _caption(self, pieces: int) -> str:
+        sources = self._sources
+        texts = [source for source in sources if source.counts is None]
+        if sources and not texts:
+            return _COUNTED
+        if self.value == "none":
+            return _WHOLE
+        place = "in the corpus's first lines" if self._text is None else "in the text of the Text pane"
+        where = place if texts else "in an example"
+        return f"{pieces:,} pre-token{'' if pieces == 1 else 's'} {where}."
+
+    def _ask_dialect(self) -> None:
+        pattern, sources = self.value, self._sources
+        if self.choice.value == _OWN and self._text is None:
+            self._dialect.run(lambda: dialect_work(pattern, sources))
+
+    def _show_dialect(self, hint: str) -> None:
+        self.own.set_help(hint or _OWN_HELP)
+
+
+class _SplitView(TokenView):
+    """The first rows of pieces. It does not scroll by itself: the wheel is the pane's."""
+
+    def __init__(self, theme: Theme, rows: int) -> None:
+        super().__init__(theme)
+        self._shown_rows = rows
+        self._fading = QGraphicsOpacityEffect(self.viewport())
+        self._fading.setOpacity(_FADED)
+        self._fading.setEnabled(False)
+        self.viewport().setGraphicsEffect(self._fading)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._fit()
+
+    def show_table(self, table: TokenTable) -> None:
+        super().show_table(table)
+        self._fit()
+
+    def set_faded(self, faded: bool) -> None:
+        """Makes the pieces pale: they are not those of what is written above."""
+        self._fading.setEnabled(faded)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+    def _follow_theme(self) -> None:
+        super()._follow_theme()
+        self._fit()
+
+    def _fit(self) -> None:
+        self.setFixedHeight(round(self._shown_rows * self._row_height()) + MARGIN)
+
+
+class _Expression(Field):
+    """A regular expression of the person's own."""
+
+    def __init__(self, theme: Theme) -> None:
+        self.edit = QLineEdit()
+        super().__init__(_OWN_HELP, self.edit)
+        self._theme = theme
+        self.edit.setAccessibleName("Own expression")
+        self.edit.setPlaceholderText("Regular expression")
+        self.row.addWidget(self.edit)
+        self.edit.textChanged.connect(self.changed)
+        theme.changed.connect(self._apply_theme)
+        self._apply_theme()
+
+    def set_text(self, text: str) -> None:
+        """Shows an expression without telling anyone."""
+        with QSignalBlocker(self.edit):
+            self.edit.setText(text)
+            self.edit.setCursorPosition(0)
+
+    def _apply_theme(self) -> None:
+        self.edit.setFont(self._theme.monospace_font(12))

@@ -1,0 +1,82 @@
+"""Settings in a few words: when merging will end, and what else is not as usual."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tokstudio.core.corpus.source import Source
+from tokstudio.gui.state.source_records import CHANGED, GONE
+from tokstudio.gui.state.training_settings import Settings
+
+_TIES = {"lowest-id": "ties by lowest id", "huggingface": "ties as Hugging Face", "bytes": "ties by bytes"}
+
+
+def limit_words(settings: Settings, distinct: int | None) -> str:
+    """Says when merging will end; in characters the limit is known only about, until they are counted.
+
+    Args:
+        settings: What can work.
+        distinct: How many different characters the corpus holds; None until that is known.
+    """
+    size, frequency = settings.vocabulary_size, settings.min_frequency
+    if size is None:
+        return f"Ends when no pair occurs {frequency:,} times."
+    config = settings.config()
+    base, about = config.base_size, ""
+    if base is None:
+        if distinct is None:
+            return f"Limit: {size:,} tokens, including the corpus's characters."
+        base, about = distinct + len(config.leading_specials), "about "
+    count = config.max_merges(base) or 0
+    first = "the 256 bytes" if settings.base == "bytes" else f"{base - len(config.leading_specials):,} base tokens"
+    specials = len(config.special_tokens)
+    also = f" and {_special_tokens(specials)}" if specials else ""
+    merges = f"{about}{max(0, count):,} merge{'' if count == 1 else 's'}"
+    earlier = f", or when no pair occurs {frequency:,} times" if frequency is not None else ""
+    return f"Limit: {merges} after {first}{also}{earlier}."
+
+
+def unusual_words(settings: Settings) -> str:
+    """Names every setting beside limits and pattern that is not as at first; "" where all are."""
+    usual = Settings()
+    told: list[str] = []
+    if settings.base != usual.base:
+        own = settings.base_vocabulary
+        told.append("characters" if own is None else f"characters from a list of {len(own):,}")
+        if settings.unknown_token is not None:
+            told.append(f"unknown token {settings.unknown_token}")
+    specials = len(settings.special_tokens)
+    if specials:
+        place = " first" if settings.special_placement != usual.special_placement else ""
+        told.append(f"{_special_tokens(specials)}{place}")
+    if settings.tie_break != usual.tie_break:
+        told.append(_TIES[settings.tie_break])
+    if settings.max_token_bytes is not None:
+        told.append(f"tokens of at most {settings.max_token_bytes:,} bytes")
+    if settings.documents != usual.documents:
+        told.append("documents by line")
+    if settings.held_out:
+        told.append(f"{100 * settings.held_out:.10g}\u00a0% held out")
+    return f"Also set: {', '.join(told)}." if told else ""
+
+
+def outdated_words(outdated: Mapping[Source, str]) -> str:
+    """Says that files are not what was read any more, and what a training takes; "" where all are.
+
+    Args:
+        outdated: The sources, each with `CHANGED` or `GONE`.
+    """
+    if not outdated:
+        return ""
+    one, words = len(outdated) == 1, set(outdated.values())
+    what = next(iter(outdated)).name if one else f"{len(outdated):,} files"
+    told = {
+        frozenset({CHANGED}): f"{'has' if one else 'have'} changed on disk",
+        frozenset({GONE}): f"{'is' if one else 'are'} gone from disk",
+    }.get(frozenset(words), "have changed on disk or are gone from it")
+    return f"{what} {told}: training uses the text as it was read."
+
+
+def _special_tokens(number: int) -> str:
+    return f"{number:,} special token{'' if number == 1 else 's'}"

@@ -1,0 +1,329 @@
+"""The Corpus pane: the sources a tokenizer learns from, what they hold, and how the selected one begins.
+
+Reading and counting are the core's, done in the background by the session.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, QTimer
+from PySide6.QtGui import QAction, QActionGroup, QHideEvent, QShowEvent
+from PySide6.QtWidgets import QMenu, QPushButton, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.readers import ENCODINGS
+from tokstudio.core.corpus.source import Source
+from tokstudio.gui.panes.corpus.problem_list import ProblemList
+from tokstudio.gui.panes.corpus.source_model import RELOAD, counted_text, encoding_text, outdated_text
+from tokstudio.gui.panes.corpus.views import TEXT_INSET, Preview, SourceList, StatisticsTable
+from tokstudio.gui.session.jobs import Job
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problem import Problem
+from tokstudio.gui.state.source_records import CHANGED, GONE, is_missing
+from tokstudio.gui.style.icons import icon
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.labels import Caption
+from tokstudio.gui.widgets.pane import EmptyState, Pane
+from tokstudio.gui.widgets.scroll_body import TallBody
+
+_EMPTY = "The text a tokenizer learns from. Open files, drop them on the window, paste, or choose a sample."
+_SAMPLES = ("sample_article", "sample_scripts", "sample_python")
+_CHECK = 5000  # milliseconds between two looks at the files
+
+
+class CorpusPane(Pane):
+    """The list of sources, the statistics of all, and a preview of one.
+
+    Args:
+        session: Whose corpus is shown.
+        theme: Its colours and fonts.
+        actions: The window's actions by id: those that open, paste, take a sample and clear.
+    """
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        super().__init__("corpus", "Corpus")
+        self._session = session
+        self._theme = theme
+        self._actions = actions
+        self._checking: Job | None = None
+        self._chosen: dict[Path, str] = {}  # encodings that the person chose, for reading again
+        self._previewed: Source | None = None
+        self._make_header()
+        self.problems = ProblemList(theme)
+        self.source_list = SourceList(theme)
+        self.statistics = StatisticsTable(theme)
+        self.caption = Caption()
+        self.caption.setContentsMargins(TEXT_INSET, 0, TEXT_INSET, 0)
+        self.preview = Preview()
+        self._stack = QStackedWidget()
+        self._stack.addWidget(TallBody(self._make_empty_state()))
+        self._stack.addWidget(TallBody(self._make_content()))
+        self.body.addWidget(self.problems)
+        self.body.addWidget(self._stack, 1)
+
+        self._clock = QTimer(self)
+        self._clock.setInterval(_CHECK)
+        self._clock.timeout.connect(self._check_if_seen)
+        self._connect()
+        self._show_sources()
+        self._show_statistics()
+
+    def event(self, event: QEvent) -> bool:
+        """Looks at the files when the person comes back to the window."""
+        if event.type() == QEvent.Type.WindowActivate:
+            self._check_files()
+        return super().event(event)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Begins to look at the files."""
+        super().showEvent(event)
+        self._clock.start()
+        self._show_preview()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Stops looking at the files."""
+        super().hideEvent(event)
+        self._clock.stop()
+
+    # ---- building
+
+    def _make_header(self) -> None:
+        self.add_button = QToolButton()
+        self.add_button.setText("Add")
+        self.add_button.setIcon(icon("add", self._theme))
+        self.add_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.add_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.add_button.setToolTip("Add text to the corpus")
+        self.add_button.setAccessibleName("Add text to the corpus")
+        menu = QMenu(self.add_button)
+        for key in ("open_corpus", "open_folder", "open_counts", "paste_corpus", "", *_SAMPLES):
+            menu.addAction(self._actions[key]) if key else menu.addSeparator()
+        self.add_button.setMenu(menu)
+        self.remove_button = QToolButton()
+        self.remove_button.setIcon(icon("remove", self._theme))
+        self.remove_button.setToolTip("Remove the selected sources (Del)")
+        self.remove_button.setAccessibleName("Remove the selected sources")
+        self.header.addWidget(self.add_button)
+        self.header.addWidget(self.remove_button)
+
+    def _make_empty_state(self) -> QWidget:
+        buttons: list[QPushButton] = []
+        for key in ("open_corpus", *_SAMPLES):
+            action = self._actions[key]
+            button = QPushButton(action.text().replace("&", ""))
+            if key in _SAMPLES:
+                button.setProperty("link", "true")
+            button.setToolTip(action.statusTip())
+            button.clicked.connect(action.trigger)
+            buttons.append(button)
+        empty = EmptyState(_EMPTY, *buttons)
+        layout = empty.layout()
+        if layout is not None:
+            layout.setContentsMargins(0, 0, 0, 0)
+            layout.setSpacing(6)
+        return empty
+
+    def _make_content(self) -> QWidget:
+        content = QWidget()
+        layout = QVBoxLayout(content)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        for widget in (self.source_list, self.statistics, self.caption):
+            layout.addWidget(widget)
+        layout.addWidget(self.preview, 1)
+        return content
+
+    def _connect(self) -> None:
+        self.remove_button.clicked.connect(self.remove_selected)
+        self.source_list.removeAsked.connect(self.remove_selected)
+        self.source_list.clicked.connect(self._clicked)
+        self.source_list.customContextMenuRequested.connect(self._show_menu)
+        self.source_list.selectionModel().currentRowChanged.connect(self._show_preview)
+        self.source_list.selectionModel().selectionChanged.connect(self._selection_changed)
+        self._session.sources_changed.connect(self._show_sources)
+        self._session.statistics_changed.connect(self._show_statistics)
+        self._session.corpus_failed.connect(self._show_problem)
+
+    # ---- showing
+
+    def _show_sources(self) -> None:
+        model, sources = self.source_list.sources_model, self._session.sources
+        known, rows = model.sources, self.source_list.selected_rows()
+        model.set_sources(sources)
+        self._mend_problems(known, sources)
+        if len(sources) > len(known) and sources[: len(known)] == known:
+            rows = [len(known)]
+        elif len(sources) < len(known):
+            places = {source: row for row, source in enumerate(sources)}
+            kept = [places[known[row]] for row in rows if known[row] in places]
+            rows = kept or [min(rows[0] if rows else 0, len(sources) - 1)]
+        self.source_list.select_rows([row for row in rows if 0 <= row < len(sources)] or [0])
+        self.source_list.fit()
+        self._stack.setCurrentIndex(1 if sources else 0)
+        self.remove_button.setVisible(bool(sources))
+        self._show_preview()
+
+    def _mend_problems(self, known: tuple[Source, ...], sources: tuple[Source, ...]) -> None:
+        """What was read anew or taken away is wrong no longer; nor is anything about a corpus that was replaced."""
+        if known and not {_origin(source) for source in known} & {_origin(source) for source in sources}:
+            self.problems.clear()
+        changed = set(known) ^ set(sources)
+        if changed:
+            # What had no file was about the clipboard, say: whoever has got text in since has no use for it.
+            self.problems.mend({None, *(source.path for source in changed)})
+
+    def _show_statistics(self) -> None:
+        self.statistics.show_corpus(self._session.corpus, self._session.statistics)
+
+    def _show_preview(self) -> None:
+        source = self._current()
+        if not self.isVisible():
+            # One that was removed is let go of, seen or not.
+            source = self._previewed if self._previewed in self._session.sources else None
+        if source is self._previewed:
+            return
+        self._previewed = source
+        self._show_caption()
+        self.preview.show_source(source)
+
+    def _show_caption(self) -> None:
+        source = self._current()
+        remarks: list[str] = []
+        if source is not None and source.counts is not None:
+            remarks = [counted_text(source)]
+        elif source is not None:
+            remarks = [encoding_text(source.encoding), source.note]
+        if source is not None and is_missing(source):
+            remarks = ["not found when the project was opened"]
+        elif source is not None and source in self._session.outdated:
+            remarks.append(outdated_text(self._session.outdated[source]))
+        self.caption.say(source.name if source is not None else "", remarks)
+
+    def _show_problem(self, problem: Problem) -> None:
+        self.problems.add(problem)
+
+    def _selection_changed(self) -> None:
+        self.remove_button.setEnabled(bool(self.source_list.selected_rows()))
+
+    def _current(self) -> Source | None:
+        row = self.source_list.currentIndex().row()
+        return self._session.sources[row] if 0 <= row < len(self._session.sources) else None
+
+    # ---- what the person asks for
+
+    def remove_selected(self) -> None:
+        """Takes the chosen sources out of the corpus."""
+        rows = self.source_list.selected_rows()
+        if rows:
+            self._session.remove_sources(rows)
+
+    def _clicked(self, index: QModelIndex) -> None:
+        if index.column() == RELOAD and self.source_list.sources_model.is_changed(index.row()):
+            self._reload([index.row()])
+
+    def _reload(self, rows: list[int]) -> None:
+        for row in rows:
+            path = self._session.sources[row].path
+            if path is not None:
+                self._session.reread(row, self._chosen.get(path))
+
+    def reload_selected(self) -> None:
+        """Reads the chosen files again, each in the encoding it was read in."""
+        self._reload(self.source_list.selected_rows())
+
+    def _encoding_picked(self, action: QAction) -> None:
+        encoding: str | None = action.data()
+        rows = [row for row in self.source_list.selected_rows() if _has_encoding(self._session.sources[row])]
+        for row in rows:
+            path = self._session.sources[row].path
+            if path is not None and encoding is None:
+                self._chosen.pop(path, None)
+            elif path is not None and encoding is not None:
+                self._chosen[path] = encoding
+        self._reload(rows)
+
+    def _show_menu(self, point: QPoint) -> None:
+        menu = self.make_menu()
+        if menu is not None:
+            menu.popup(self.source_list.viewport().mapToGlobal(point))
+
+    def make_menu(self) -> QMenu | None:
+        """Gives what can be done with the selected sources; None where none is selected."""
+        rows = self.source_list.selected_rows()
+        if not rows:
+            return None
+        menu = QMenu(self.source_list)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        reload = menu.addAction("Reload", self.reload_selected)
+        reload.setVisible(any(self.source_list.sources_model.is_changed(row) for row in rows))
+        files = [source for row in rows if _has_encoding(source := self._session.sources[row])]
+        if files:
+            self.add_encodings(menu.addMenu("Encoding"))
+        menu.addAction("Remove", self.remove_selected)
+        menu.addSeparator()
+        menu.addAction(self._actions["clear_corpus"])
+        return menu
+
+    def add_encodings(self, menu: QMenu) -> None:
+        """Fills a menu with the encodings that the chosen files may be read in; with none chosen it stays empty."""
+        rows = self.source_list.selected_rows()
+        files = [source for row in rows if _has_encoding(source := self._session.sources[row])]
+        if not files:
+            menu.addAction("No file is selected").setEnabled(False)
+            return
+        used = {source.encoding for source in files}
+        group = menu.findChild(QActionGroup)
+        if group is None:
+            group = QActionGroup(menu)
+            group.triggered.connect(self._encoding_picked)
+        for encoding in (None, *ENCODINGS):
+            action = menu.addAction("Detect" if encoding is None else encoding_text(encoding))
+            action.setData(encoding)
+            action.setCheckable(encoding is not None)
+            action.setChecked(used == {encoding})
+            group.addAction(action)
+            if encoding is None:
+                menu.addSeparator()
+
+    # ---- files that change
+
+    def _check_if_seen(self) -> None:
+        if self.isActiveWindow():
+            self._check_files()
+
+    def _check_files(self) -> None:
+        sources = [source for source in self._session.sources if source.path is not None]
+        if self._checking is None and sources:
+            # A disk in a network may take its time to answer, so it is asked in the background.
+            self._checking = self._session.start_job(lambda: _outdated_work(sources), self._files_checked, quiet=True)
+            self._checking.ended.connect(self._check_ended)
+
+    def _files_checked(self, outdated: dict[Source, str]) -> None:
+        self._session.set_outdated(outdated)
+        self.source_list.sources_model.set_changed(self._session.outdated)
+        self.source_list.fit()
+        self._show_caption()
+
+    def _check_ended(self) -> None:
+        self._checking = None
+
+
+def _has_encoding(source: Source) -> bool:
+    """Whether a source can be read in another encoding: a file of text."""
+    return source.path is not None and source.counts is None
+
+
+def _origin(source: Source) -> Path | str:
+    return source.path or source.name
+
+
+def _outdated_work(sources: list[Source]) -> Work[dict[Source, str]]:
+    outdated: dict[Source, str] = {}
+    for number, source in enumerate(sources):
+        if source.changed_on_disk():
+            outdated[source] = GONE if source.gone_from_disk() else CHANGED
+        yield Progress("looking at files", number, len(sources))
+    return outdated

@@ -1,0 +1,343 @@
+"""What the Corpus pane is made of: the list of sources, the figures of a corpus, and how a source begins.
+
+They show what they are given; counting and reading is the core's.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QSize, Qt, Signal
+from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QKeySequence, QWheelEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QPlainTextEdit,
+    QSizePolicy,
+    QTableView,
+    QWidget,
+)
+
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.statistics import Statistics, preview
+from tokstudio.gui.panes.corpus.source_model import NAME, RELOAD, SIZE, SourcesModel, encoding_text
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.spelling import marked, shown
+from tokstudio.gui.widgets.labels import plain
+from tokstudio.gui.widgets.scroll_body import scrolls_body
+from tokstudio.gui.widgets.sliced_work import Slices
+
+# How far inside a list its texts stand: what is above and below them stands as far in.
+TEXT_INSET = 10
+_MOST_ROWS = 4
+_COUNTING = "…"
+# A line so long is worth knowing about; most texts have none.
+_LONG_LINE = 10_000
+_MOST_SCRIPTS = 3
+# A line is laid out in one go, which must not hold the window.
+_LINE_CHARACTERS = 4000
+_REST = " …"
+_PREVIEW_CHARACTERS = 16_000
+_PREVIEW_LINES = 200
+_WORD_BYTES = 60
+_CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
+
+
+class SourceList(QTableView):
+    """The list of sources, as high as its rows, up to four."""
+
+    removeAsked = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.sources_model = SourcesModel(theme, self)
+        self.setModel(self.sources_model)
+        self.setAccessibleName("Sources")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.verticalHeader().hide()
+        self.horizontalHeader().hide()
+        self.horizontalHeader().setMinimumSectionSize(16)
+        self.horizontalHeader().setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
+        theme.tell_sizes(self.fit)
+        self.fit()
+
+    def selected_rows(self) -> list[int]:
+        """Gives the selected rows, ascending."""
+        # By ranges: thousands of rows are mostly one range.
+        selection = self.selectionModel().selection()
+        parts = (selection.at(number) for number in range(selection.count()))
+        return sorted({row for part in parts for row in range(part.top(), part.bottom() + 1)})
+
+    def select_rows(self, rows: list[int]) -> None:
+        """Selects just these rows; the first of them is the current one."""
+        model = self.sources_model
+        selection = QItemSelection()
+        for row in rows:
+            selection.select(model.index(row, NAME), model.index(row, RELOAD))
+        flags = QItemSelectionModel.SelectionFlag
+        self.selectionModel().select(selection, flags.ClearAndSelect)
+        if rows:
+            self.selectionModel().setCurrentIndex(model.index(rows[0], NAME), flags.NoUpdate)
+
+    def fit(self) -> None:
+        """Makes rows and columns as large as the text needs."""
+        changed = self.sources_model.any_changed
+        height = self._theme.scaled(26)
+        self.setIconSize(QSize(self._theme.scaled(14), self._theme.scaled(14)))
+        self.verticalHeader().setDefaultSectionSize(height)
+        metrics = self.fontMetrics()
+        self.setColumnWidth(SIZE, metrics.horizontalAdvance(self.sources_model.widest_size) + 2 * TEXT_INSET)
+        self.setColumnHidden(RELOAD, not changed)
+        self.setColumnWidth(RELOAD, height)
+        self.setFixedHeight(min(max(self.sources_model.rowCount(), 1), _MOST_ROWS) * height + 2)
+
+    def minimumSizeHint(self) -> QSize:
+        """Gives room for some letters of a name and its size."""
+        return QSize(self._theme.scaled(140), self.height())
+
+    def event(self, event: QEvent) -> bool:
+        """Keeps Delete for itself while it has the focus."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _is_delete(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Scrolls the pane where that scrolls, else the list."""
+        if scrolls_body(self):
+            event.ignore()
+        else:
+            super().wheelEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Removes the selected sources."""
+        if _is_delete(event):
+            self.removeAsked.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class StatisticsTable(QWidget):
+    """What a corpus holds, as rows of a name and a figure."""
+
+    _ROWS = (
+        "Bytes",
+        "Characters",
+        "Distinct characters",
+        "Lines",
+        "Documents",
+        "Words, counted",
+        "Longest line",
+        "Scripts",
+        "No font for",
+        "Encoding",
+        "Not UTF-8",
+    )
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._names: dict[str, QLabel] = {}
+        self._values: dict[str, QLabel] = {}
+        self._fonts = Slices(self)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(TEXT_INSET, 0, TEXT_INSET, 0)
+        self._grid.setHorizontalSpacing(12)
+        self._grid.setColumnStretch(1, 1)
+        for row, name in enumerate(self._ROWS):
+            self._add_row(row, name)
+        theme.changed.connect(self._apply_theme)
+        self._apply_theme()
+
+    def shown(self) -> dict[str, str]:
+        """Gives the rows that are shown: name and figure."""
+        return {name: label.text() for name, label in self._values.items() if not label.isHidden()}
+
+    def show_corpus(self, corpus: Corpus, statistics: Statistics | None) -> None:
+        """Shows a corpus; without statistics, what is known before they are counted."""
+        self._fonts.stop()
+        texts = [source for source in corpus.sources if source.counts is None]
+        documents = sum(source.documents for source in texts)
+        words = corpus.documents - documents
+        encodings = list(dict.fromkeys(encoding_text(source.encoding) for source in texts))
+        self._set("Bytes", f"{corpus.bytes:,}")
+        self._set("Documents", f"{documents:,}" if documents > 1 else None)
+        self._set("Words, counted", f"{words:,}" if words else None)
+        few = ", ".join(encodings) if len(encodings) <= 2 else f"{len(encodings)} encodings"
+        self._set("Encoding", few if texts or not corpus.sources else None, ", ".join(encodings))
+        self._set("Characters", _figure(statistics and statistics.characters))
+        self._set("Distinct characters", _figure(statistics and statistics.distinct_characters))
+        lines = _figure(statistics and statistics.lines)
+        self._set("Lines", lines if texts or not corpus.sources else None)
+        if statistics is None:
+            # Rows that may be shown or not stay as they are, so that nothing jumps for a moment.
+            self._set("Scripts", _COUNTING)
+            for name in ("Longest line", "No font for", "Not UTF-8"):
+                self._set(name, self._values[name].text() or None)
+            return
+        longest, invalid = statistics.longest_line_bytes, statistics.invalid_bytes
+        self._set("Longest line", f"{longest:,} bytes" if longest >= _LONG_LINE else None)
+        self._set("Scripts", *scripts_text(statistics.scripts))
+        self._set("Not UTF-8", f"{invalid:,} byte{'' if invalid == 1 else 's'}" if invalid else None)
+        self._fonts.start(self._name_missing_fonts([name for name, _ in statistics.scripts]))
+
+    def _name_missing_fonts(self, scripts: list[str]) -> Iterator[None]:
+        # Step by step: the first look into the fonts of all scripts takes 30 ms.
+        missing = []
+        for script in scripts:
+            yield
+            if lacks_font(script):
+                missing.append(script)
+        self._set("No font for", ", ".join(missing) or None, TIP)
+
+    def _add_row(self, row: int, text: str) -> None:
+        name, value = QLabel(text), QLabel()
+        name.setProperty("role", "muted")
+        name.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
+        value.setTextFormat(Qt.TextFormat.PlainText)
+        # Only lists break; a number in two lines would be two numbers.
+        value.setWordWrap(text in ("Scripts", "No font for", "Encoding"))
+        value.setMinimumWidth(40)
+        name.setBuddy(value)
+        if value.wordWrap():
+            # A list may have the room that the longest name leaves beside a short one.
+            whole = QHBoxLayout()
+            whole.setSpacing(self._grid.horizontalSpacing())
+            whole.addWidget(name)
+            whole.addWidget(value, 1)
+            self._grid.addLayout(whole, row, 0, 1, 2)
+        else:
+            self._grid.addWidget(name, row, 0)
+            self._grid.addWidget(value, row, 1)
+        self._names[text], self._values[text] = name, value
+
+    def _set(self, name: str, value: str | None, tip: str = "") -> None:
+        label = self._values[name]
+        label.setText(value or "")
+        label.setToolTip(plain(tip) if tip != value else "")
+        label.setAccessibleName(f"{name}: {value}" if value else name)
+        for one in (self._names[name], label):
+            one.setVisible(value is not None)
+
+    def _apply_theme(self) -> None:
+        self._grid.setVerticalSpacing(self._theme.scaled(3))
+        for label in self._values.values():
+            label.setFont(self._theme.tabular_font())
+
+
+class Preview(QPlainTextEdit):
+    """The first lines of a source, to be read and copied."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setReadOnly(True)
+        self.setUndoRedoEnabled(False)
+        self.setTabChangesFocus(True)
+        self.setAccessibleName("Preview of the selected source")
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+
+    def show_source(self, source: Source | None) -> None:
+        """Shows how a source begins; "…" stands for the rest."""
+        self.setPlainText(beginning(source) if source is not None else "")
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Scrolls the pane where that scrolls, else the text."""
+        if scrolls_body(self):
+            event.ignore()
+        else:
+            super().wheelEvent(event)
+
+    def sizeHint(self) -> QSize:
+        """Gives a few lines; more where there is room."""
+        return QSize(120, 3 * self.fontMetrics().lineSpacing() + 18)
+
+    def minimumSizeHint(self) -> QSize:
+        """Gives two lines."""
+        return QSize(120, 2 * self.fontMetrics().lineSpacing() + 18)
+
+
+def beginning(source: Source) -> str:
+    """Gives how a source begins, "…" for the rest, and control characters as signs that can be seen."""
+    if source.counts is not None:
+        return _first_words(source, source.counts)
+    lines = preview(source, _PREVIEW_LINES + 1).split("\n")
+    text = "\n".join(map(_shortened, lines[:_PREVIEW_LINES]))
+    # Every text that `preview` cuts short has more characters, more lines or a longer line than this.
+    cut = len(text) > _PREVIEW_CHARACTERS or any(lines[_PREVIEW_LINES:])
+    return text[:_PREVIEW_CHARACTERS].translate(_CONTROLS) + (_REST if cut else "")
+
+
+def _first_words(source: Source, counts: NDArray[np.int64]) -> str:
+    """The first words, each behind its count, with marks for white space."""
+    lines: list[str] = []
+    start = 0
+    for end, count in zip(source.ends[:_PREVIEW_LINES].tolist(), counts[:_PREVIEW_LINES].tolist(), strict=True):
+        word = source.data[start : min(end, start + _WORD_BYTES + 4)].tobytes()
+        lines.append(f"{count:,}\t{marked(shown(word, _WORD_BYTES))}")
+        start = end
+    return "\n".join(lines) + ("\n…" if len(counts) > _PREVIEW_LINES else "")
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= _LINE_CHARACTERS else line[:_LINE_CHARACTERS] + _REST
+
+
+def scripts_text(scripts: tuple[tuple[str, float], ...]) -> tuple[str, str]:
+    """Gives the largest scripts with their shares, and all of them."""
+    parts = [f"{name}\u00a0{_share(share)}" for name, share in scripts]
+    if not parts:
+        return "none", "There are no letters."
+    few = [part for part, (_, share) in zip(parts, scripts, strict=True) if share >= 0.005 or part == parts[0]]
+    text = ", ".join(few[:_MOST_SCRIPTS])
+    more = len(few) - _MOST_SCRIPTS
+    return (f"{text}, {more}\u00a0more" if more > 0 else text), ", ".join(parts)
+
+
+def _share(share: float) -> str:
+    percent = round(100 * share)
+    return f"{percent}\u00a0%" if percent else "<\u00a01\u00a0%"
+
+
+def _figure(value: int | None) -> str:
+    return _COUNTING if value is None else f"{value:,}"
+
+
+def _is_delete(event: QKeyEvent) -> bool:
+    return event.matches(QKeySequence.StandardKey.Delete) or event.key() == Qt.Key.Key_Backspace
+
+
+TIP = "No installed font has their characters, so they are drawn as boxes. Install one, such as Noto Sans."
+
+# A letter that every font of the script has. Of scripts that are not named here nothing is said.
+_LETTERS = {
+    "Latin": "a", "Cyrillic": "ж", "Han": "中", "Hiragana": "あ", "Katakana": "ア", "Hangul": "가", "Arabic": "م",
+    "Devanagari": "न", "Greek": "λ", "Hebrew": "ש", "Thai": "ส", "Bengali": "ক", "Tamil": "க", "Telugu": "క",
+    "Kannada": "ಕ", "Malayalam": "ക", "Gujarati": "ક", "Gurmukhi": "ਕ", "Oriya": "କ", "Sinhala": "ක", "Georgian": "ა",
+    "Armenian": "ա", "Ethiopic": "ሀ", "Khmer": "ក", "Lao": "ກ", "Myanmar": "က", "Tibetan": "ཀ", "Cherokee": "Ꭰ",
+}  # fmt: skip
+
+
+def lacks_font(script: str) -> bool:
+    """Whether no font has a script, the system's substitutes included. The first look for one may take some ms."""
+    return script in _LETTERS and not QFontMetrics(QFont()).inFontUcs4(ord(_LETTERS[script]))

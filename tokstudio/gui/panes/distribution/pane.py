@@ -1,0 +1,188 @@
+"""The Distribution pane: how long the tokens of the vocabulary are, and how unevenly they are used, at the playhead."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QStackedWidget
+
+from tokstudio.gui.plot.reading_plot import ReadingPlot
+from tokstudio.gui.session.availability import uses_wanting
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.run_tokens import RunTokens
+from tokstudio.gui.state.token_uses import TokenUses
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_table.count_uses_offer import CountUsesButton
+from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
+
+View = Literal["lengths", "ranks"]
+
+_LATER = 100  # milliseconds: while the playhead moves, it is drawn at most ten times a second
+_MANY = 200_000
+_SELDOM = 400  # milliseconds, for more tokens than that
+# Few tokens are much longer than all others: they share the last bar, else no bar would have a width to be seen.
+_TAIL = 0.01  # of the tokens
+_FEWEST_BARS, _MOST_BARS = 16, 64
+_MOST_POINTS = 3_000
+_TABS = {
+    "Token lengths": "Number of tokens by length in bytes; click a bar to list them in Vocabulary",
+    "Uses by rank": "Uses of each token in the corpus, the most used token first",
+}
+_EMPTY = "The lengths and the uses of the tokens are drawn here. Train a tokenizer, or open one."
+_NOT_USED = "No token occurs in the corpus."
+
+
+class DistributionPane(Pane):
+    """Bars of token lengths, and uses by rank on log scales.
+
+    Args:
+        session: The studio's state.
+        theme: Its looks.
+        actions: The window's actions by id: `count_uses`.
+    """
+
+    #: Tokens of so many bytes are to be listed: the fewest and the most, 0 for any.
+    lengthsChosen = Signal(int, int)
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        super().__init__("distribution", "Distribution")
+        self._session = session
+        self._seen = False
+        self._tokens: RunTokens | None = None
+        self._ranked: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.lengths = ReadingPlot(theme, self._length_words)
+        self.lengths.setAccessibleName("Tokens by their length in bytes")
+        self._caption = ""
+        self._last_bar = 0  # the length from which on all tokens are in one bar; 0 where none are
+        self.lengths.chosen.connect(self._choose_length)
+        self.ranks = ReadingPlot(theme, self._rank_words)
+        self.ranks.setAccessibleName("Uses by rank")
+        self.ranks.set_labels("rank", "uses in the corpus", "uses in the corpus by rank")
+        self.ranks.set_log(True, True)
+        self.ranks.chosen.connect(self._choose_rank)
+        self.count_button = CountUsesButton(actions["count_uses"], theme)
+        self.count_button.hide()
+        self.empty = EmptyState(_EMPTY, self.count_button)
+        self.stack = QStackedWidget()
+        for page in (self.empty, self.lengths, self.ranks):
+            self.stack.addWidget(page)
+        self.body.addWidget(self.stack)
+        self.tabs = HeaderTabs("Lengths or uses", _TABS)
+        self.tabs.currentChanged.connect(self.catch_up)
+        self.header.insertWidget(1, self.tabs)
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.timeout.connect(self.catch_up)
+        for signal in (session.playhead_changed, session.runs_changed, session.merges_added, session.sources_changed):
+            signal.connect(self._changed)
+        self.visibilityChanged.connect(self._set_seen)
+
+    @property
+    def view(self) -> View:
+        """Which of the two is asked for."""
+        return "ranks" if self.tabs.currentIndex() else "lengths"
+
+    def catch_up(self) -> None:
+        """Draws what there is at the playhead."""
+        if not self._seen:
+            return
+        run = self._session.active
+        if run is None or not run.ready:
+            self._tokens = None
+            self._say(_EMPTY)
+            return
+        if self._tokens is None or self._tokens.run is not run:
+            self._tokens = run.tokens
+        playhead = min(self._session.playhead, len(run))
+        if self.view == "lengths":
+            self._draw_lengths(self._tokens, playhead)
+        else:
+            self._draw_ranks(run, self._tokens, playhead)
+
+    def _draw_lengths(self, tokens: RunTokens, playhead: int) -> None:
+        lengths = tokens.lengths()[: tokens.first + playhead]
+        counts = np.bincount(lengths)
+        beyond = counts.sum() - np.cumsum(counts)
+        last = max(int(np.argmax(beyond <= _TAIL * counts.sum())) + 1, _FEWEST_BARS)
+        self._last_bar = min(last, _MOST_BARS)
+        if len(counts) > self._last_bar + 1:
+            counts = np.append(counts[: self._last_bar], counts[self._last_bar :].sum())
+            self._caption_lengths(f"tokens by bytes; the last bar has those of {self._last_bar:,} or more")
+        else:
+            self._last_bar = 0
+            self._caption_lengths("tokens by bytes")
+        x = np.flatnonzero(counts)
+        self.lengths.set_bars(x.astype(np.float64), counts[x].astype(np.float64))
+        self.stack.setCurrentWidget(self.lengths)
+
+    def _caption_lengths(self, words: str) -> None:
+        if words != self._caption:
+            self._caption = words
+            self.lengths.set_labels("bytes of a token", "tokens", words)
+
+    def _draw_ranks(self, run: StudioRun, tokens: RunTokens, playhead: int) -> None:
+        uses = TokenUses(run, playhead, None if run.has_counts else tokens.ids)
+        if not uses.known:
+            self._say(uses_wanting(self._session), offer=True)
+            return
+        used = uses.counts[uses.counts > 0]
+        if not len(used):
+            self._say(_NOT_USED)
+            return
+        self._ranked = np.sort(used)[::-1]
+        # Of many ranks those that a log scale can tell apart.
+        places = np.unique(np.geomspace(1, len(used), _MOST_POINTS).round().astype(np.int64))
+        self.ranks.set_line(places.astype(np.float64), self._ranked[places - 1].astype(np.float64))
+        self.stack.setCurrentWidget(self.ranks)
+
+    def _changed(self) -> None:
+        if self._tokens is not None and self._tokens.run not in self._session.runs:
+            # A run that is gone is let go of at once, seen or not.
+            self._tokens = None
+        if not self._seen:
+            return
+        run = self._session.active
+        if run is None or self._tokens is None or self._tokens.run is not run:
+            self.catch_up()
+        elif not self._later.isActive():
+            self._later.start(_SELDOM if len(run) > _MANY else _LATER)
+
+    def _set_seen(self, seen: bool) -> None:
+        if seen != self._seen:
+            self._seen = seen
+            self.catch_up()
+
+    def _say(self, text: str, *, offer: bool = False) -> None:
+        self.empty.label.setText(text)
+        self.count_button.setVisible(offer)
+        self.stack.setCurrentWidget(self.empty)
+
+    def _length_words(self, x: float, y: float) -> str:
+        more = " or more" if self._last_bar and x == self._last_bar else ""
+        return f"{x:,.0f} byte{'' if x == 1 else 's'}{more} · {y:,.0f} token{'' if y == 1 else 's'}"
+
+    def _rank_words(self, x: float, y: float) -> str:
+        return f"rank {x:,.0f} · {y:,.0f} use{'' if y == 1 else 's'}"
+
+    def _choose_length(self, length: float) -> None:
+        last = self._last_bar and length == self._last_bar
+        self.lengthsChosen.emit(int(length), 0 if last else int(length))
+
+    def _choose_rank(self, rank: float) -> None:
+        """Shows the token of that rank; those that are used equally often come in the order of making."""
+        run, tokens = self._session.active, self._tokens
+        if run is None or tokens is None or not 1 <= rank <= len(self._ranked):
+            return
+        uses = TokenUses(run, self._session.playhead, None if run.has_counts else tokens.ids)
+        wanted = int(self._ranked[int(rank) - 1])
+        slots = np.flatnonzero(uses.counts == wanted)
+        if len(slots):
+            ahead = int(np.count_nonzero(self._ranked > wanted))
+            self._session.look_at(tokens.id_of(int(slots[min(int(rank) - 1 - ahead, len(slots) - 1)])))

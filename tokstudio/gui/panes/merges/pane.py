@@ -1,0 +1,99 @@
+"""The Merges pane: the live log of what was joined, newest first. Its rows are `models/merges.py`'s."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QLabel
+
+from tokstudio.gui.panes.merges.model import MergesModel
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_table.query import Query
+from tokstudio.gui.token_table.token_table_pane import TablePane
+
+_EMPTY = "Merges appear here as they are made, each with its two tokens and their count."
+_DERIVED = "Merges derived from the file's {}."
+
+
+class MergesPane(TablePane):
+    """Every merge of the active run; Enter or a double click takes the playhead there.
+
+    Args:
+        session: The studio's state.
+        theme: Its looks.
+        actions: The window's actions by id: `byte_level_characters`, and `why_merge` and `copy` for the rows' menu.
+    """
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        self._merges = MergesModel()
+        super().__init__("merges", "Merges", session, theme, self._merges, _EMPTY)
+        self._merges.setParent(self)
+        self.derived = QLabel()
+        self.derived.setTextFormat(Qt.TextFormat.PlainText)
+        self.derived.setProperty("role", "muted")
+        self.derived.setContentsMargins(8, 0, 8, 0)
+        self.derived.hide()
+        self.body.insertWidget(0, self.derived)
+        self.follow(actions["byte_level_characters"])
+        self._merges.matches_changed.connect(self.show_matches)
+        self.table.rowActivated.connect(self._go_to)
+        self.offer(actions["why_merge"], actions["copy"])
+        session.runs_changed.connect(self._runs_changed)
+        session.merges_added.connect(self._merges_added)
+        session.playhead_changed.connect(self._playhead_changed)
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Shows the active run as it is now."""
+        session = self._session
+        if session.active is not self._merges.run:
+            self._merges.set_run(session.active, session.playhead)
+            self.table.verticalScrollBar().setValue(0)
+            self.table.refit()
+            source = session.active.merges_derived_from if session.active is not None else ""
+            self.derived.setText(_DERIVED.format(source))
+            self.derived.setVisible(bool(source))
+        else:
+            self._merges.grow()
+            self._merges.set_playhead(session.playhead)
+        self.empty.label.setText((session.active.why_no_merges if session.active is not None else "") or _EMPTY)
+        self.choose_page()
+        self._show_token(scroll=False)
+
+    def total(self) -> int:
+        """How many merges there are."""
+        return len(self._session.active) if self._session.active is not None else 0
+
+    def apply_filter(self, query: Query) -> None:
+        """Hands the filter to the model."""
+        self._merges.set_query(query)
+
+    # ---- the session
+
+    def _runs_changed(self) -> None:
+        # A run that is gone is let go of at once, seen or not.
+        if self.seen or self._merges.run not in (None, *self._session.runs):
+            self.catch_up()
+
+    def _merges_added(self) -> None:
+        if self.seen:
+            self._merges.grow()
+            self.choose_page()
+
+    def _playhead_changed(self) -> None:
+        session = self._session
+        if not self.seen or session.active is not self._merges.run:
+            return
+        self._merges.set_playhead(session.playhead)
+        # At the end of a run that grows the playhead moves by itself: then the rows stay still.
+        if session.state == "idle" or session.playhead < self.total():
+            row = self._merges.row_of_number(session.playhead)
+            if row >= 0:
+                self.table.reveal(row)
+
+    def _go_to(self, row: int) -> None:
+        self._session.set_playhead(self._merges.number_at(row))

@@ -1,0 +1,369 @@
+"""The runs of the studio as a table. It changes none of them: a new name is only passed on."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from string import ascii_uppercase
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QColor, QFont
+
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.wording import size_text
+from tokstudio.gui.state.run import CountedUses, StudioRun
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.labels import plain
+
+_Index = QModelIndex | QPersistentModelIndex
+_NO_INDEX = QModelIndex()
+_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+_CENTER = int(Qt.AlignmentFlag.AlignCenter)
+_NOTHING = "–"
+_NAMED = 5  # special tokens
+
+#: Role: whether the run of a row is the active one.
+ACTIVE = Qt.ItemDataRole.UserRole + 1
+#: Role: the number of its curve's colour; None where no curve is drawn.
+HUE = Qt.ItemDataRole.UserRole + 2
+
+(
+    MARK,
+    NAME,
+    CORPUS,
+    BYTES,
+    VOCABULARY,
+    FREQUENCY,
+    PATTERN,
+    BASE,
+    TIES,
+    SPECIALS,
+    MERGES,
+    RATIO,
+    MEASURED,
+    HELD_OUT,
+    ENDED,
+    SECONDS,
+) = range(16)
+# The settings and what is said in passing; what came of them is to stand out.
+_QUIET = (CORPUS, BYTES, VOCABULARY, FREQUENCY, PATTERN, BASE, TIES, SPECIALS, MEASURED, ENDED, SECONDS)
+_TIES = {"first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Face", "bytes": "Bytes"}
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column: its heading, what a tool tip says of it, and the text of a run in it."""
+
+    title: str
+    tip: str
+    text: Callable[[StudioRun], str]
+    alignment: int = _RIGHT
+
+
+class RunsModel(QAbstractTableModel):
+    """One row a run, in the order they were made.
+
+    Signals:
+        renamed: The person gave a run another name: StudioRun, str.
+
+    Args:
+        theme: Whose colours and fonts the cells have.
+        parent: The owner.
+    """
+
+    renamed = Signal(object, object)
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._runs: list[StudioRun] = []
+        self._active: StudioRun | None = None
+        self._state = ""
+
+    def set_runs(self, runs: Sequence[StudioRun], active: StudioRun | None, state: str) -> None:
+        """Shows the runs; rows that stay keep selections and places.
+
+        Args:
+            runs: All of them.
+            active: The one that all panes show.
+            state: What to say of a run that has not ended: "training" or "paused".
+        """
+        self._active, self._state = active, state
+        for row in reversed(range(len(self._runs))):
+            if self._runs[row] not in runs:
+                self.beginRemoveRows(QModelIndex(), row, row)
+                del self._runs[row]
+                self.endRemoveRows()
+        known = len(self._runs)
+        if list(runs[:known]) != self._runs:
+            self.beginResetModel()
+            self._runs = list(runs)
+            self.endResetModel()
+        elif len(runs) > known:
+            self.beginInsertRows(QModelIndex(), known, len(runs) - 1)
+            self._runs += runs[known:]
+            self.endInsertRows()
+        if self._runs:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self._runs) - 1, SECONDS))
+
+    def refresh(self, run: StudioRun) -> None:
+        """Shows how far a run has come."""
+        row = self.row_of(run)
+        if row >= 0:
+            self.dataChanged.emit(self.index(row, MERGES), self.index(row, SECONDS))
+
+    def run(self, row: int) -> StudioRun | None:
+        """Gives the run of a row."""
+        return self._runs[row] if 0 <= row < len(self._runs) else None
+
+    def row_of(self, run: StudioRun | None) -> int:
+        """Gives the row of a run, or -1."""
+        return next((row for row, one in enumerate(self._runs) if one is run), -1)
+
+    def rowCount(self, parent: _Index = _NO_INDEX) -> int:
+        """Gives the number of runs."""
+        return 0 if parent.isValid() else len(self._runs)
+
+    def columnCount(self, parent: _Index = _NO_INDEX) -> int:
+        """Gives the number of columns."""
+        return 0 if parent.isValid() else len(_COLUMNS)
+
+    def flags(self, index: _Index) -> Qt.ItemFlag:
+        """Says that names can be edited."""
+        flags = super().flags(index)
+        return flags | Qt.ItemFlag.ItemIsEditable if index.column() == NAME else flags
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """Gives the headings, aligned as what is below them."""
+        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(_COLUMNS):
+            return None
+        column = _COLUMNS[section]
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return column.title or "Active"
+        shown = {
+            Qt.ItemDataRole.DisplayRole: column.title,
+            Qt.ItemDataRole.ToolTipRole: column.tip,
+            Qt.ItemDataRole.TextAlignmentRole: column.alignment,
+        }
+        return next((value for known, value in shown.items() if known == role), None)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """Gives what a cell shows."""
+        run = self.run(index.row()) if index.isValid() else None
+        if run is None or not 0 <= index.column() < len(_COLUMNS):
+            return None
+        number = index.column()
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
+            return self._text(run, number)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _COLUMNS[number].alignment
+        if role == Qt.ItemDataRole.ForegroundRole:
+            return self._colour(run, number)
+        if role == Qt.ItemDataRole.FontRole:
+            return self._font(run, number)
+        if role == HUE:
+            return run.hue if run.has_counts and (run is self._active or not run.curve_hidden) else None
+        if role == ACTIVE:
+            return run is self._active
+        if role == Qt.ItemDataRole.AccessibleTextRole and number == MARK:
+            return "active" if run is self._active else "not active"
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain(self._tip(run, number))
+        return None
+
+    def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Passes a new name on."""
+        run = self.run(index.row()) if index.isValid() else None
+        if run is None or index.column() != NAME or role != Qt.ItemDataRole.EditRole or not str(value).strip():
+            return False
+        self.renamed.emit(run, str(value))
+        return True
+
+    def _tip(self, run: StudioRun, number: int) -> str:
+        """Everything about a run: a narrow table shows a part of it."""
+        if number == MARK:
+            return "This run is shown everywhere." if run is self._active else "Click to show this run everywhere."
+        rows = ((column.title, self._text(run, at)) for at, column in enumerate(_COLUMNS) if at not in (MARK, NAME))
+        told = (f"{title}: {text}" for title, text in rows if text != _NOTHING)
+        return "\n".join([run.name, *told, *_measured_lines(run), *settings_lines(run), *_origin_lines(run)])
+
+    def _text(self, run: StudioRun, number: int) -> str:
+        if number == ENDED and run.ended is None:
+            return self._state
+        text = _COLUMNS[number].text(run)
+        letter = self._letter(run) if number in (RATIO, MEASURED) else ""
+        if not letter:
+            return text
+        return f"{text} {letter}" if number == RATIO else f"{letter}: {text}"
+
+    def _letter(self, run: StudioRun) -> str:
+        """Stands for the text that a run is measured on, where not all are measured on the same; else ""."""
+        texts = list(dict.fromkeys(filter(None, map(_measured_text, self._runs))))
+        text = _measured_text(run)
+        return _letter_of(texts.index(text)) if text is not None and len(texts) > 1 else ""
+
+    def _colour(self, run: StudioRun, number: int) -> QColor | None:
+        palette = self._theme.palette
+        if number == ENDED and run.ended == "failed":
+            return QColor(palette.error)
+        quiet = number in _QUIET or self._text(run, number) == _NOTHING
+        return QColor(palette.muted) if quiet else None
+
+    def _font(self, run: StudioRun, number: int) -> QFont | None:
+        if number == NAME:
+            font = self._theme.tabular_font()
+            font.setBold(run is self._active)
+            return font
+        return self._theme.tabular_font() if _COLUMNS[number].alignment == _RIGHT else None
+
+
+def settings_lines(run: StudioRun) -> list[str]:
+    """What else a run was asked for and came upon, a line each; what is as usual is left out."""
+    config = run.config
+    if config is None:
+        return []
+    longest = f"{config.max_token_bytes:,} bytes" if config.max_token_bytes is not None else ""
+    values = (
+        ("Bytes of the corpus", f"{run.corpus_bytes:,}"),
+        ("Unknown token", config.unknown_token or ""),
+        ("Longest token", longest),
+        ("Held-out share", f"{config.held_out:.0%}" if config.held_out else ""),
+        ("Unknown characters", f"{run.unknown:,}" if run.unknown else ""),
+        ("Not UTF-8, became U+FFFD", f"{run.replaced:,}" if run.replaced else ""),
+    )
+    return [f"{name}: {value}" for name, value in values if value]
+
+
+def _origin_lines(run: StudioRun) -> list[str]:
+    """Where an opened tokenizer came from, and who encodes for it."""
+    if run.origin is None:
+        return []
+    files = [f"File: {file}" for file in run.origin.files]
+    encoder = f"Encoded by: {run.tokenizer.library or 'TokStudio'}"
+    return [*files, encoder, *run.tokenizer.remarks]
+
+
+def _corpus_name(run: StudioRun) -> str:
+    if run.origin is not None:
+        return " + ".join(map(file_name, run.origin.files))
+    names = [source.name for source in run.corpus.sources] if run.corpus is not None else []
+    return f"{names[0]} + {len(names) - 1:,}" if len(names) > 1 else next(iter(names), _NOTHING)
+
+
+def _vocabulary(run: StudioRun) -> str:
+    if run.config is None:
+        return _number(run.vocabulary_size)
+    limit = run.config.vocabulary_size
+    reached = run.vocabulary_size if run.ended is not None and run.ready else limit
+    return _number(reached) if reached == limit or limit is None else f"{reached:,} of {limit:,}"
+
+
+def _specials(run: StudioRun) -> str:
+    specials = run.config.all_specials if run.config is not None else tuple(run.special_tokens)
+    return ", ".join(specials[:_NAMED]) + (" …" if len(specials) > _NAMED else "") or _NOTHING
+
+
+def _base(run: StudioRun) -> str:
+    return (run.config.base if run.config is not None else run.tokenizer.alphabet.base).capitalize()
+
+
+def _ties(run: StudioRun) -> str:
+    return _TIES[run.config.tie_break] if run.config is not None else _NOTHING
+
+
+def _ended(run: StudioRun) -> str:
+    return f"opened, {run.origin.format}" if run.origin is not None else run.ended or ""
+
+
+def _counted(run: StudioRun) -> CountedUses | None:
+    """The uses of an opened tokenizer, where all its merges were counted."""
+    return run.counted if run.counted is not None and run.counted.merges == len(run) else None
+
+
+def _measured_text(run: StudioRun) -> tuple[object, ...] | None:
+    """What tells the text that bytes per token are measured on from others; None where nothing is measured."""
+    counted = _counted(run)
+    if counted is not None:
+        return counted.text.bytes, *(id(source.data) for source in counted.text.sources)
+    if not run.tokens_before:
+        return None
+    sources = run.corpus.sources if run.corpus is not None else ()
+    # The bytes differ where a share was held out, or special tokens were cut out.
+    return run.corpus_bytes, *(id(source.data) for source in sources)
+
+
+def _measured_on(run: StudioRun) -> str:
+    counted = _counted(run)
+    return counted.corpus if counted is not None else _corpus_name(run) if run.tokens_before else _NOTHING
+
+
+def _measured_lines(run: StudioRun) -> list[str]:
+    counted = _counted(run)
+    return [] if counted is None else [f"Bytes of that text: {counted.text.bytes:,}"]
+
+
+def _ratio(run: StudioRun) -> str:
+    counted = _counted(run)
+    if counted is not None:
+        return f"{counted.bytes_per_token:,.3f}"
+    return f"{run.bytes_per_token(len(run)):,.3f}" if run.tokens_before else _NOTHING
+
+
+def _letter_of(place: int) -> str:
+    """A to Z, then A2 to Z2, and so on."""
+    turn, letter = divmod(place, len(ascii_uppercase))
+    return ascii_uppercase[letter] + (str(turn + 1) if turn else "")
+
+
+def _number(value: int | None) -> str:
+    return _NOTHING if value is None else f"{value:,}"
+
+
+def _seconds(run: StudioRun) -> str:
+    if run.run is None:
+        return _NOTHING
+    seconds = run.run.seconds
+    return f"{seconds:.3f}" if seconds < 10 else f"{seconds:,.1f}"
+
+
+_COLUMNS: tuple[_Column, ...] = (
+    _Column("", "The run that all panes show", lambda run: "", _CENTER),
+    _Column("Run", "Its name; F2 changes it", lambda run: run.name, _LEFT),
+    _Column("Corpus", "What it was trained on, or the file it was opened from", _corpus_name, _LEFT),
+    _Column("Size", "Size of the training text", lambda run: size_text(run.corpus_bytes) if run.config else _NOTHING),
+    _Column(
+        "Vocabulary",
+        "Number of tokens, and the limit that was set if it was not reached",
+        _vocabulary,
+    ),
+    _Column(
+        "Min. freq.",
+        "The minimum frequency that was set",
+        lambda run: _number(run.config.min_frequency if run.config else None),
+    ),
+    _Column("Pattern", "How text was split before merging", lambda run: run.pattern, _LEFT),
+    _Column("Base", "The tokens that merging started with", _base, _LEFT),
+    _Column("Ties", "Which pair came first when counts were equal", _ties, _LEFT),
+    _Column("Special tokens", "Texts with their own id", _specials, _LEFT),
+    _Column("Merges", "Number of merges", lambda run: _number(len(run))),
+    _Column(
+        "Bytes/token",
+        "Bytes per token after all merges; if runs were measured on different texts, a letter shows which",
+        _ratio,
+    ),
+    _Column(
+        "Measured on",
+        "The text of the bytes per token: the corpus of a run, or the text that an opened tokenizer was counted in",
+        _measured_on,
+        _LEFT,
+    ),
+    _Column(
+        "Held out",
+        "Bytes per token of the held-out text",
+        lambda run: _NOTHING if run.held_out_ratio is None else f"{run.held_out_ratio:,.3f}",
+    ),
+    _Column("Ended", "How training ended, or the format of the opened file", _ended, _LEFT),
+    _Column("Seconds", "Training time, without pauses", _seconds),
+)

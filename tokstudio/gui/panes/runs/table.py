@@ -1,0 +1,253 @@
+"""The table of runs as a widget: which columns have room, and what its keys mean. What is done, its pane knows."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, Qt, Signal, SignalInstance
+from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QKeyEvent, QPainter, QPen, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QMenu,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
+
+from tokstudio.gui.panes.runs.model import (
+    ACTIVE,
+    BASE,
+    BYTES,
+    CORPUS,
+    ENDED,
+    FREQUENCY,
+    HELD_OUT,
+    HUE,
+    MARK,
+    MEASURED,
+    MERGES,
+    NAME,
+    PATTERN,
+    RATIO,
+    SECONDS,
+    SPECIALS,
+    TIES,
+    VOCABULARY,
+    RunsModel,
+)
+from tokstudio.gui.plot.curve_marks import curve_pen
+
+if TYPE_CHECKING:
+    from tokstudio.gui.style.theme import Theme
+
+# The widest text that each column is made for, beside its heading.
+_WIDEST = {
+    CORPUS: "How Tokenize",
+    BYTES: "999.9 MB",
+    VOCABULARY: "9,999 of 10,000",
+    FREQUENCY: "1,000",
+    PATTERN: "whitespace",
+    BASE: "Characters",
+    TIES: "Hugging Face",
+    SPECIALS: "<|endoftext|>",
+    MERGES: "1,000,000",
+    RATIO: "10.000 A",
+    MEASURED: "A: How Tokenize",
+    HELD_OUT: "10.000",
+    ENDED: "reached vocabulary size",
+    SECONDS: "1,000.0",
+}
+# Which columns a narrow table does without, the first one first; all is in the tool tip of a row.
+_YIELDING = (
+    *(SECONDS, SPECIALS, TIES, BASE, BYTES, FREQUENCY, ENDED, MEASURED, PATTERN, VOCABULARY),
+    *(MERGES, CORPUS, HELD_OUT, RATIO),
+)
+
+
+class RunTable(QTableView):
+    """Names take the room that the numbers leave; columns that nobody has chosen come and go with the width.
+
+    Signals:
+        activateAsked: Enter, for the current row.
+        renameAsked: F2.
+        deleteAsked: Delete.
+        menuAsked: The menu of the current row, at a place on the screen.
+        columnsChosen: A person has shown or hidden columns: `choices_text`.
+    """
+
+    activateAsked = Signal()
+    renameAsked = Signal()
+    deleteAsked = Signal()
+    menuAsked = Signal(QPoint)
+    columnsChosen = Signal(str)
+
+    def __init__(self, model: RunsModel, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._runs = model
+        self._shows_held_out = False
+        self._choices: dict[int, bool] = {}
+        self.setModel(model)
+        self.setAccessibleName("Runs")
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.verticalHeader().hide()
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setMinimumSectionSize(24)
+        # Headings stand where the texts of the cells do.
+        header.setStyleSheet("QHeaderView::section { padding: 6px 9px; }")
+        self.setItemDelegateForColumn(MARK, _Mark(theme, self))
+        self.columns_menu = self._make_columns_menu()
+        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        header.customContextMenuRequested.connect(self._show_columns_menu)
+        theme.tell_sizes(self._dress)
+        self._dress()
+
+    # ---- columns
+
+    @property
+    def choices_text(self) -> str:
+        """Which columns a person has shown or hidden, as one text to be remembered."""
+        return ",".join(f"{'+' if shown else '-'}{self._title(column)}" for column, shown in self._choices.items())
+
+    def set_choices(self, text: str) -> None:
+        """Takes over what `choices_text` gave; a column that is no longer there is left out."""
+        known = {self._title(column): column for column in _WIDEST}
+        entries = [entry for entry in text.split(",") if entry[1:] in known]
+        self._choices = {known[entry[1:]]: entry[0] == "+" for entry in entries}
+        self.spread()
+
+    def show_held_out(self, shown: bool) -> None:
+        """Has a column for text that was held out, or not: few runs hold any out."""
+        if shown != self._shows_held_out:
+            self._shows_held_out = shown
+            self.spread()
+
+    def spread(self) -> None:
+        """Hides the columns there is no room for, and gives the room that is left to the names."""
+        header = self.horizontalHeader()
+        least = self.fontMetrics().horizontalAdvance("Run 12") + 20
+        self.setColumnWidth(NAME, least)
+        for column in _WIDEST:
+            self.setColumnHidden(column, not self._choices.get(column, column != HELD_OUT or self._shows_held_out))
+        for column in _YIELDING:
+            if header.length() > self.viewport().width() and column not in self._choices:
+                self.setColumnHidden(column, True)
+        spare = self.viewport().width() - header.length()
+        self.setColumnWidth(NAME, least + min(max(spare, 0), 4 * least))
+        for action in self.columns_menu.actions():
+            if action.isCheckable():
+                action.setChecked(not self.isColumnHidden(action.data()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Spreads the columns over the new width."""
+        super().resizeEvent(event)
+        self.spread()
+
+    def _title(self, column: int) -> str:
+        return str(self._runs.headerData(column, Qt.Orientation.Horizontal))
+
+    def _make_columns_menu(self) -> QMenu:
+        menu = QMenu("&Columns of Runs", self)
+        for column in _WIDEST:
+            action = menu.addAction(self._title(column))
+            action.setCheckable(True)
+            action.setData(column)
+            tip = self._runs.headerData(column, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole)
+            action.setStatusTip(f"{tip}.")
+            action.triggered.connect(self._choose_column)
+        menu.addSeparator()
+        automatic = menu.addAction("As Many as Fit")
+        automatic.setStatusTip("Show as many columns as there is room for.")
+        automatic.triggered.connect(self._forget_choices)
+        return menu
+
+    def _choose_column(self, shown: bool) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            self._choices[action.data()] = shown
+            self.spread()
+            self.columnsChosen.emit(self.choices_text)
+
+    def _forget_choices(self) -> None:
+        self._choices.clear()
+        self.spread()
+        self.columnsChosen.emit("")
+
+    def _show_columns_menu(self, place: QPoint) -> None:
+        self.columns_menu.popup(self.horizontalHeader().mapToGlobal(place))
+
+    def _dress(self) -> None:
+        self.verticalHeader().setDefaultSectionSize(self._theme.scaled(28))
+        header, metrics = self.horizontalHeader(), self.fontMetrics()
+        header.resizeSection(MARK, self._theme.scaled(28))
+        for column, widest in _WIDEST.items():
+            texts = (widest, self._title(column))
+            header.resizeSection(column, max(metrics.horizontalAdvance(text) for text in texts) + 22)
+        self.spread()
+
+    # ---- keys
+
+    def event(self, event: QEvent) -> bool:
+        """Keeps its keys from the window's actions of the same keys while it has the focus."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and self._meant_by(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Asks for what a key means; others move along the rows."""
+        asked = self._meant_by(event)
+        if asked is not None:
+            asked.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Asks for the menu of the row under the pointer, or by the keyboard of the current one."""
+        by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
+        index = self.currentIndex() if by_key else self.indexAt(event.pos())
+        if index.isValid():
+            place = self.visualRect(index.siblingAtColumn(NAME)).center() if by_key else event.pos()
+            self.menuAsked.emit(self.viewport().mapToGlobal(place))
+
+    def _meant_by(self, event: QKeyEvent) -> SignalInstance | None:
+        # While a name is edited, the keys that its field does not want come here as well.
+        if not self.hasFocus() or not self.currentIndex().isValid():
+            return None
+        if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            return None
+        key = Qt.Key
+        keys = {key.Key_Return: self.activateAsked, key.Key_Enter: self.activateAsked, key.Key_F2: self.renameAsked}
+        return {**keys, key.Key_Delete: self.deleteAsked}.get(Qt.Key(event.key()))
+
+
+class _Mark(QStyledItemDelegate):
+    """A disc on the active run, a ring on the others, in the colours of their curves."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        super().paint(painter, option, index)
+        active, palette, hue = bool(index.data(ACTIVE)), self._theme.palette, index.data(HUE)
+        colour = QColor(palette.control) if hue is None else curve_pen(palette, hue, active=active).color()
+        rect: QRect = getattr(option, "rect")  # noqa: B009  missing in the stubs
+        radius = self._theme.scaled(4)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(colour, 1.5))
+        painter.setBrush(colour if active else Qt.BrushStyle.NoBrush)
+        painter.drawEllipse(QRectF(rect).center(), radius, radius)
+        painter.restore()

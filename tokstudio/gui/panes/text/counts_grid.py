@@ -1,0 +1,138 @@
+"""Names with counts in columns of one width, in two rows at most; what has no room there is told by a tip.
+
+What is counted its owner says.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.spelling import figure
+
+_FONT = 12
+_NARROWEST = 112  # a column
+_GAP = 20  # between columns
+_MOST_ROWS = 2
+
+Count = tuple[str, int | None]
+
+
+class CountsGrid(QWidget):
+    """What several tokenizers make of the same text: each with its number of tokens.
+
+    Args:
+        theme: Its colours and font; followed while it changes.
+        parent: The owner.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._counts: tuple[Count, ...] = ()
+        self._columns = 1
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Tokens of the same text with other tokenizers")
+        theme.changed.connect(self._follow_theme)
+        self._follow_theme()
+
+    def set_counts(self, counts: Sequence[Count]) -> None:
+        """Shows names and counts, of which None is a count that there is not."""
+        self._counts = tuple(counts)
+        self.setAccessibleDescription(", ".join(f"{name} {figure(count)}" for name, count in counts))
+        self._arrange()
+
+    def counts(self) -> tuple[Count, ...]:
+        """Gives what was set, shown or not."""
+        return self._counts
+
+    def shown(self) -> tuple[str, ...]:
+        """Gives what stands in each cell: "Words 51", and of what has no room "3 more"."""
+        return tuple(f"{name} {count}".strip() for name, count in self._cells())
+
+    def place_of(self, index: int) -> QRect:
+        """Gives where a cell is."""
+        row, column = divmod(index, self._columns)
+        width = (self.width() + _GAP) // self._columns
+        return QRect(column * width, row * self._height, width - _GAP, self._height)
+
+    def sizeHint(self) -> QSize:
+        """Gives the room of its rows."""
+        return QSize(240, self.minimumHeight())
+
+    def minimumSizeHint(self) -> QSize:
+        """Gives a width that no count changes."""
+        return QSize(80, self._height)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Puts the counts into as many columns as fit."""
+        self._arrange()
+
+    def event(self, event: QEvent) -> bool:
+        """Tells by a tip what a cell says, in full."""
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            QToolTip.showText(event.globalPos(), self.tip_at(event.pos()), self)
+            return True
+        return super().event(event)
+
+    def tip_at(self, place: QPoint) -> str:
+        """Gives the words for the cell at a place; "" beside the cells."""
+        cells = self._cells()
+        index = next((i for i in range(len(cells)) if self.place_of(i).contains(place)), -1)
+        if index < 0:
+            return ""
+        hidden = self._counts[index:] if len(cells) < len(self._counts) and index == len(cells) - 1 else ()
+        return "\n".join(_told(count) for count in hidden or (self._counts[index],))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draws the cells; an error goes to the hook, never into Qt."""
+        try:
+            with QPainter(self) as painter:
+                painter.setFont(self._font)
+                for index, (name, count) in enumerate(self._cells()):
+                    self._draw(painter, self.place_of(index), name, count)
+        except Exception as error:  # an exception that leaves an override ends Qt's event loop
+            sys.excepthook(type(error), error, error.__traceback__)
+
+    def _draw(self, painter: QPainter, place: QRect, name: str, count: str) -> None:
+        metrics, palette = painter.fontMetrics(), self._theme.palette
+        room = place.width() - (metrics.horizontalAdvance(count + " ") if count else 0)
+        painter.setPen(QColor(palette.muted if self.isEnabled() else palette.disabled))
+        name = metrics.elidedText(name, Qt.TextElideMode.ElideRight, room)
+        painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name)
+        painter.setPen(QColor(palette.text if self.isEnabled() else palette.disabled))
+        painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, count)
+
+    def _cells(self) -> list[tuple[str, str]]:
+        room = self._columns * _MOST_ROWS
+        kept = len(self._counts) if len(self._counts) <= room else room - 1
+        cells = [(name, figure(count)) for name, count in self._counts[:kept]]
+        more = len(self._counts) - kept
+        return [*cells, (f"{more} more", "")] if more else cells
+
+    def _arrange(self) -> None:
+        self._columns = max(1, (self.width() + _GAP) // (self._theme.scaled(_NARROWEST) + _GAP))
+        rows = min(-(-len(self._counts) // self._columns), _MOST_ROWS)
+        self.setFixedHeight(max(rows, 1) * self._height)
+        self.update()
+
+    def _follow_theme(self) -> None:
+        self._font = self._theme.tabular_font(_FONT)
+        self._height = QFontMetrics(self._font).height() + 3
+        self._arrange()
+
+
+# What is meant by names that mean something else in everyday language.
+_EXPLAINED = {"Words": ": runs of letters, digits and _, and every other character by itself, white space as well"}
+
+
+def _told(count: Count) -> str:
+    name, tokens = count
+    told = f"{name}: cannot encode this text" if tokens is None else f"{name}: {tokens:,} tokens of this text"
+    return f"{told}{_EXPLAINED.get(name, '')}"

@@ -1,0 +1,128 @@
+"""The page Decode of the Text pane: ids in, their text out; ids that do not exist are named."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtGui import QAction, QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QSizePolicy
+
+from tokstudio.core.base.progress import Work
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.panes.text.encoding_job import Decoded, decode_work
+from tokstudio.gui.panes.text.page import TextPage
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.blocks import TokenTable
+from tokstudio.gui.widgets.figures import Figure
+
+_FIGURES = (
+    Figure("tokens", "Ids that are in the vocabulary"),
+    Figure("bytes", "Bytes of these tokens"),
+    Figure("characters", "Unicode characters of the decoded text"),
+    Figure("bytes/token", "Bytes per token"),
+)
+_PLACEHOLDER = "Type or paste ids to see their text: 72 101 108, or [72, 101, 108]."
+_SHOWN = 20_000
+_OUTPUT_HEIGHT = 64
+
+
+class DecodePage(TextPage):
+    """Ids in, text out: as pieces, and as plain text to select and copy."""
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        self._decoded: Decoded | None = None
+        super().__init__(session, theme, actions, _FIGURES, _PLACEHOLDER)
+        self.input.setAccessibleName("Ids")
+        self.problem = QLabel()
+        self.problem.setProperty("role", "error")
+        self.problem.setWordWrap(True)
+        self.problem.setMinimumWidth(1)
+        self.problem.hide()
+        self.column.insertWidget(1, self.problem)
+        self.output = QPlainTextEdit()
+        self.output.setReadOnly(True)
+        self.output.setTabChangesFocus(True)
+        self.output.setAccessibleName("Decoded text")
+        self.output.setPlaceholderText("The text appears here.")
+        self.output.setMinimumHeight(30)
+        self.output.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
+        self.column.insertWidget(2, self.output)
+        theme.tell_sizes(self._fit_output)
+        self._fit_output()
+        self._show = actions.get("show_ids")
+        if self._show is not None:
+            self._show.toggled.connect(self.view.set_show_ids)
+            self.view.set_show_ids(self._show.isChecked())
+        self.view.selectionChanged.connect(self.look_at_selected)
+        self.input.edited.connect(self.refresh)
+        self.display_nothing("")
+
+    def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[Decoded, TokenTable]]:
+        """Decodes what was written."""
+        made = yield from decode_work(tokenizer, text, byte_level=self.byte_level)
+        return made, TokenTable(*made.drawn, made.ids, made.special)
+
+    def display(self, result: object, table: TokenTable) -> None:
+        """Shows the text of the ids that exist, and names those that do not."""
+        assert isinstance(result, Decoded)
+        self._decoded = result
+        self.view.show_table(table)
+        self._set_output(result.text)
+        self._set_problem(result.problem)
+        self.set_state("", "")
+        count, size = len(result.ids), len(result.data)
+        ratio = f"{size / count:,.2f}" if count else "–"
+        self.figures.set_values((f"{count:,}", f"{size:,}", f"{len(result.text):,}", ratio))
+
+    def display_nothing(self, text: str) -> None:
+        """Shows no text."""
+        self._decoded = None
+        self.view.clear()
+        self._set_output("")
+        self._set_problem(
+            "Train or open a tokenizer to decode these ids." if text and self.session.active is None else ""
+        )
+        self.view.set_placeholder("")
+        self.figures.set_values(("0", "0", "0", "–"))
+
+    def token_at(self, index: int) -> int:
+        """Gives the id of the token with this number."""
+        assert self._decoded is not None
+        return int(self._decoded.ids[index])
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keeps the words of a problem whole."""
+        super().resizeEvent(event)
+        self._fit_problem()
+
+    def copy_ids(self) -> None:
+        """Copies the ids of the selected tokens, or of all."""
+        if self._decoded is not None:
+            self.view.copy_ids()
+
+    def copy(self) -> None:
+        """Copies the selected tokens' text, or where none is selected the whole text."""
+        if self.view.selection() is not None:
+            self.view.copy()
+        elif self._decoded is not None:
+            QGuiApplication.clipboard().setText(self._decoded.text)
+
+    def _fit_output(self) -> None:
+        self.output.setMaximumHeight(self._theme.scaled(_OUTPUT_HEIGHT))
+
+    def _set_output(self, text: str) -> None:
+        # The pieces below show all of it; a field that holds megabytes would stall.
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        if shown != self.output.toPlainText():
+            self.output.setPlainText(shown)
+
+    def _set_problem(self, text: str) -> None:
+        self.problem.setText(text)
+        self.problem.setVisible(bool(text))
+        self._fit_problem()
+
+    def _fit_problem(self) -> None:
+        # A splitter does not ask how high a text of two lines is.
+        self.problem.setMinimumHeight(max(self.problem.heightForWidth(self.width()), 0))

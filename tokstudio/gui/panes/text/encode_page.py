@@ -1,0 +1,314 @@
+"""The page Encode of the Text pane: a text, its tokens in colour, figures, ids, and the proof that nothing was lost."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QAction, QGuiApplication, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QPushButton
+
+from tokstudio.core.base.progress import Work
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.panes.text.baselines import LONGEST as LONGEST_COMPARED
+from tokstudio.gui.panes.text.baselines import MOST, compare_work
+from tokstudio.gui.panes.text.counts_grid import Count, CountsGrid
+from tokstudio.gui.panes.text.encoding_job import LONGEST, Encoded, encode_work
+from tokstudio.gui.panes.text.id_grid import IdGrid
+from tokstudio.gui.panes.text.page import TextPage
+from tokstudio.gui.session.availability import no_specials
+from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.session.view_state import Stretch
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.blocks import TokenTable
+from tokstudio.gui.token_text.spelling import figure
+from tokstudio.gui.widgets.figures import Figure
+from tokstudio.gui.widgets.labels import ElidedLabel
+from tokstudio.gui.widgets.pane import EmptyState
+from tokstudio.resources import DEMO_SENTENCES
+
+_FIGURES = (
+    Figure("characters", "Unicode characters of the text"),
+    Figure("bytes", "Bytes of the text in UTF-8"),
+    Figure("tokens", "Tokens of the text with the active run, at the playhead"),
+    Figure("bytes/token", "Bytes per token: a higher value means fewer tokens"),
+)
+_COUNTED_AT_ONCE = 1_000_000  # characters
+_LONG = 20_000  # characters from which on what others make of them takes so long that the old counts are dimmed
+# Pixels of height below which a line is left out, the tokens being dearer.
+_ROOM_FOR_OTHERS = 310
+_ROOM_FOR_IDS = 270  # beside the figures; with less, the ids beneath the pieces have to do
+_ROOM_OF_IDS = 55  # what their list takes: before it, the counts of others become one line
+_ROOM_FOR_LINE = 190  # beside the figures; with less, others are told by a tool tip
+_COMPARED_AFTER = 250  # milliseconds without a change
+_PLACEHOLDER = "Type or paste a text to see it in tokens."
+
+
+class EncodePage(TextPage):
+    """Text in, tokens out. `show_ids` writes the ids beneath the pieces and, as a list to copy, below the figures."""
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        self._encoded: Encoded | None = None
+        self._restoring = False
+        self._recognised = False
+        self._compared: object = None
+        super().__init__(session, theme, actions, _FIGURES, _PLACEHOLDER)
+        sample = QPushButton("Try a sentence")
+        sample.setProperty("link", True)
+        sample.clicked.connect(self._take_sample)
+        self.empty = EmptyState("Its tokens appear here, in colour.", sample)
+        self.empty.setMinimumWidth(1)
+        self.column.insertWidget(1, self.empty, 1)
+        self.ids = IdGrid(theme)
+        self._make_comparison(actions)
+        self.column.addWidget(self.ids)
+        self.ids.selectionChanged.connect(self._select_pieces)
+        self.view.selectionChanged.connect(self._select_ids)
+        self._show = actions.get("show_ids")
+        if self._show is not None:
+            self._show.toggled.connect(self._fit)
+        self._fit()
+        self.input.edited.connect(self._take_text)
+        session.text_changed.connect(self._follow_text)
+        for signal in (session.text_changed, session.runs_changed):
+            signal.connect(self._compare_later)
+        session.runs_changed.connect(self._follow_specials)
+        session.training_changed.connect(self._follow_specials)
+        self._follow_specials()
+        self._follow_text()
+
+    def text(self) -> str:
+        """Gives the session's text."""
+        return self.session.text
+
+    def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[Encoded, TokenTable]]:
+        """Puts the text into tokens."""
+        recognised = "all" if self._recognised else ()
+        made = yield from encode_work(tokenizer, text, recognised, byte_level=self.byte_level)
+        return made, TokenTable(*made.drawn, made.ids, made.special)
+
+    def variant(self) -> int:
+        """Tells whether special tokens are recognised; the ids of those behind the merges move while a run grows."""
+        run = self.session.active
+        return 1 + len(run) if self._recognised and run is not None else 0
+
+    def display(self, result: object, table: TokenTable) -> None:
+        """Shows the tokens; a piece that was selected and is in sight stays selected."""
+        assert isinstance(result, Encoded)
+        place, before = self._selected_bytes(), self._encoded
+        if place is not None and before is not None and before.data[: place[1]] != result.data[: place[1]]:
+            place = None  # what was selected is gone, or stands elsewhere
+        self._show_empty(False)
+        self._restoring, self._encoded = True, result
+        self.view.show_table(table)
+        self._restoring = False
+        self.ids.set_ids(result.ids, result.special)
+        self._fit()
+        counts = (len(result.text), len(result.data), len(result.ids))
+        self.figures.set_values((*(f"{count:,}" for count in counts), f"{result.bytes_per_token:,.2f}"))
+        if place is not None:
+            self._select_again(*place)
+        self._tell_selected()
+        if result.differs is None:
+            self.set_state("good", "round trip")
+        else:
+            self.set_state("bad", f"differs at byte {result.differs:,}")
+
+    def display_nothing(self, text: str) -> None:
+        """Shows how long the text is, and no tokens."""
+        self._encoded = None
+        self.session.select(None)
+        self._show_empty(not text)
+        self.view.clear()
+        self.ids.set_ids(np.zeros(0, np.uint32), np.zeros(0, np.bool_))
+        self._fit()
+        size = f"{len(text.encode('utf-8', 'replace')):,}" if len(text) <= _COUNTED_AT_ONCE else "–"
+        self.figures.set_values((f"{len(text):,}", size, "–" if text else "0", "–"))
+
+    def token_at(self, index: int) -> int:
+        """Gives the id of the token with this number."""
+        assert self._encoded is not None
+        return int(self._encoded.ids[index])
+
+    def copy_ids(self) -> None:
+        """Copies the ids of the selected tokens, or of all."""
+        if self._encoded is not None:
+            self.view.copy_ids()
+
+    def copy(self) -> None:
+        """Copies the selected tokens' text, or where none is selected the whole text."""
+        if self.view.selection() is not None:
+            self.view.copy()
+        else:
+            QGuiApplication.clipboard().setText(self.session.text)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leaves out what there is no room for."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catches up with what changed meanwhile."""
+        super().showEvent(event)
+        self._compare_later()
+
+    def _make_comparison(self, actions: Mapping[str, QAction]) -> None:
+        self.caption = QLabel("Other tokenizers")
+        self.caption.setProperty("role", "muted")
+        self.caption.setToolTip("Tokens of the same text with other tokenizers")
+        self.others = CountsGrid(self._theme)
+        self.brief = ElidedLabel()  # stands for them where there is little room
+        self.brief.setProperty("role", "muted")
+        self.specials = QCheckBox("Special tokens")
+        self.specials.setAccessibleName("Recognise special tokens")
+        self.specials.toggled.connect(self._switch_specials)
+        self._recognise = actions.get("recognise_specials")
+        if self._recognise is not None:
+            self.specials.setChecked(self._recognise.isChecked())
+            self.specials.toggled.connect(self._recognise.setChecked)
+            self._recognise.toggled.connect(self.specials.setChecked)
+        self._comparing = Latest(self.session, self, quiet=True)
+        self._comparing.done.connect(self._show_counts)
+        self._compare_soon = QTimer(self)
+        self._compare_soon.setSingleShot(True)
+        self._compare_soon.setInterval(_COMPARED_AFTER)
+        self._compare_soon.timeout.connect(self._compare)
+        row = QHBoxLayout()
+        row.addWidget(self.caption)
+        row.addStretch(1)
+        row.addWidget(self.specials)
+        self.column.addLayout(row)
+        self.column.addWidget(self.others)
+        self.column.addWidget(self.brief)
+
+    def _compare_later(self) -> None:
+        if self.isVisible():
+            self._compare_soon.start()
+
+    def _compare(self) -> None:
+        """Counts the tokens of others, unless that is what is shown."""
+        session, text = self.session, self.session.text
+        runs = [run for run in session.runs if run is not session.active and run.ended is not None and run.ready]
+        # Opened tokenizers come first: where there is little room, what comes last is only told by a tip.
+        opened = [run for run in runs if not run.has_counts][-MOST:]
+        trained = [run for run in runs if run.has_counts]
+        runs = opened + trained[max(len(opened) + len(trained) - MOST, 0) :]
+        shown = (text, self._recognised, tuple((run.key, run.name, len(run)) for run in runs))
+        if shown == self._compared or not self.isVisible():
+            return
+        self._compared = shown
+        self._comparing.cancel()
+        if not text or len(text) > LONGEST_COMPARED:
+            self._show_counts(())
+            return
+        others = [(run.name, run.tokenizer) for run in runs]
+        allowed = "all" if self._recognised else ()
+        if len(text) > _LONG:
+            self._dim_others(True)
+        self._comparing.run(lambda: compare_work(text, others, allowed))
+
+    def _follow_specials(self) -> None:
+        runs = self.session.runs
+        # Those that are compared follow the switch as well.
+        some = any(run.special_tokens for run in runs)
+        tip = "Encode special tokens in the text as their ids, not as plain text"
+        self.specials.setEnabled(some)
+        self.specials.setToolTip((no_specials(self.session) if runs and not some else None) or tip)
+        self._switch_specials()
+        self._fit()
+
+    def _show_counts(self, counts: Sequence[Count]) -> None:
+        self._dim_others(False)
+        self.others.set_counts(counts)
+        told = ", ".join(f"{name} {figure(count)}" for name, count in counts)
+        self.brief.setText(f"Others: {told}" if told else "")
+        self.figures.add_to_tip("tokens", self.brief.text())
+        self._fit()
+
+    def _dim_others(self, dimmed: bool) -> None:
+        for widget in (self.caption, self.others, self.brief):
+            widget.setEnabled(not dimmed)
+
+    def _switch_specials(self) -> None:
+        recognised = self.specials.isChecked()
+        if recognised != self._recognised:
+            self._recognised = self.session.specials_recognised = recognised
+            self.refresh()
+            self._compare_later()
+
+    def _show_empty(self, empty: bool) -> None:
+        self.empty.setVisible(empty)
+        self.view.setVisible(not empty)
+
+    def _take_sample(self) -> None:
+        self.take_text(DEMO_SENTENCES[0][1])
+
+    def _take_text(self) -> None:
+        text = self.input.text()
+        if len(text) > LONGEST:
+            self.input.set_text(self.session.text)
+            size = f"{len(text):,} characters"
+            self.tell(f"The text is too long to show as tokens: {size}; the limit is {LONGEST:,}.", "error")
+            return
+        self.session.set_text(text)
+        self.tell_shortened()
+
+    def _follow_text(self) -> None:
+        self.input.set_text(self.session.text)
+        self.tell_shortened()
+        self.refresh()
+
+    def _fit(self) -> None:
+        """Shows what was asked for and has room; a switch that would do something is always there."""
+        ids = self._show is not None and self._show.isChecked()
+        self.view.set_show_ids(ids)
+        beside = self.height() - self.figures.sizeHint().height()
+        listed = ids and self._encoded is not None and beside >= self._theme.scaled(_ROOM_FOR_IDS)
+        roomy = self.height() >= self._theme.scaled(_ROOM_FOR_OTHERS + (_ROOM_OF_IDS if listed else 0))
+        room_for_line = beside >= self._theme.scaled(_ROOM_FOR_LINE + (_ROOM_OF_IDS if listed else 0))
+        compared = roomy and bool(self.others.counts())
+        self.brief.setVisible(not roomy and room_for_line and bool(self.others.counts()))
+        self.caption.setVisible(compared)
+        self.others.setVisible(compared)
+        self.specials.setVisible(roomy or self.specials.isEnabled())
+        self.ids.setVisible(listed)
+
+    def _select_pieces(self, first: int, last: int) -> None:
+        self.view.select(first, last)
+
+    def _select_ids(self, first: int, last: int) -> None:
+        self.ids.select(first, last)
+        if not self._restoring:
+            self.look_at_selected(first, last)
+            self._tell_selected()
+
+    def _tell_selected(self) -> None:
+        selection, place = self.view.selection(), self._selected_bytes()
+        if selection is None or place is None:
+            self.session.select(None)
+        else:
+            self.session.select(Stretch(*place, selection[1] - selection[0] + 1))
+
+    def _selected_bytes(self) -> tuple[int, int] | None:
+        selection = self.view.selection()
+        if selection is None or self._encoded is None:
+            return None
+        first, last = selection
+        return int(self._encoded.ends[first - 1]) if first else 0, int(self._encoded.ends[last])
+
+    def _select_again(self, begin: int, end: int) -> None:
+        assert self._encoded is not None
+        ends = self._encoded.ends
+        if end > len(self._encoded.data):
+            return
+        first = int(np.searchsorted(ends, begin, side="right"))
+        last = int(np.searchsorted(ends, end, side="left"))
+        # Selecting brings into view, and the playhead must not move the text.
+        sight = self.view.viewport().rect()
+        if all(sight.contains(self.view.token_rectangle(token).toAlignedRect()) for token in (first, last)):
+            self._restoring = True
+            self.view.select(first, last)
+            self._restoring = False

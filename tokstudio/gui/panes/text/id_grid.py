@@ -1,0 +1,230 @@
+"""Ids in aligned columns, as many as there are: only what is visible is drawn. Select one and its owner is told."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFontMetrics,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QWidget
+
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.token_label import paint_special
+
+_FONT = 12
+_ROWS = 3
+
+
+class IdGrid(QAbstractScrollArea):
+    """The ids of a text, counted from 0.
+
+    Args:
+        theme: Its colours and font; followed while it changes.
+        parent: The owner.
+    """
+
+    #: The first and the last id that the person selected; -1 and -1 for none.
+    selectionChanged = Signal(int, int)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._ids = np.zeros(0, np.uint32)
+        self._special = np.zeros(0, np.bool_)
+        self._first = self._last = self._anchor = -1
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Ids")
+        theme.changed.connect(self._follow_theme)
+        self._follow_theme()
+        self._describe()
+
+    def set_ids(self, ids: NDArray[np.uint32], special: NDArray[np.bool_]) -> None:
+        """Shows ids, and which are special tokens, and selects none; the scroll bar stays as far as it can."""
+        self._ids = ids
+        self._special = special
+        self._first = self._last = self._anchor = -1
+        self._measure()
+        self._describe()
+
+    def select(self, first: int, last: int) -> None:
+        """Lights up ids and brings the first of them into view, without telling anybody; -1 and -1 for none."""
+        if not 0 <= first <= last < len(self._ids):
+            first = last = -1
+        if (first, last) == (self._first, self._last):
+            return
+        self._first, self._last, self._anchor = first, last, first
+        self._show(first)
+
+    def selection(self) -> tuple[int, int] | None:
+        """Gives the first and the last id that is lit up."""
+        return (self._first, self._last) if self._first >= 0 else None
+
+    def copy(self) -> None:
+        """Copies the ids that are lit up, or all, with spaces between them."""
+        first, last = self.selection() or (0, len(self._ids) - 1)
+        QGuiApplication.clipboard().setText(" ".join(map(str, self._ids[first : last + 1].tolist())))
+
+    def place_of(self, index: int) -> QRect:
+        """Gives where an id stands in the viewport."""
+        row, column = divmod(index, self._columns)
+        return QRect(column * self._cell, row * self._height - self._scrolled(), self._cell, self._height)
+
+    def sizeHint(self) -> QSize:
+        """Gives room for a few rows, or for as many as there are."""
+        rows = min(max(-(-len(self._ids) // self._columns), 1), _ROWS)
+        return QSize(240, rows * self._height + 2)
+
+    def minimumSizeHint(self) -> QSize:
+        """Gives room for one row."""
+        return QSize(80, self._height + 2)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Puts the ids into as many columns as fit."""
+        self._measure()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Brings what was selected before it was shown into view."""
+        super().showEvent(event)
+        self._show(self._first)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draws the visible ids; an error goes to the hook, never into Qt."""
+        try:
+            with QPainter(self.viewport()) as painter:
+                painter.fillRect(event.rect(), QColor(self._theme.palette.surface))
+                painter.setFont(self._font)
+                self._draw(painter, event.rect())
+        except Exception as error:  # an exception that leaves an override ends Qt's event loop
+            sys.excepthook(type(error), error, error.__traceback__)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Selects the id below the mouse; with Shift as far as there."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._choose(self._at(event.position().toPoint()), event.modifiers())
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Selects as far as there."""
+        index = self._at(event.position().toPoint())
+        if event.buttons() & Qt.MouseButton.LeftButton and index >= 0 and self._anchor >= 0:
+            self._choose(index, Qt.KeyboardModifier.ShiftModifier)
+
+    def event(self, event: QEvent) -> bool:
+        """Keeps Copy for itself while it has the focus."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _copies(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Moves from id to id, extends with Shift, copies."""
+        if _copies(event):
+            self.copy()
+            return
+        last = len(self._ids) - 1
+        current = self._last if self._anchor == self._first else self._first
+        steps = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
+        steps |= {Qt.Key.Key_Up: -self._columns, Qt.Key.Key_Down: self._columns}
+        targets = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: last}
+        targets |= {key: min(max(current + step, 0), last) for key, step in steps.items()}
+        key = Qt.Key(event.key())
+        if key in targets and last >= 0:
+            self._choose(targets[key], event.modifiers())
+        else:
+            event.ignore()
+
+    def _choose(self, index: int, modifiers: Qt.KeyboardModifier) -> None:
+        extends = bool(modifiers & Qt.KeyboardModifier.ShiftModifier) and self._anchor >= 0 <= index
+        if not extends:
+            self._anchor = index
+        first, last = min(self._anchor, index), max(self._anchor, index)
+        if (first, last) != (self._first, self._last):
+            self._first, self._last = first, last
+            self._show(index)
+            self.selectionChanged.emit(first, last)
+
+    def _show(self, index: int) -> None:
+        if index >= 0:
+            top, bar = index // self._columns * self._height, self.verticalScrollBar()
+            lowest = top + self._height - self.viewport().height()
+            bar.setValue(min(max(bar.value(), lowest), top))
+        self._describe()
+        self.viewport().update()
+
+    def _draw(self, painter: QPainter, area: QRect) -> None:
+        palette = self._theme.palette
+        first = (area.top() + self._scrolled()) // self._height * self._columns
+        after = ((area.bottom() + self._scrolled()) // self._height + 1) * self._columns
+        flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        gap = self._cell - self._digits
+        for index, token in enumerate(self._ids[first:after].tolist(), first):
+            place = self.place_of(index)
+            lit = self._first <= index <= self._last and self._first >= 0
+            if self._special[index]:
+                paint_special(painter, QRectF(place.adjusted(gap - 3, 0, 3, 0)), palette)
+            if lit:
+                edge = int(self._special[index])
+                lit_up = place.adjusted(gap - 3 + edge, edge, 3 - edge, -edge)
+                painter.fillRect(lit_up, QColor(palette.accent_soft))
+            painter.setPen(QColor(palette.text if lit else palette.muted))
+            painter.drawText(place, flags, str(token))
+        if self.hasFocus():
+            painter.setPen(QColor(palette.accent))
+            painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
+
+    def _at(self, place: QPoint) -> int:
+        column = place.x() // self._cell
+        index = (place.y() + self._scrolled()) // self._height * self._columns + column
+        return index if 0 <= column < self._columns and 0 <= index < len(self._ids) else -1
+
+    def _scrolled(self) -> int:
+        return self.verticalScrollBar().value()
+
+    def _measure(self) -> None:
+        metrics = QFontMetrics(self._font)
+        digits = len(str(int(self._ids.max()))) if len(self._ids) else 1
+        self._height = metrics.height() + 1
+        self._digits = metrics.horizontalAdvance("0") * digits
+        self._cell = self._digits + metrics.horizontalAdvance("0")
+        # The room of the scroll bar stays free without one, so that its coming moves nothing.
+        room = self.width() - self.verticalScrollBar().sizeHint().width()
+        self._columns = max(1, room // self._cell)
+        rows = -(-len(self._ids) // self._columns)
+        page = self.viewport().height()
+        bar = self.verticalScrollBar()
+        bar.setRange(0, max(0, rows * self._height - page))
+        bar.setPageStep(page)
+        bar.setSingleStep(self._height)
+        self.updateGeometry()
+        self.viewport().update()
+
+    def _follow_theme(self) -> None:
+        self._font = self._theme.monospace_font(_FONT)
+        self._measure()
+
+    def _describe(self) -> None:
+        count = len(self._ids)
+        text = f"{count:,} id{'' if count == 1 else 's'}."
+        if self._first >= 0:
+            text += f" Selected: {int(self._ids[self._first])}, number {self._first + 1:,}."
+        self.setAccessibleDescription(text)
+
+
+def _copies(event: QKeyEvent) -> bool:
+    return event.matches(QKeySequence.StandardKey.Copy)

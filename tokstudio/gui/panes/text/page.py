@@ -1,0 +1,372 @@
+"""What both pages of the Text pane share: a field, the tokens below it, and when they are made anew.
+
+A short text is done at once, at every move of the playhead, where the tokenizer has encoded before; a long one in the
+background, a few times a second.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
+
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.progress import Work, finish
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.warm_up import prepare_work
+from tokstudio.gui.panes.text.encoding_job import LONGEST
+from tokstudio.gui.panes.text.text_input import TextInput
+from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.blocks import TokenTable
+from tokstudio.gui.token_text.token_view import TokenView
+from tokstudio.gui.widgets.figures import Figure, Figures
+
+_DIRECT = 20_000  # characters that are done at once
+_PAUSE = 250  # milliseconds between two runs in the background over the same text
+_PATIENCE = 150  # milliseconds of background work before it is spoken of
+_HOVER = 150  # milliseconds the pointer rests on a piece before its token is looked at
+_NO_TOKENIZER = "Train or open a tokenizer to see this text in tokens."
+_NOT_READY = "The tokens appear here once the corpus is read."
+_SHARE = 0.2  # of the height, that the field gets: some lines of it
+_MOST_LINES = 4
+_SMALLEST = (220, 190)  # pixels, whatever is shown
+
+#: The tokenizer, by run and playhead, the text, and how it is done and drawn: what a result was made from.
+_Key = tuple[int, int, str, int, bool]
+
+
+class TextPage(QWidget):
+    """One page: `input` above, `view` and `figures` below. A subclass says what is made of the text, and shows it.
+
+    Args:
+        session: The state of the studio.
+        theme: Colours and fonts.
+        actions: The window's actions, by id.
+        figures: What is counted.
+        placeholder: What the field is for.
+    """
+
+    #: How the text stands: "" (nothing to say), "busy", "good" or "bad", and the words for it.
+    state_changed = Signal(str, str)
+
+    def __init__(
+        self,
+        session: Session,
+        theme: Theme,
+        actions: Mapping[str, QAction],
+        figures: tuple[Figure, ...],
+        placeholder: str,
+    ) -> None:
+        super().__init__()
+        self.session = session
+        self.state = ("", "")
+        self.byte_level = False  # whether what is made is drawn in the byte-level alphabet
+        self._asked: _Key | None = None
+        self._shown: _Key | None = None
+        self._stale = True
+        self._prepared = False
+        self.latest = Latest(session, self, asked=False)
+        self.latest.done.connect(self._finished)
+        self.latest.failed.connect(self._failed)
+        self._pause, self._patience, self._hover = (self._single_shot(time) for time in (_PAUSE, _PATIENCE, _HOVER))
+        self._pause.timeout.connect(self.refresh)
+        self._patience.timeout.connect(self._say_busy)
+        self._hover.timeout.connect(self._look_at_hovered)
+        self._hovered = -1
+        self._theme = theme
+        self._shared_by_hand = False
+        self._build(theme, figures, placeholder)
+        show = actions.get("show_white_space")
+        if show is not None:
+            self.view.set_show_white_space(show.isChecked())
+            show.toggled.connect(self.view.set_show_white_space)
+        self._characters = actions.get("byte_level_characters")
+        if self._characters is not None:
+            self._characters.toggled.connect(self.refresh)
+        session.runs_changed.connect(self._forget_other_run)
+        session.playhead_changed.connect(self.refresh)
+        session.merges_added.connect(self.refresh)
+        session.found_changed.connect(self._follow_found)
+        session.place_asked.connect(self._go_to_place)
+        self.view.placesChanged.connect(self._tell_places)
+
+    # What a subclass says
+
+    def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[object, TokenTable]]:
+        """Makes what is to be shown, and its tokens as they are drawn; in any thread."""
+        raise NotImplementedError
+
+    def display(self, result: object, table: TokenTable) -> None:
+        """Shows what was made, and says how the text stands."""
+        raise NotImplementedError
+
+    def display_nothing(self, text: str) -> None:
+        """Shows that there is nothing: no text, or no tokenizer for it."""
+        raise NotImplementedError
+
+    def text(self) -> str:
+        """Gives the text that is to be worked on."""
+        return self.input.text()
+
+    def variant(self) -> int:
+        """Gives a number for what else a result depends on."""
+        return 0
+
+    def token_at(self, index: int) -> int:
+        """Gives the id of the token with this number."""
+        raise NotImplementedError
+
+    def _in_characters(self) -> bool:
+        """Tells whether the text is to be drawn in the byte-level alphabet."""
+        run, switch = self.session.active, self._characters
+        return switch is not None and switch.isChecked() and run is not None and run.byte_level
+
+    # What is the same for both
+
+    def take_text(self, text: str) -> None:
+        """Puts a text into the field, as if the person had pasted it."""
+        self.input.set_text(text)
+        self.input.edited.emit()
+
+    def tell(self, text: str, role: str = "muted") -> None:
+        """Says something in the line below the field; "" for nothing."""
+        self._note.setText(text)
+        if self._note.property("role") != role:
+            self._note.setProperty("role", role)
+            self._note.style().unpolish(self._note)
+            self._note.style().polish(self._note)
+        self._clear.setVisible(self.input.shortened)
+        self._note_row.setVisible(bool(text))
+
+    def note(self) -> str:
+        """Gives what is said below the field."""
+        return self._note.text() if not self._note_row.isHidden() else ""
+
+    def refresh(self) -> None:
+        """Brings the tokens up to date; while nobody sees them, notes that they are not."""
+        if not self.isVisible():
+            self._stale = True
+            return
+        self._stale = False
+        text, run = self.text(), self.session.active
+        if not text or run is None or not run.ready or len(text) > LONGEST:
+            self.latest.cancel()
+            self._shown = self._asked = None
+            self.view.set_placeholder(_reason(text, run))
+            self.display_nothing(text)
+            self.set_state("", "")
+            return
+        key = (run.key, min(self.session.playhead, len(run)), text, self.variant(), self._in_characters())
+        if _same(key, self._asked if self.latest.busy else self._shown):
+            return
+        self._begin(key)
+
+    def set_state(self, kind: str, words: str) -> None:
+        """Says how the text stands; figures of a text that is gone are dimmed until there are new ones."""
+        self._patience.stop()
+        self.figures.setEnabled(kind != "busy")
+        if (kind, words) != self.state:
+            self.state = (kind, words)
+            self.state_changed.emit(kind, words)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catches up with what changed meanwhile."""
+        super().showEvent(event)
+        if self._stale:
+            self.refresh()
+        self._tell_places()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Shares the height between the field and what is below it, until the person has done so."""
+        super().resizeEvent(event)
+        if not self._shared_by_hand:
+            spacing, edges = self.input.fontMetrics().lineSpacing(), 20
+            lines = min(max(round((_SHARE * self.height() - edges) / spacing), 1), _MOST_LINES)
+            field = lines * spacing + edges
+            self.splitter.setSizes([field, max(self.height() - field - self.splitter.handleWidth(), 1)])
+
+    def minimumSizeHint(self) -> QSize:
+        """Gives a size that nothing that is shown changes: what has no room is left out."""
+        width, height = _SMALLEST
+        return QSize(self._theme.scaled(width), self._theme.scaled(height))
+
+    def look_at_selected(self, first: int, last: int) -> None:
+        """Looks at the token that was selected; of several, at none of them in particular."""
+        self._hover.stop()
+        if first == last and first >= 0:
+            self._look_at(first)
+
+    def _begin(self, key: _Key) -> None:
+        tokenizer = self.session.tokenizer
+        assert tokenizer is not None
+        text = key[2]
+        if self._prepared and len(text) <= _DIRECT and tokenizer.library is None and tokenizer.ready:
+            self.latest.cancel()
+            self._asked, self.byte_level = key, key[4]
+            try:
+                self._finished(finish(self.make(tokenizer, text)))
+            except TokStudioError as error:
+                self._failed(error)
+            return
+        if self._may_wait(key, tokenizer):
+            self._stale = True
+            return
+        self._asked, self.byte_level = key, key[4]
+        self._patience.start()
+        prepared = self._prepared
+        self.latest.run(lambda: _prepared_work(self, tokenizer, text, prepared))
+
+    def _may_wait(self, key: _Key, tokenizer: Tokenizer) -> bool:
+        """Whether what is under way is worth seeing, and this comes after it."""
+        asked = self._asked
+        if asked is None or key[0] != asked[0] or not (self.latest.busy or self._pause.isActive()):
+            return False
+        # The same text at another playhead; or whatever is typed meanwhile, where a library would begin anew.
+        return key[2] == asked[2] or (tokenizer.library is not None and self.latest.busy)
+
+    def _finished(self, made: tuple[object, TokenTable]) -> None:
+        self._prepared = True
+        self._shown = self._asked
+        self.tell_shortened()
+        self.display(*made)
+        if self._shown is not None and len(self._shown[2]) > _DIRECT:
+            self._pause.start()
+        elif self._stale:
+            self.refresh()
+
+    def _failed(self, error: Exception) -> None:
+        self._shown = self._asked
+        self.set_state("", "")
+        self.display_nothing(self.text())
+        self.tell(str(error), "error")
+        if not isinstance(error, TokStudioError):
+            self.session.report(error)
+        if self._stale:
+            self.refresh()
+
+    def tell_shortened(self) -> None:
+        """Says that the field shows the beginning only, where it does."""
+        shown, whole = self.input.shown, len(self.input.text())
+        self.tell(f"The first {shown:,} of {whole:,} characters; all are used." if self.input.shortened else "")
+
+    def _say_busy(self) -> None:
+        if self.latest.busy:
+            self.set_state("busy", "encoding…")
+
+    def _build(self, theme: Theme, figures: tuple[Figure, ...], placeholder: str) -> None:
+        self.input = TextInput()
+        self.input.setPlaceholderText(placeholder)
+        self.input.setAccessibleName("Text")
+        self.input.shortened_changed.connect(self.tell_shortened)
+        self._note = QLabel()
+        self._note.setTextFormat(Qt.TextFormat.PlainText)
+        self._note.setProperty("role", "muted")
+        self._note.setWordWrap(True)
+        self._note.setMinimumWidth(1)
+        self._clear = QPushButton("Clear")
+        self._clear.setProperty("link", True)
+        self._clear.setAccessibleName("Clear the text")
+        self._clear.clicked.connect(self._clear_text)
+        self._note_row = QWidget()
+        row = QHBoxLayout(self._note_row)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self._note, 1)
+        row.addWidget(self._clear, 0, Qt.AlignmentFlag.AlignTop)
+        self._note_row.hide()
+
+        self.view = TokenView(theme)
+        self.view.setMinimumHeight(46)
+        self.view.tokenHovered.connect(self._wait_on_hovered)
+        self.figures = Figures(figures)
+        lower = QWidget()
+        self.column = QVBoxLayout(lower)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(8)
+        self.column.addWidget(self._note_row)
+        self.column.addWidget(self.view, 1)
+        self.column.addWidget(self.figures)
+
+        self.splitter = QSplitter(Qt.Orientation.Vertical)
+        self.splitter.setChildrenCollapsible(False)
+        self.splitter.addWidget(self.input)
+        self.splitter.addWidget(lower)
+        self.splitter.splitterMoved.connect(self._keep_share)
+        self.splitter.setStretchFactor(0, 0)
+        self.splitter.setStretchFactor(1, 1)
+        page = QVBoxLayout(self)
+        page.setContentsMargins(0, 0, 0, 0)
+        page.addWidget(self.splitter)
+
+    def _follow_found(self) -> None:
+        found = self.session.found
+        self.view.set_found(-1 if found is None else found)
+        self._tell_places()
+
+    def _go_to_place(self, step: int) -> None:
+        if self.isVisible():
+            self.view.go_to_place(step)
+
+    def _tell_places(self) -> None:
+        if self.isVisible() and self.session.found is not None:
+            self.session.tell_places(*self.view.place())
+
+    def _clear_text(self) -> None:
+        self.take_text("")
+        self.input.setFocus()
+
+    def _wait_on_hovered(self, index: int) -> None:
+        self._hovered = index
+        if index >= 0:
+            self._hover.start()
+        else:
+            self._hover.stop()
+
+    def _look_at_hovered(self) -> None:
+        if self._hovered >= 0:
+            self._look_at(self._hovered, passing=True)
+
+    def _look_at(self, index: int, *, passing: bool = False) -> None:
+        # Until the active run's tokens are there, those of the run before are shown: their ids mean nothing in it.
+        if self._shown is not None and self.session.active is not None and self._shown[0] == self.session.active.key:
+            self.session.look_at(self.token_at(index), passing=passing)
+
+    def _forget_other_run(self) -> None:
+        """Selects nothing of a run that is no longer the active one, and makes its tokens anew when it is again."""
+        active = self.session.active
+        if self._shown is not None and (active is None or self._shown[0] != active.key):
+            self._hover.stop()
+            self.view.select(-1, -1)
+            self._shown = None  # a run of another project may have the same key
+
+    def _keep_share(self) -> None:
+        self._shared_by_hand = True
+
+    def _single_shot(self, milliseconds: int) -> QTimer:
+        timer = QTimer(self)
+        timer.setSingleShot(True)
+        timer.setInterval(milliseconds)
+        return timer
+
+
+def _reason(text: str, run: StudioRun | None) -> str:
+    """Says why a text cannot be seen in tokens."""
+    if not text or (run is not None and run.ready):
+        return ""
+    return _NO_TOKENIZER if run is None else _NOT_READY
+
+
+def _same(one: _Key, other: _Key | None) -> bool:
+    return other is not None and one == other
+
+
+def _prepared_work(page: TextPage, tokenizer: Tokenizer, text: str, prepared: bool) -> Work[tuple[object, TokenTable]]:
+    # A tokenizer that was opened from a file may be the first to need the compiled loops.
+    if not prepared:
+        yield from prepare_work()
+    return (yield from page.make(tokenizer, text))

@@ -1,0 +1,292 @@
+"""The Text pane: a text in tokens and ids in text, at the playhead, with the switch between the two.
+
+What each page shows is `encode_page.py` and `decode_page.py`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, QSize, Qt
+from PySide6.QtGui import QAction, QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtWidgets import QLabel, QMenu, QStackedWidget, QToolButton, QWidget
+
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.corpus.readers import read_source
+from tokstudio.gui.panes.text.decode_page import DecodePage
+from tokstudio.gui.panes.text.encode_page import EncodePage
+from tokstudio.gui.panes.text.encoding_job import LONGEST, text_work
+from tokstudio.gui.panes.text.page import TextPage
+from tokstudio.gui.panes.text.step_bar import STEP_KEYS
+from tokstudio.gui.panes.text.steps_page import StepsPage
+from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.style.icons import icon
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.labels import plain
+from tokstudio.gui.widgets.pane import HeaderTabs, Pane
+from tokstudio.resources import DEMO_SENTENCES
+
+_ICON = 16
+_MENU = ("why_not_one_token", "copy", "copy_ids")  # of the pieces
+_ROLES = {"": "muted", "busy": "muted", "good": "good", "bad": "error"}
+_ICONS = {"good": "check", "bad": "cross"}
+_TABS = {
+    "Encode": "Text to tokens",
+    "Decode": "Ids to text",
+    "Steps": "The encoding of the text, merge by merge",
+}
+
+
+class TextPane(Pane):
+    """Encode, Decode and Steps.
+
+    Args:
+        session: The state of the studio.
+        theme: Colours and fonts.
+        actions: The window's actions, by id; those of the View menu are followed, `why_not_one_token` is offered.
+    """
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        super().__init__("text", "Text")
+        self._session = session
+        self._titled = True
+        self._theme = theme
+        self.encode = EncodePage(session, theme, actions)
+        self.decode = DecodePage(session, theme, actions)
+        self.pages = QStackedWidget()
+        self.steps = StepsPage(session, theme, actions)
+        for page in (self.encode, self.decode, self.steps):
+            self.pages.addWidget(page)
+        self.body.addWidget(self.pages)
+        self._files = Latest(session, self)
+        self._files.done.connect(self._take_file)
+        self._files.failed.connect(self._file_failed)
+        self._target: TextPage = self.encode
+        self.setAcceptDrops(True)
+        self._step_keys = [self._step_key(name, sequence) for name, sequence in STEP_KEYS.items()]
+        self._build_header(actions)
+        for page in (self.encode, self.decode, self.steps):
+            page.state_changed.connect(self._show_state)
+        for view in (self.encode.view, self.steps.view):
+            if "why_not_one_token" in actions:
+                view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+                view.addActions([actions[name] for name in _MENU if name in actions])
+        theme.tell_sizes(self._show_state)
+        self._show_state()
+
+    @property
+    def page(self) -> EncodePage | DecodePage | StepsPage:
+        """The page that is shown."""
+        return (self.encode, self.decode, self.steps)[max(self.pages.currentIndex(), 0)]
+
+    def copy(self) -> None:
+        """Copies the text of the selected tokens, or all of it."""
+        self.page.copy()
+
+    def copy_ids(self) -> None:
+        """Copies the ids of the selected tokens, or of all."""
+        self.page.copy_ids()
+
+    def sizeHint(self) -> QSize:
+        """Gives room for a few rows of tokens."""
+        return QSize(380, 460)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leaves out of the header what has no room."""
+        super().resizeEvent(event)
+        self._fit_header()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Takes one file: its text."""
+        if _file_in(event.mimeData()) is not None:
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        """Takes it anywhere."""
+        if _file_in(event.mimeData()) is not None:
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Reads the file in the background and shows its text."""
+        path = _file_in(event.mimeData())
+        if path is not None:
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+            self.open_file(path)
+
+    def show_title(self, shown: bool) -> None:
+        """Shows the title, where there is room for it."""
+        self._titled = shown
+        self._fit_header()
+
+    def open_file(self, path: Path) -> None:
+        """Reads a file in the background; its text becomes that of the page that is shown now, or that is encoded."""
+        page = self.page
+        if isinstance(page, StepsPage):
+            page = self.encode
+            self.tabs.setCurrentIndex(0)
+        self._target = page
+        self._target.tell(f"Reading {file_name(path)}…")
+        self._files.run(lambda: _read_work(path))
+
+    def _build_header(self, actions: Mapping[str, QAction]) -> None:
+        self.tabs = HeaderTabs("Encode, decode, or go through the steps", _TABS)
+        self.tabs.currentChanged.connect(self._turn_to)
+        self.tabs.tabBarClicked.connect(self._tab_clicked)
+        self.header.insertWidget(1, self.tabs)
+        self.state_icon, self.state_label = QLabel(), QLabel()
+        self.state_label.setTextFormat(Qt.TextFormat.PlainText)
+        self.header.addWidget(self.state_icon)
+        self.header.addWidget(self.state_label)
+        self._toggles = [self._toggle(actions[name]) for name in ("show_white_space", "show_ids") if name in actions]
+        self.samples = QToolButton()
+        self.samples.setIcon(icon("text", self._theme, "muted"))
+        self.samples.setToolTip("Samples: a sentence in another language")
+        self.samples.setAccessibleName("Samples")
+        self.samples.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self.samples)
+        for name, sentence in DEMO_SENTENCES:
+            entry = menu.addAction(name)
+            entry.setData(sentence)
+        menu.triggered.connect(self._take_sample)
+        self.samples.setMenu(menu)
+        self.header.addWidget(self.samples)
+        for button in (*self._toggles, self.samples):
+            button.setIconSize(QSize(_ICON, _ICON))
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        for widget in (self.state_label, *self._toggles):
+            widget.setMinimumWidth(1)  # else what is shown now would keep the pane from becoming narrower
+        self.header.setSpacing(4)
+        order: list[QWidget] = [self.tabs, *self._toggles, self.samples]
+        order += [self.encode.input, self.encode.view, self.encode.ids]
+        order += [self.decode.input, self.decode.output, self.decode.view]
+        order += self.steps.order()
+        for one, other in pairwise(order):
+            QWidget.setTabOrder(one, other)
+
+    def _step_key(self, name: str, sequence: str) -> QShortcut:
+        """Goes to another step from anywhere in the pane, while the page Steps is shown."""
+        keys = QShortcut(QKeySequence(sequence), self)
+        keys.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        keys.setEnabled(False)
+        keys.activated.connect(self.steps.bar.buttons[name].click)
+        return keys
+
+    def _toggle(self, action: QAction) -> QToolButton:
+        button = QToolButton()
+        button.setDefaultAction(action)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
+        button.setAccessibleName(action.text().replace("&", ""))
+        self.header.addWidget(button)
+        return button
+
+    def ask_why_not(self) -> None:
+        """Says, on the page Steps, why what is selected is not one token; of one piece or none, the word around it.
+
+        Who is at the text itself means what is selected there, or the word at the cursor.
+        """
+        written = self.encode.input
+        stretch = None if written.hasFocus() else self._session.stretch
+        chosen = written.selected_bytes() if stretch is None else stretch[:2]
+        start, stop = chosen or written.bytes_at_cursor()
+        self.tabs.setCurrentIndex(2)
+        self.steps.ask_why_not(start, stop, of_word=chosen is None or (stretch is not None and stretch.tokens == 1))
+
+    def step_through(self) -> None:
+        """Shows the page Steps, the keyboard on its slider."""
+        self.tabs.setCurrentIndex(2)
+        self.steps.take_keyboard()
+
+    def _turn_to(self, index: int) -> None:
+        self.pages.setCurrentIndex(index)
+        for keys in self._step_keys:
+            keys.setEnabled(self.page is self.steps)
+        self._show_state()
+
+    def _tab_clicked(self, index: int) -> None:
+        # The tabs take no keyboard by a click, and the keys of the steps work only where it is in the pane.
+        if index == 2:
+            self.step_through()
+
+    def _take_sample(self, entry: QAction) -> None:
+        self.tabs.setCurrentIndex(0)
+        self.encode.take_text(str(entry.data()))
+
+    def _show_state(self) -> None:
+        kind, words = self.page.state
+        self.state_label.setText(words)
+        role = _ROLES[kind]
+        if self.state_label.property("role") != role:
+            self.state_label.setProperty("role", role)
+            self.state_label.style().unpolish(self.state_label)
+            self.state_label.style().polish(self.state_label)
+        drawn = _ICONS.get(kind)
+        side = self._theme.scaled(13)
+        if drawn is not None:
+            self.state_icon.setPixmap(icon(drawn, self._theme, role).pixmap(QSize(side, side), self.devicePixelRatio()))
+            said = "Round trip: decoding the ids gives the text back." if kind == "good" else f"Round trip {words}."
+            self.state_icon.setToolTip(plain(said))
+            self.state_label.setToolTip(plain(said))
+            self.state_icon.setAccessibleName(said)
+        self.state_icon.setVisible(drawn is not None)
+        self._fit_header()
+
+    def _fit_header(self) -> None:
+        """Shows the switches and the words of the mark where there is room; both are elsewhere as well."""
+        toggles = sum(button.sizeHint().width() + 4 for button in self._toggles)
+        words = self.state_label.sizeHint().width() + 4 if self.state_label.text() else 0
+        mark = self._theme.scaled(13) + 4
+        # The tabs are never cut; in a narrow pane they say enough without the title.
+        tabs = self.tabs.sizeHint().width()
+        self.tabs.setMinimumWidth(tabs)
+        free = self.width() - 24 - 16 - mark - tabs - self.samples.sizeHint().width() - 12
+        self.title.setVisible(self._titled and free >= self.title.sizeHint().width())
+        fixed = (*([self.title] if not self.title.isHidden() else []), self.tabs, self.samples)
+        room = self.width() - 24 - 16 - mark - sum(widget.sizeHint().width() + 4 for widget in fixed)
+        # The mark itself says that all is well, but not what goes on or is wrong.
+        kind = self.page.state[0]
+        shown = toggles + (0 if kind in ("", "good") else words) <= room
+        left = room - toggles if shown else room
+        self.state_label.setVisible(bool(words) and (words <= left or kind == "busy"))
+        for button in self._toggles:
+            button.setVisible(shown)
+
+    def _take_file(self, read: tuple[str, bool, str]) -> None:
+        text, lossless, name = read
+        self._target.tell_shortened()
+        self._target.take_text(text)
+        if not lossless:
+            self._target.tell(f"{name}: bytes that are not UTF-8 are shown as U+FFFD.", "warning")
+
+    def _file_failed(self, error: Exception) -> None:
+        self._target.tell(str(error), "error")
+
+
+def _file_in(data: QMimeData) -> Path | None:
+    """The file that is dragged, if it is one on this machine."""
+    urls = data.urls() if data.hasUrls() else []
+    return Path(urls[0].toLocalFile()) if len(urls) == 1 and urls[0].isLocalFile() else None
+
+
+def _read_work(path: Path) -> Work[tuple[str, bool, str]]:
+    """Reads a text; CorpusError where that cannot be."""
+    try:
+        size = path.stat().st_size
+    except OSError:
+        size = 0  # what is wrong with it, reading says best
+    if size > LONGEST:
+        raise CorpusError(
+            f"{file_name(path)}: too long to show as tokens: {size / 1e6:,.0f} MB; the limit is "
+            f"{LONGEST // 1_000_000} MB."
+        )
+    source = yield from read_source(path)
+    text, lossless = yield from text_work(source.data)
+    return text, lossless, file_name(path)

@@ -1,0 +1,44 @@
+"""The line that names a step of an encoding."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from tokstudio.core.analysis.encoding_rounds import Rounds
+from tokstudio.gui.token_text.spelling import whole_characters
+from tokstudio.gui.token_text.token_label import in_characters as characters_label
+from tokstudio.gui.token_text.token_label import token_label
+from tokstudio.gui.widgets.labels import isolated
+
+_LABEL = 24  # characters of a token
+
+
+def step_words(rounds: Rounds, number: int, pieces: int, *, in_characters: bool = False) -> str:
+    """What led to a state.
+
+    Args:
+        rounds: The steps.
+        number: The state, from 0.
+        pieces: How many pieces it has.
+        in_characters: Whether tokens are written in the byte-level alphabet.
+    """
+    step = rounds.round(number)
+    if step.kind == "pre-tokens":
+        return f"Split into {pieces:,} pre-token{'' if pieces == 1 else 's'}"
+    if step.kind == "base tokens":
+        unit = "byte" if rounds.steps.tokenizer.alphabet.base == "bytes" else "character"
+        mixed = _mixed(rounds)
+        counted = f"{pieces:,} {'token' if mixed else unit}{'' if pieces == 1 else 's'}"
+        return f"Base tokens: {counted}{f', mostly {unit}s' if mixed else ''}"
+    tokens, limit = rounds.steps.tokenizer.tokens, 4 * _LABEL  # a character has four bytes at most
+    label = characters_label if in_characters else token_label
+    heads = (whole_characters(tokens.prefix(one, limit + 4), limit) for one in (step.left, step.right, step.token))
+    left, right, token = (isolated(label(head, _LABEL)) for head in heads)
+    places = f" at {len(step.starts):,} places" if len(step.starts) > 1 else ""
+    return f"Merge {number - 1:,} of {len(rounds) - 2:,}: {left} + {right} → {token}{places} (merge {step.merge:,})"
+
+
+def _mixed(rounds: Rounds) -> bool:
+    """Whether some of the base tokens are special tokens or whole words."""
+    tokenizer = rounds.steps.tokenizer
+    odd = {*tokenizer.special_tokens.values(), *tokenizer.whole_words}
+    return not odd.isdisjoint(rounds.state(1).ids.tolist())

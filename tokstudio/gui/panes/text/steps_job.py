@@ -1,0 +1,169 @@
+"""What is stepped through in the Text pane: the text, or the pre-tokens around what is selected of it.
+
+The steps themselves are the core's.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tokstudio.core.analysis.encoding_steps import Steps, steps_work
+from tokstudio.core.analysis.why_not_one_token import WhyNot, why_not_one
+from tokstudio.core.base.progress import Work
+from tokstudio.core.pretokenization.patterns import splitter
+from tokstudio.core.pretokenization.special_tokens import AllowedSpecial, SpecialFinders
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.panes.text.encoding_job import utf8_work
+
+#: Bytes that are stepped through at most.
+LONGEST = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Stepping:
+    """The steps of a text with all merges, or of a part of it.
+
+    Attributes:
+        steps: The steps.
+        begin: The byte of the text that they begin at.
+        note: What part of the text it is, and what to know about that.
+    """
+
+    steps: Steps
+    begin: int
+    note: str
+
+
+def stepping_work(
+    tokenizer: Tokenizer, text: str, selected: tuple[int, int] | None, allowed_special: AllowedSpecial
+) -> Work[Stepping]:
+    """Encodes, step by step, what is selected, widened to whole pre-tokens; or the text, or as much as is sensible.
+
+    Args:
+        tokenizer: The tokenizer, with all its merges.
+        text: The text.
+        selected: The first byte of it that is selected, and the one behind the last; None: nothing is.
+        allowed_special: As for `Tokenizer.encode`.
+
+    Raises:
+        ConfigError: As `steps_work`.
+    """
+    if selected is None:
+        data = yield from utf8_work(text[:LONGEST])
+        part = _head(data)
+        note = f"The first {len(part):,} bytes of the text." if len(part) < len(data) or len(text) > LONGEST else ""
+        return Stepping((yield from steps_work(tokenizer, part, None, allowed_special)), 0, note)
+    data = yield from utf8_work(text)
+    begin, end = yield from _widened_work(tokenizer, data, selected, allowed_special)
+    if end - begin <= LONGEST:
+        steps = yield from steps_work(tokenizer, data[begin:end], None, allowed_special)
+        words = len(steps.pre_tokens)
+        what = "The pre-token" if words == 1 else f"The {words:,} pre-tokens"
+        return Stepping(steps, begin, f"{what} around the selection.")
+    begin, end = selected
+    part = _head(data[begin:end])
+    note = f"The first {len(part):,} bytes of the selection" if len(part) < end - begin else "The selection"
+    steps = yield from steps_work(tokenizer, part, None, allowed_special)
+    return Stepping(steps, begin, f"{note}, encoded by itself: its pre-tokens are too long to step through.")
+
+
+def answer(full: Steps, here: Steps, start: int, stop: int) -> tuple[WhyNot, str]:
+    """Why some bytes are not one token at the playhead, and with which merges they are.
+
+    Args:
+        full: The steps with all merges.
+        here: Those at the playhead.
+        start: The first of the bytes.
+        stop: The one behind the last.
+
+    Returns:
+        The answer, and a sentence that is "" where there is nothing to add.
+    """
+    why = why_not_one(here, start, stop)
+    pieces = full.pieces
+    whole = np.flatnonzero((pieces.starts == start) & (pieces.stops == stop) & (pieces.ids >= 0) & (pieces.merges > 0))
+    if not len(whole) and why.kind == "after":
+        return why, f"With all merges it is not one token either: {why_not_one(full, start, stop).sentence}"
+    if not len(whole) or why.kind == "one":
+        return why, ""
+    piece = int(whole[0])
+    parent = int(pieces.parents[piece])
+    first = int(pieces.merges[piece])
+    if parent < 0:
+        return why, f"It is one token from merge {first:,} on."
+    last = int(pieces.merges[parent]) - 1
+    if first == last:
+        return why, f"It is one token only at merge {first:,}."
+    return why, f"It is one token from merge {first:,} to merge {last:,}."
+
+
+def answer_words(
+    made: Stepping, here: Steps, asked: tuple[int, int], playhead: int, *, of_word: bool
+) -> tuple[str, dict[int, int]]:
+    """Why some bytes of the text are not one token at the playhead, in words.
+
+    Args:
+        made: The steps with all merges.
+        here: Those at the playhead.
+        asked: The first of the bytes in the text, and the one behind the last.
+        playhead: How many merges there are at the playhead.
+        of_word: Whether the whole pre-token is meant that the first of them stands in.
+
+    Returns:
+        The sentences; and of the merges that they name, by number, the tokens.
+    """
+    start, stop = (at - made.begin for at in asked)
+    if of_word:
+        start, stop = word_around(made.steps, start)
+    why, more = answer(made.steps, here, start, stop)
+    moves = why.kind in ("one", "was one", "after", "late") or why.left is not None
+    lead = f"At merge {playhead:,}: " if moves and playhead < made.steps.merges else ""
+    results = made.steps.tokenizer.merge_results
+    merges = {merge: int(results[merge - 1]) for merge in (why.merge, why.taken_by) if merge}
+    return f"{lead}{why.sentence} {more}".strip(), merges
+
+
+def word_around(steps: Steps, at: int) -> tuple[int, int]:
+    """The pre-token in which a byte stands: its first byte, and the one behind its last."""
+    cut = steps.pre_tokens
+    word = int(np.searchsorted(cut.stops, at, side="right"))
+    return int(cut.starts[word]), int(cut.stops[word])
+
+
+def _head(data: bytes) -> bytes:
+    """As much as is stepped through, with no character cut."""
+    end = min(len(data), LONGEST)
+    while end < len(data) and end > LONGEST - 4 and data[end] & 0xC0 == 0x80:
+        end -= 1
+    return data[:end]
+
+
+def _widened_work(
+    tokenizer: Tokenizer, data: bytes, selected: tuple[int, int], allowed_special: AllowedSpecial
+) -> Work[tuple[int, int]]:
+    """Where the first pre-token begins that the selection touches, and where the last one ends."""
+    raw, (first, last) = np.frombuffer(data, np.uint8), selected
+    finder = SpecialFinders(tokenizer.special_tokens).of(allowed_special)
+    parts = yield from finder.cut_work(raw, np.array([len(data)], np.int64))
+    split, begin = splitter(tokenizer.pattern), 0
+    for start, stop, special in zip(parts.starts.tolist(), parts.stops.tolist(), parts.specials.tolist(), strict=True):
+        behind = stop + len(finder.texts[special]) if special >= 0 else stop
+        if behind <= first:
+            continue
+        if start <= first:
+            begin = start
+        for ends in split.ends_work(raw, start, stop):
+            for end in ends.tolist():
+                if end <= first:
+                    begin = end
+                elif end >= last:
+                    return begin, end
+        if special >= 0:
+            if stop <= first:
+                begin = stop
+            if behind >= last:
+                return begin, behind
+    return begin, len(data)

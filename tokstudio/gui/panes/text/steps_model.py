@@ -1,0 +1,132 @@
+"""The states of an encoding as rows: pre-tokens, base tokens, and then a row for each merge at all its places."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QObject, Qt
+
+from tokstudio.core.analysis.encoding_rounds import Round, Rounds
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
+from tokstudio.gui.token_text.spelling import copied, marked
+from tokstudio.gui.widgets.labels import plain
+
+_STEP, _MERGE, PARTS, _TOKEN, _PLACES = range(5)
+_NO_INDEX = QModelIndex()
+_COPIED_BYTES = 4096
+_TIP_BYTES = 400
+
+
+class RoundsModel(TokenTable):
+    """Row k is state k, which is marked while it is shown. What others call a slot is a row's number here."""
+
+    columns = (
+        Column("Step", "number", "Number of the step, from 1"),
+        Column("Merge", "number", "The number of the merge"),
+        Column("Left + right", "token", "The two tokens that it joins", 3, 7),
+        Column("Token", "token", "What they become", 2, 5),
+        Column("Places", "number", "How many times it joins them here; for the first two steps, pieces", yields=1),
+    )
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rounds: Rounds | None = None
+        self._known: dict[int, Round] = {}
+        self._current = -1
+        self._pieces = (0, 0)
+
+    def set_rounds(self, run: StudioRun | None, rounds: Rounds | None) -> None:
+        """Shows the states of an encoding; None: nothing."""
+        with self.changes():
+            self.beginResetModel()
+            if run is not self.run:
+                self.hold(run)
+            self._rounds, self._known, self._current = rounds, {}, -1
+            if rounds is not None:
+                self._pieces = len(rounds.state(0)), len(rounds.state(1))
+            self.endResetModel()
+
+    def set_current(self, row: int) -> None:
+        """Marks the state that is shown."""
+        before, self._current = self._current, row
+        for one in (before, row):
+            if 0 <= one < self.rowCount():
+                self.dataChanged.emit(self.index(one, 0), self.index(one, _PLACES))
+
+    def round(self, row: int) -> Round:
+        """What led to the state in a row."""
+        known = self._known.get(row)
+        if known is None:
+            assert self._rounds is not None
+            known = self._known[row] = self._rounds.round(row)
+        return known
+
+    def token_at(self, row: int) -> int | None:
+        """The id of the token that came to be in a row; None for the first two."""
+        return self.round(row).token if 2 <= row < self.rowCount() else None
+
+    def slot_at(self, row: int) -> int:
+        """The row's number."""
+        return row
+
+    def slots_between(self, top: int, bottom: int) -> list[int]:
+        """The numbers of some rows."""
+        return list(range(top, bottom + 1))
+
+    def row_of(self, slot: int) -> int:
+        """The row with a number; -1 if there is none."""
+        return slot if 0 <= slot < self.rowCount() else -1
+
+    def cell(self, row: int, column: int) -> Cell:
+        """What is drawn there."""
+        here, shown = self.round(row), row == self._current
+        if column == _STEP:
+            return Cell(f"{row + 1:,}", marked=shown)
+        if column == _PLACES:
+            return Cell(f"{self._places(row):,}", marked=shown)
+        if here.kind != "merge":
+            words = {PARTS: here.kind.capitalize()}.get(column, "")
+            return Cell(words, marked=shown)
+        if column == _MERGE:
+            return Cell(f"{here.merge:,}", marked=shown)
+        assert self.tokens is not None
+        ids = (here.left, here.right) if column == PARTS else (here.token,)
+        tokens = tuple(self.shown(self.tokens.slot_of(token)) for token in ids)
+        return Cell(" + ".join(map(marked, tokens)), tokens, marked=shown)
+
+    def copied_slot(self, slot: int) -> str:
+        """A row for the clipboard: numbers without separators, tokens as `copied` writes them."""
+        here = self.round(slot)
+        if here.kind != "merge":
+            return "\t".join([str(slot + 1), "", here.kind, "", "", str(self._places(slot))])
+        assert self.tokens is not None
+        ids = (here.left, here.right, here.token)
+        texts = [copied(self.tokens.head(self.tokens.slot_of(token), _COPIED_BYTES)) for token in ids]
+        return "\t".join([str(slot + 1), str(here.merge), *texts, str(self._places(slot))])
+
+    def widest(self, column: int) -> str:
+        """The longest number of a column, or one as long."""
+        rows = self.rowCount()
+        if column == _STEP or not rows:
+            return f"{rows:,}"
+        if column == _MERGE:
+            return self.cell(rows - 1, _MERGE).text
+        return f"{max(self._pieces):,}"
+
+    def rowCount(self, parent: Index = _NO_INDEX) -> int:
+        """How many states there are; below a row none."""
+        return 0 if parent.isValid() or self._rounds is None else len(self._rounds)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """The text of a cell; tokens in full as the tip."""
+        if role != Qt.ItemDataRole.ToolTipRole:
+            return super().data(index, role)
+        if not index.isValid() or self.tokens is None or index.column() not in (PARTS, _TOKEN) or index.row() < 2:
+            return None
+        here = self.round(index.row())
+        ids = (here.left, here.right) if index.column() == PARTS else (here.token,)
+        texts = [marked(self._read(self.tokens.slot_of(token), _TIP_BYTES)) for token in ids]
+        return plain(f"{' + '.join(texts)}\nid {' + '.join(f'{token:,}' for token in ids)}")
+
+    def _places(self, row: int) -> int:
+        return self._pieces[row] if row < 2 else len(self.round(row).starts)

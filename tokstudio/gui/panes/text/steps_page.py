@@ -1,0 +1,403 @@
+"""The page Steps of the Text pane: an encoding from pre-tokens to tokens, forwards and backwards, merge by merge.
+
+It also answers why some text is not one token. The steps, and the answer, are the core's.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QHideEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QPushButton,
+    QSizePolicy,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from tokstudio.core.analysis.encoding_rounds import Rounds
+from tokstudio.core.analysis.encoding_steps import State
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.progress import finish
+from tokstudio.gui.panes.text.byte_level_text import byte_level_work
+from tokstudio.gui.panes.text.step_bar import StepBar
+from tokstudio.gui.panes.text.step_caption import step_words
+from tokstudio.gui.panes.text.steps_job import LONGEST, Stepping, answer_words, stepping_work
+from tokstudio.gui.panes.text.steps_model import PARTS, RoundsModel
+from tokstudio.gui.panes.text.why_not_answer import WhyNotLine
+from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.session.view_state import Stretch
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_table.view import FollowTable
+from tokstudio.gui.token_text.token_view import TokenView
+from tokstudio.gui.widgets.labels import words
+from tokstudio.gui.widgets.pane import EmptyState
+from tokstudio.gui.widgets.scroll_body import TallBody
+
+_NO_TEXT = "Enter a text under Encode to step through its encoding."
+_NO_TOKENIZER = "Train or open a tokenizer to step through this text."
+_NOT_READY = "The steps appear here once the corpus is read."
+_TOO_LONG = f"At most {LONGEST:,} bytes can be stepped through: select less text to see why it is not one token."
+_LEAST_ROWS = 2  # of the table
+_PAUSE = 250  # milliseconds between two looks at a run that grows
+_SMALLEST = (220, 190)  # pixels, as of the other pages
+
+#: Run, its merges, text, what is selected of it, and whether special tokens are recognised.
+_Key = tuple[StudioRun, int, str, tuple[int, int] | None, bool]
+
+
+class StepsPage(QWidget):
+    """Steps through what is selected under Encode, in whole pre-tokens, or through the text.
+
+    Args:
+        session: The state of the studio.
+        theme: Colours and fonts.
+        actions: The window's actions, by id.
+    """
+
+    #: As of the other pages.
+    state_changed = Signal(str, str)
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        super().__init__()
+        self.session = session
+        self.state = ("", "")
+        self._theme = theme
+        self._actions = actions
+        self._own = False  # whether this page itself is selecting
+        self._selected: tuple[int, int] | None = None  # bytes that are stepped through; None: all
+        self._chosen: tuple[int, int] | None = None  # bytes that are selected here
+        self._question: tuple[int, int] | None = None
+        self._of_run: StudioRun | None = None  # that it was asked of
+        self._of_word = False  # whether it is the whole pre-token that is asked about
+        self._asked: _Key | None = None
+        self._shown: _Key | None = None
+        self._stepping: Stepping | None = None
+        self._rounds: Rounds | None = None
+        self._here: State | None = None
+        self._playhead = -1
+        self._keyboard_wanted = False  # whether the slider is to have it
+        self.latest = Latest(session, self, quiet=True)
+        self.latest.done.connect(self._take)
+        self.latest.failed.connect(self._fail)
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(_PAUSE)
+        self._pause.timeout.connect(self.refresh)
+        self._build(theme)
+        for name, told in (("show_white_space", self.view.set_show_white_space), ("show_ids", self._show_again)):
+            if name in actions:
+                actions[name].toggled.connect(told)
+        if "show_white_space" in actions:
+            self.view.set_show_white_space(actions["show_white_space"].isChecked())
+        if "recognise_specials" in actions:
+            actions["recognise_specials"].toggled.connect(self.refresh)
+        if "byte_level_characters" in actions:
+            self.model.set_in_characters(actions["byte_level_characters"].isChecked())
+            actions["byte_level_characters"].toggled.connect(self._rewrite)
+        session.text_changed.connect(self._close_answer)
+        session.stretch_changed.connect(self._follow_selection)
+        for signal in (session.text_changed, session.runs_changed, session.playhead_changed, session.merges_added):
+            signal.connect(self.refresh)
+
+    # ---- what the pane asks of its pages
+
+    def copy(self) -> None:
+        """Copies the text of the selected pieces, or all of it."""
+        if self.view.selection() is not None:
+            self.view.copy()
+        elif self._stepping is not None:
+            QGuiApplication.clipboard().setText(self._stepping.steps.data.decode("utf-8", "replace"))
+
+    def copy_ids(self) -> None:
+        """Copies the ids of the selected tokens, or of all."""
+        if self._here is not None and self.number > 0:
+            self.view.copy_ids()
+
+    # ---- what is asked
+
+    @property
+    def number(self) -> int:
+        """The state that is shown, from 0."""
+        return self.bar.slider.value()
+
+    def ask_why_not(self, start: int, stop: int, *, of_word: bool) -> None:
+        """Says why some bytes of the text, or the whole pre-token that the first stands in, are not one token."""
+        self._question, self._of_word, self._of_run = (start, stop), of_word, self.session.active
+        if not self._holds(*self._question):
+            self._selected = self._question
+        self.refresh()
+        self._answer()
+
+    def take_keyboard(self) -> None:
+        """Puts the keyboard on the slider, as soon as there is a step to go to."""
+        self._keyboard_wanted = True
+        self._give_keyboard()
+
+    def order(self) -> list[QWidget]:
+        """What takes the keyboard, in the order of reading."""
+        bar, answer = self.bar, self.why_not
+        buttons = bar.buttons
+        row = [buttons["first"], buttons["previous"], bar.slider, buttons["next"], buttons["last"]]
+        return [self._whole, *row, answer.close_button, *answer.links, self.view, self.table]
+
+    def refresh(self) -> None:
+        """Brings the steps up to date; while nobody sees them, only lets go of those of a run that is gone."""
+        if not self.isVisible():
+            if any(key is not None and key[0] not in self.session.runs for key in (self._asked, self._shown)):
+                self._show_nothing("")
+            return
+        session, run = self.session, self.session.active
+        reason = _NO_TEXT if not session.text else _NO_TOKENIZER if run is None else "" if run.ready else _NOT_READY
+        if reason or run is None:
+            self._show_nothing(reason)
+            return
+        if run is not self._of_run:
+            self._question = None  # it was asked of another run
+        specials = self._actions.get("recognise_specials")
+        recognised = specials is not None and specials.isChecked()
+        key = (run, len(run), session.text, self._selected, recognised)
+        if key == self._shown:
+            self._follow_playhead()
+        elif _same_but_length(key, self._asked) and (self.latest.busy or self._pause.isActive()):
+            pass  # it is refreshed after this
+        elif key != self._asked:
+            self._asked = key
+            tokenizer, text, selected = run.tokenizer, session.text, self._selected
+            self.latest.run(lambda: stepping_work(tokenizer, text, selected, "all" if recognised else ()))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Takes up what is selected now."""
+        super().showEvent(event)
+        self._follow_selection()
+        self.refresh()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Leaves the keyboard where it is."""
+        super().hideEvent(event)
+        self._keyboard_wanted = False
+
+    def minimumSizeHint(self) -> QSize:
+        """Gives a size that nothing that is shown changes."""
+        return QSize(*map(self._theme.scaled, _SMALLEST))
+
+    # ---- what came of it
+
+    def _take(self, made: Stepping) -> None:
+        asked, before = self._asked, self._shown
+        self._shown, self._stepping, self._playhead = asked, made, -1
+        anew = before is None or asked is None or before[2:4] != asked[2:4]
+        self._note.setText(made.note)
+        self._whole.setVisible(self._selected is not None)
+        self._top.setVisible(bool(made.note))
+        self.pages.setCurrentWidget(self.page)
+        asked_now = self._question == self._selected
+        if anew and self._question is not None and not (asked_now or self._holds(*self._question)):
+            self._question = None
+        self._follow_playhead(begin=anew and self._question is None, end=anew and self._question is not None)
+        self._give_keyboard()
+        self._pause.start()
+
+    def _give_keyboard(self) -> None:
+        if self._keyboard_wanted and self.bar.slider.isEnabled():
+            self._keyboard_wanted = False
+            self.bar.slider.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def _fail(self, error: Exception) -> None:
+        self._shown = self._asked
+        self._show_nothing(str(error), keep=True)
+        if not isinstance(error, TokStudioError):
+            self.session.report(error)
+
+    def _show_nothing(self, reason: str, *, keep: bool = False) -> None:
+        if not keep:
+            self.latest.cancel()
+            self._asked = self._shown = None
+        self._stepping = self._rounds = self._here = None
+        self._playhead, self._question = -1, None
+        self.model.set_rounds(None, None)
+        self.view.clear()
+        self.why_not.hide()
+        self.bar.show_state(0, 0)
+        self.empty.label.setText(reason)
+        self.pages.setCurrentWidget(self.empty)
+
+    def _follow_playhead(self, *, begin: bool = False, end: bool = False) -> None:
+        """Shows the steps of as many merges as the playhead says; at the last step it stays at the last."""
+        made, run = self._stepping, self.session.active
+        if made is None or run is None:
+            return
+        playhead = min(self.session.playhead, made.steps.merges)
+        if playhead == self._playhead:
+            return
+        last = end or self._rounds is None or self.number >= len(self._rounds) - 1
+        self._playhead = playhead
+        self._rounds = rounds = Rounds(made.steps.at(playhead))
+        self.model.set_rounds(run, rounds)
+        self.table.refit()
+        number = 0 if begin else len(rounds) - 1 if last else min(self.number, len(rounds) - 1)
+        self.bar.show_state(number, len(rounds))
+        self._show(number)
+        self._answer()
+
+    def _show(self, number: int) -> None:
+        """Shows a state."""
+        rounds = self._rounds
+        if rounds is None:
+            return
+        state, step, data = rounds.state(number), rounds.round(number), rounds.steps.data
+        self._here = state
+        specials = np.isin(state.ids, [*rounds.steps.tokenizer.special_tokens.values()])
+        # What is no token yet has the colours of its places.
+        ids = np.where(state.ids < 0, np.arange(len(state)), state.ids).astype(np.uint32)
+        characters = self.model.in_characters
+        drawn = finish(byte_level_work(data, state.stops, specials)) if characters else (data, state.stops)
+        self._own = True
+        self.view.set_tokens(*drawn, ids, specials)
+        self._own = False
+        self.view.set_ids_known(number > 0)
+        shows_ids = "show_ids" in self._actions and self._actions["show_ids"].isChecked()
+        self.view.set_show_ids(shows_ids and number > 0)
+        made = np.searchsorted(state.starts, step.starts) if step.kind == "merge" else np.zeros(0, np.int64)
+        self.view.mark(made.tolist())
+        self.phase.setText(step_words(rounds, number, len(state), in_characters=characters))
+        self.model.set_current(number)
+        self.table.show_row(number)
+
+    def _rewrite(self, characters: bool) -> None:
+        """Writes tokens in the other alphabet."""
+        self.model.set_in_characters(characters)
+        self._show_again()
+
+    def _show_again(self) -> None:
+        if self._rounds is not None:
+            self._show(self.number)
+
+    # ---- why not one token
+
+    def _answer(self) -> None:
+        made, rounds, asked = self._stepping, self._rounds, self._question
+        if asked is not None and asked[1] - asked[0] > LONGEST:
+            self.why_not.show_answer(_TOO_LONG, {})
+        elif made is not None and rounds is not None and asked is not None and self._holds(*asked):
+            self.why_not.show_answer(*answer_words(made, rounds.steps, asked, self._playhead, of_word=self._of_word))
+        else:
+            self.why_not.hide()
+            return
+        self.why_not.show()
+
+    def _holds(self, start: int, stop: int) -> bool:
+        """Whether these bytes of the text are stepped through."""
+        made = self._stepping
+        return made is not None and made.begin <= start and stop <= made.begin + len(made.steps.data)
+
+    def _close_answer(self) -> None:
+        self._question = None
+        self.why_not.hide()
+
+    # ---- selecting
+
+    def _follow_selection(self) -> None:
+        """Takes over what is selected elsewhere."""
+        if self._own or not self.isVisible():
+            return
+        stretch = self.session.stretch
+        selected = (stretch.start, stretch.stop) if stretch is not None else None
+        if selected != self._selected and (selected is None or selected != self._chosen):
+            self._selected, self._chosen = selected, None
+            self.refresh()
+
+    def _tell_selected(self, first: int, last: int) -> None:
+        made, here = self._stepping, self._here
+        if self._own or made is None or here is None:
+            return
+        self._own, self._chosen = True, None
+        if first >= 0:
+            self._chosen = int(here.starts[first]) + made.begin, int(here.stops[last]) + made.begin
+        self.session.select(Stretch(*self._chosen, last - first + 1) if self._chosen is not None else None)
+        self._own = False
+        if first == last >= 0 and here.ids[first] >= 0:
+            self.session.look_at(int(here.ids[first]))
+
+    def _show_whole(self) -> None:
+        self._selected = None
+        self.refresh()
+        self.bar.slider.setFocus()
+
+    def _choose_row(self, row: int) -> None:
+        self.bar.slider.setValue(row)
+
+    def _look_at_row(self, row: int) -> None:
+        token = self.model.token_at(row)
+        if token is not None:
+            self.session.look_at(token)
+
+    # ---- building
+
+    def _build(self, theme: Theme) -> None:
+        self._note = words("muted")
+        self._whole = QPushButton("Whole Text")
+        self._whole.setProperty("link", True)
+        self._whole.clicked.connect(self._show_whole)
+        self._top = QWidget()
+        top = QHBoxLayout(self._top)
+        top.setContentsMargins(0, 0, 0, 0)
+        top.addWidget(self._note, 1)
+        top.addWidget(self._whole)
+        self.bar = StepBar(theme)
+        self.bar.moved.connect(self._show)
+        self.phase = words()
+        self.view = TokenView(theme)
+        self.view.setAccessibleName("Pieces of this step")
+        self.view.setMinimumHeight(64)
+        self.view.selectionChanged.connect(self._tell_selected)
+        self.why_not = WhyNotLine(theme)
+        self.why_not.linkClicked.connect(self.session.look_at)
+        self.why_not.closed.connect(self._close_answer)
+        self.why_not.hide()
+        self.model = RoundsModel(self)
+        self.table = FollowTable(self.model, theme, "Steps")
+        for row in range(2):
+            # The words of a row without tokens have the room of both columns of tokens.
+            self.table.setSpan(row, PARTS, 1, 2)
+        rows = _LEAST_ROWS * self.table.verticalHeader().defaultSectionSize()
+        self.table.setMinimumHeight(self.table.horizontalHeader().height() + rows)
+        self.table.rowChosen.connect(self._choose_row)
+        self.table.rowActivated.connect(self._look_at_row)
+        self.splitter = QSplitter(Qt.Orientation.Vertical)
+        self.splitter.setChildrenCollapsible(False)
+        # No taller than it must be: what is left over it has anyhow.
+        self.splitter.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
+        self.splitter.addWidget(self.view)
+        self.splitter.addWidget(self.table)
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addWidget(self._top)
+        column.addWidget(self.bar)
+        column.addWidget(self.phase)
+        column.addWidget(self.why_not)
+        column.addWidget(self.splitter, 1)
+        self.page = TallBody(content)
+        self.empty = EmptyState("")
+        self.empty.setMinimumWidth(1)
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.empty)
+        self.pages.addWidget(self.page)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(self.pages)
+
+
+def _same_but_length(one: _Key, other: _Key | None) -> bool:
+    """Whether only the run has grown since: what is under way is worth seeing then."""
+    return other is not None and (one[0], *one[2:]) == (other[0], *other[2:])

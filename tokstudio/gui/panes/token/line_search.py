@@ -1,0 +1,172 @@
+"""The lines of a corpus in which a token stands, with their numbers: found a few hundred at a time, in any thread.
+
+Where a token stands is `core.concordance`'s; here it becomes what a person reads.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from itertools import zip_longest
+
+import numpy as np
+
+from tokstudio.core.analysis.concordance import Concordance, Hit
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.token_text.bidi import direction
+from tokstudio.gui.token_text.pieces import beginning, ending, hexadecimal
+from tokstudio.gui.token_text.spelling import CUT, mark_of
+from tokstudio.gui.token_text.token_label import token_label
+
+_PIECE = 1 << 18
+_LONGEST_TOKEN = 400  # characters
+_WIDTH = 60  # characters of each side
+_ENDS = ("Cc", "Zl", "Zp")  # what is no part of a line
+_PART = "\ufffd"  # of a character
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One place of a token, in its line.
+
+    Attributes:
+        left: What stands before it in its line, to the left or not.
+        token: The token, white space marked, or its bytes where it is no text.
+        right: What stands behind it in its line.
+        source: The name of the file or text.
+        number: Which line of it, from 1; of word counts, which word.
+        count: How often the word occurs, where word counts are given; else 1.
+        is_word: Whether word counts are given.
+        right_to_left: Whether the line is read from right to left where the token stands.
+    """
+
+    left: str
+    token: str
+    right: str
+    source: str
+    number: int
+    count: int
+    is_word: bool
+    right_to_left: bool
+
+
+class LineSearch:
+    """Finds the lines of one token, as far as somebody wants to look.
+
+    Args:
+        corpus: Where to look.
+        tokenizer: The tokenizer at the playhead.
+        token: The token's id.
+        held_out: The share of the corpus that was kept out of the training.
+
+    Attributes:
+        done: Whether all have been found.
+    """
+
+    def __init__(self, corpus: Corpus, tokenizer: Tokenizer, token: int, held_out: float = 0.0) -> None:
+        self.done = False
+        self._made = corpus, tokenizer, token, held_out
+        self._concordance: Concordance | None = None
+        self._source = self._at = 0
+        self._number = 1
+
+    @property
+    def limit(self) -> int | None:
+        """How many bytes of the corpus were looked through, where it has more and no more are; else None."""
+        return self._concordance.limit if self._concordance is not None else None
+
+    def more_work(self, most: int) -> Work[list[Line]]:
+        """Finds about so many more.
+
+        Raises:
+            ConfigError: The token is not in the vocabulary.
+            FormatError: The library that encodes for the tokenizer refuses the text.
+        """
+        if self._concordance is None:
+            corpus, tokenizer, token, held_out = self._made
+            self._concordance = Concordance(corpus, tokenizer, token, held_out, _WIDTH + 1)
+        hits = yield from self._concordance.find_work(most)
+        lines: list[Line] = []
+        for hit in hits:
+            yield from self._count_lines_work(hit)
+            lines.append(self._line(hit))
+        self.done = self._concordance.done
+        return lines
+
+    def _count_lines_work(self, hit: Hit) -> Work[None]:
+        """Goes on to the line of a hit; they come in the order of the corpus."""
+        source = self._made[0].sources[hit.source]
+        if hit.source != self._source:
+            self._source, self._at, self._number = hit.source, 0, 1
+        if source.counts is not None:
+            self._number = hit.document + 1
+            return
+        while self._at < hit.position:
+            end = min(self._at + _PIECE, hit.position)
+            self._number += int(np.count_nonzero(source.data[self._at : end] == ord("\n")))
+            if end - self._at == _PIECE:
+                yield Progress("searching")
+            self._at = end
+
+    def _line(self, hit: Hit) -> Line:
+        corpus, tokenizer, token, _ = self._made
+        source = corpus.sources[hit.source]
+        left, right = _beginning_cut(hit.left), _end_cut(hit.right)
+        if _PART in hit.text and token != tokenizer.alphabet.unknown:
+            # A part of a character: its own bytes, and those of the rest beside it.
+            raw = tokenizer.tokens.prefix(token, _LONGEST_TOKEN)
+            end = hit.position + tokenizer.tokens.length(token)
+            left = _left_with_bytes(source.data[max(0, hit.position - 3) : hit.position].tobytes(), left)
+            right = _right_with_bytes(source.data[end : end + 3].tobytes(), right)
+        else:
+            # Where a library makes several tokens of a character, it gives the text to one of them.
+            raw = hit.text.encode("utf-8", "replace") or tokenizer.tokens.prefix(token, _LONGEST_TOKEN)
+        text, is_word = token_label(raw, _LONGEST_TOKEN), source.counts is not None
+        way = _is_right_to_left(hit.left, raw, hit.right)
+        return Line(_plain(left), text, _plain(right), source.name, self._number, hit.count, is_word, way)
+
+
+def _right_with_bytes(behind: bytes, right: str) -> str:
+    """The bytes of a character that a token ends within, in place of the U+FFFD that stands for them."""
+    rest = 0
+    while rest < len(behind) and behind[rest] & 0xC0 == 0x80:
+        rest += 1
+    return f" {hexadecimal(behind[:rest])} {right[1:]}" if rest and right.startswith(_PART) else right
+
+
+def _left_with_bytes(before: bytes, left: str) -> str:
+    """The bytes of a character that a token begins within, in place of the U+FFFD that stands for them."""
+    start = len(before)
+    while start and before[start - 1] & 0xC0 == 0x80:
+        start -= 1
+    start = max(0, start - 1)
+    rest = before[start:]
+    if left.endswith(_PART) and rest and rest[0] >= 0xC0:
+        return f"{left.rstrip(_PART)} {hexadecimal(rest)} "
+    return left
+
+
+def _beginning_cut(text: str) -> str:
+    return text if len(text) <= _WIDTH else CUT + ending(text, _WIDTH)
+
+
+def _end_cut(text: str) -> str:
+    return text if len(text) <= _WIDTH else beginning(text, _WIDTH) + CUT
+
+
+def _is_right_to_left(left: str, token: bytes, right: str) -> bool:
+    """How a line is read where a token stands: as the token is, or where it has no letters, as the nearest that has."""
+    if way := direction(token):
+        return way > 0
+    for before, behind in zip_longest(reversed(left), right, fillvalue=""):
+        if way := direction(before.encode()) or direction(behind.encode()):
+            return way > 0
+    return False
+
+
+def _plain(text: str) -> str:
+    """A text on one line, each control character and each end of a line a sign of its own."""
+    return "".join(mark_of(c) or _PART if unicodedata.category(c) in _ENDS else c for c in text)

@@ -1,0 +1,243 @@
+"""The lines of the corpus in which the token that is looked at stands, as the playhead has it.
+
+They are looked for when they can be seen and the token has rested for a moment, and more of them as one scrolls.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+
+from tokstudio.core.base.progress import Work
+from tokstudio.core.base.wording import size_text
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.gui.panes.token.line_search import Line, LineSearch
+from tokstudio.gui.panes.token.lines_model import ConcordanceModel
+from tokstudio.gui.panes.token.lines_table import ConcordanceTable
+from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problem import problem_of
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.pane import EmptyState
+
+_REST = 250  # milliseconds that a token is looked at before its lines are looked for
+_FIRST, _MORE = 200, 500
+_MOST = 20_000
+_NO_CORPUS = "Lines with the token come from the corpus: open a text."
+_LET_GO = "The corpus of this run is no longer available."
+_NOWHERE = "The token does not occur in the corpus at this playhead position."
+_ONLY_SPECIAL = "The token does not occur in the corpus as a special token."
+_NOT_SO_FAR = (
+    "The token does not occur in the first {} of the corpus. No more is searched, "
+    "because a library encodes for this tokenizer."
+)
+_WAITING = "The search for lines starts in a moment."
+_SEARCHING = "Looking for the token…"
+
+
+class LinesPage(QWidget):
+    """The token in its lines.
+
+    Args:
+        session: The state of the studio.
+        theme: Its looks.
+    """
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
+        self._session = session
+        self._wanted: tuple[object, ...] | None = None
+        self._begun: tuple[object, ...] | None = None
+        self._search: LineSearch | None = None
+        self._uses: int | None = None
+        self.model = ConcordanceModel(self)
+        self.table = ConcordanceTable(self.model, theme)
+        self._build()
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(_REST)
+        self._rest.timeout.connect(self._begin)
+        self._jobs = Latest(session, self, asked=False)
+        self._jobs.done.connect(self._take)
+        self._jobs.failed.connect(self._failed)
+        self.table.moreWanted.connect(self._more)
+        self.table.copied.connect(self._say_copied)
+        session.sources_changed.connect(self.refresh)
+        session.runs_changed.connect(self._runs_changed)
+
+    @property
+    def searching(self) -> bool:
+        """Whether lines are being looked for, or soon will be."""
+        return self._jobs.busy or self._rest.isActive()
+
+    def refresh(self) -> None:
+        """Looks for other lines where the token, the playhead or the corpus is another."""
+        run, token = self._session.active, self._session.token
+        corpus = _corpus_of(self._session, run)
+        wanted = None
+        if run is not None and token is not None and corpus is not None:
+            wanted = (run, token, self._session.playhead, corpus.sources)
+        if wanted is not None and wanted == self._wanted:
+            return
+        self._wanted = wanted
+        self._forget()
+        if wanted is None:
+            self._say(_LET_GO if run is not None and run.has_counts else _NO_CORPUS)
+        elif self.isVisible():
+            self._say(_WAITING)
+            self._rest.start()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Begins what has waited for somebody to see it."""
+        super().showEvent(event)
+        self.refresh()
+        if self._wanted is not None and self._begun != self._wanted:
+            self._rest.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Ends what nobody sees; it begins anew when it is looked at."""
+        super().hideEvent(event)
+        self._rest.stop()
+        if self._jobs.busy:
+            self._forget()
+
+    def _build(self) -> None:
+        self.note = QLabel()
+        self.note.setTextFormat(Qt.TextFormat.PlainText)
+        self.note.setProperty("role", "muted")
+        self.note.setMinimumWidth(1)
+        self.stop = QPushButton("Stop")
+        self.stop.setProperty("link", True)
+        self.stop.setAccessibleName("Stop looking for the token")
+        self.stop.clicked.connect(self._stop)
+        self.stop.hide()
+        self.empty = EmptyState(_NO_CORPUS)
+        self.empty.setMinimumWidth(1)
+        self.stack = QStackedWidget()
+        self.stack.addWidget(self.empty)
+        self.stack.addWidget(self.table)
+        top = QHBoxLayout()
+        top.setSpacing(8)
+        top.addWidget(self.note, 1)
+        top.addWidget(self.stop)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addLayout(top)
+        column.addWidget(self.stack, 1)
+        QWidget.setTabOrder(self.stop, self.table)
+
+    def _runs_changed(self) -> None:
+        # A run that is gone is let go of at once, seen or not, and with it its corpus.
+        if self._wanted is not None and self._wanted[0] not in self._session.runs:
+            self.refresh()
+
+    def _begin(self) -> None:
+        if self._wanted is None or not self.isVisible():
+            return
+        self._forget()
+        session, run, token = self._session, self._session.active, self._session.token
+        corpus, tokenizer = _corpus_of(session, run), session.tokenizer
+        if run is None or token is None or corpus is None or tokenizer is None:
+            return
+        self._begun = self._wanted
+        if run.corpus_problem is not None:
+            self._say(f"{run.corpus_problem}.")
+            return
+        if not tokenizer.tokens.in_use(token):
+            self._say("The token is not made yet at this playhead position.")
+            return
+        held_out = run.config.held_out if run.config is not None else 0.0
+        self._uses = run.uses_of(token, session.playhead)
+        self._search = LineSearch(corpus, tokenizer, token, held_out)
+        self._look(_FIRST)
+
+    def _look(self, most: int) -> None:
+        search = self._search
+        assert search is not None
+
+        def work() -> Work[list[Line]]:
+            return (yield from search.more_work(most))
+
+        self._jobs.run(work)
+        self.stop.show()
+        if not self.model.rowCount():
+            self._say(_SEARCHING)
+
+    def _more(self) -> None:
+        rows = self.model.rowCount()
+        if self._search is not None and not self._search.done and rows and not self._jobs.busy and rows < _MOST:
+            self._look(_MORE)
+
+    def _take(self, lines: list[Line]) -> None:
+        self.stop.hide()
+        self.model.append(lines)
+        rows, search = self.model.rowCount(), self._search
+        if not rows and search is not None and search.limit is not None:
+            self._say(_NOT_SO_FAR.format(size_text(search.limit)))
+            return
+        if not rows:
+            tokenizer, token = self._session.tokenizer, self._session.token
+            is_special = tokenizer is not None and token in tokenizer.special_tokens.values()
+            self._say(_ONLY_SPECIAL if is_special else _NOWHERE)
+            return
+        if self.stack.currentWidget() is not self.table:
+            self.stack.setCurrentWidget(self.table)
+            self.table.scrollToTop()
+        done = search is not None and search.done
+        more = "" if done or rows == self._uses else "; no more are listed" if rows >= _MOST else "; scroll for more"
+        self.note.setText(self._count(rows, done) + more)
+
+    def _count(self, rows: int, done: bool) -> str:
+        places = f"{rows:,} place{'' if rows == 1 else 's'}"
+        if self._search is not None and self._search.limit is not None:
+            return f"{places} in the first {size_text(self._search.limit)}"
+        if done or rows == self._uses:
+            return places
+        return f"The first {rows:,} of {self._uses:,} places" if self._uses else f"The first {places}"
+
+    def _failed(self, error: Exception) -> None:
+        self.stop.hide()
+        # What it has found since, nobody has been told: it cannot go on.
+        self._search = None
+        if self.model.rowCount():
+            self.note.setText(f"{self._count(self.model.rowCount(), False)}. {problem_of(error).text}")
+        else:
+            self._say(problem_of(error).text)
+
+    def _stop(self) -> None:
+        self._jobs.cancel()
+        self.stop.hide()
+        rows = self.model.rowCount()
+        if rows:
+            self.note.setText(f"{self._count(rows, False)}. Stopped.")
+        else:
+            self._say("Stopped before the token was found. Select it again to restart the search.")
+        # What was under way may still be at its last piece: a search that goes on begins anew.
+        self._search = None
+
+    def _forget(self) -> None:
+        self._rest.stop()
+        self._jobs.cancel()
+        self._begun = self._search = None
+        self.stop.hide()
+        if self.model.rowCount():
+            self.model.clear()
+
+    def _say(self, text: str) -> None:
+        self.note.setText("")
+        self.empty.label.setText(text)
+        self.stack.setCurrentWidget(self.empty)
+
+    def _say_copied(self, lines: int) -> None:
+        self.note.setText(f"Copied {lines:,} line{'' if lines == 1 else 's'}.")
+
+
+def _corpus_of(session: Session, run: StudioRun | None) -> Corpus | None:
+    """What a run was trained on; for an opened tokenizer the corpus that is open."""
+    if run is not None and run.has_counts:
+        return run.corpus
+    return session.corpus if session.sources else None

@@ -1,0 +1,239 @@
+"""A token in its lines, one below the other with the token in the middle; which lines, the caller says."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import math
+import sys
+
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPalette,
+    QResizeEvent,
+    QTextLayout,
+)
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
+
+from tokstudio.gui.panes.token.line_search import Line
+from tokstudio.gui.panes.token.lines_model import LEFT, PLACE, RIGHT, TOKEN, ConcordanceModel
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.bidi import direction
+from tokstudio.gui.token_text.pieces import CIRCLE, standing
+from tokstudio.gui.token_text.spelling import mark_of
+from tokstudio.gui.widgets.labels import laid_out, utf16_places
+from tokstudio.gui.widgets.shortcuts import keeps_copy
+
+_FONT = 12
+_NEAR = 40  # rows from the end at which more are asked for
+_PLACE_FROM = 340  # pixels of width from which line numbers have room
+_LARGEST_SHARE = 0.4  # of the width, for the token
+_LOOKED_AT = 200  # rows by which the token's column is measured
+_MOST_COPIED = 20_000
+_MARGIN = 6  # at the outer ends of a line; what is around the token touches it
+
+
+class _Cells(QStyledItemDelegate):
+    """Draws lines as they are read: what is before the token on its left, or on its right where that is the beginning.
+
+    What is around the token is cut at the outer ends. The token has the accent's colour; marks and numbers are muted.
+    """
+
+    def __init__(self, model: ConcordanceModel, theme: Theme, parent: QTableView) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._theme = theme
+        self.dress()
+
+    def dress(self) -> None:
+        self.letters = self._theme.monospace_font(_FONT)
+        self.bold = QFont(self.letters)
+        self.bold.setWeight(QFont.Weight.DemiBold)
+        self.figures = self._theme.tabular_font(_FONT)
+        self.metrics, self.bold_metrics = QFontMetricsF(self.letters), QFontMetricsF(self.bold)
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+        super().initStyleOption(option, index)
+        if index.column() != PLACE:
+            option.text = ""  # pyright: ignore[reportAttributeAccessIssue] (`paint` draws it)
+        option.font = self.figures  # pyright: ignore[reportAttributeAccessIssue]
+        for role in (QPalette.ColorRole.Text, QPalette.ColorRole.HighlightedText):
+            option.palette.setColor(role, QColor(self._theme.palette.muted))  # pyright: ignore[reportAttributeAccessIssue]
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Paints one cell; an error goes to the hook, never into Qt."""
+        super().paint(painter, option, index)
+        if index.column() == PLACE:
+            return
+        rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
+        painter.save()
+        try:
+            painter.setClipRect(rect)
+            self._paint(painter, QRectF(rect), index.row(), index.column())
+        except Exception as error:  # an exception that leaves an override ends Qt's event loop
+            sys.excepthook(type(error), error, error.__traceback__)
+        finally:
+            painter.restore()
+
+    def _paint(self, painter: QPainter, area: QRectF, row: int, column: int) -> None:
+        layout = self.laid_out(row, column, area.width())
+        line = layout.lineAt(0)
+        left = area.left() if column == RIGHT else area.right() - line.naturalTextWidth()
+        if column == TOKEN:
+            left = area.left() + (area.width() - self.width_of(layout.text())) / 2
+        metrics = self.metrics
+        base = area.top() + (area.height() - metrics.height()) / 2 + metrics.ascent()
+        layout.draw(painter, QPointF(left - line.naturalTextRect().left(), base - line.ascent()))
+
+    def width_of(self, token: str) -> float:
+        """The room that a token takes, in pixels."""
+        metrics = self.bold_metrics
+        # Many a font has the mark beside its circle, where the text has no width any more.
+        beside = metrics.horizontalAdvance(CIRCLE) if token.startswith(CIRCLE) else 0.0
+        return metrics.horizontalAdvance(token) + beside
+
+    def cut(self, token: str, room: float) -> str:
+        """As much of a token as fits into so many pixels."""
+        return self.bold_metrics.elidedText(token, Qt.TextElideMode.ElideMiddle, room)
+
+    def laid_out(self, row: int, column: int, room: float) -> QTextLayout:
+        """The text of a cell as it is drawn in so many pixels: what is before the token or behind it, or the token."""
+        line, palette = self._model.line(row), self._theme.palette
+        if column == TOKEN:
+            text = self.cut(line.token, room)
+            accent = QColor(palette.accent)
+            return laid_out(text, self.bold, [(0, utf16_places(text)[-1], accent)], _token_direction(line))
+        is_before = (column == LEFT) != line.right_to_left
+        # White space is marked where it touches the token; within a text it would only be in the way.
+        whole, edge = (_end_marked if is_before else _beginning_marked)(line)
+        cut = Qt.TextElideMode.ElideLeft if is_before else Qt.TextElideMode.ElideRight
+        text = self.metrics.elidedText(whole, cut, room - _MARGIN)
+        units = utf16_places(text)
+        edge = min(edge, len(text))
+        first, end = (units[-1 - edge], units[-1]) if is_before else (0, units[edge])
+        colours = [(0, units[-1], QColor(palette.text)), (first, end, QColor(palette.muted))]
+        return laid_out(text, self.letters, colours, line.right_to_left)
+
+
+def _end_marked(line: Line) -> tuple[str, int]:
+    """What is before a token, the white space at its end marked, and how much that is."""
+    letters = line.left.rstrip()
+    return letters + "".join(map(mark_of, line.left[len(letters) :])), len(line.left) - len(letters)
+
+
+def _beginning_marked(line: Line) -> tuple[str, int]:
+    """What is behind a token, the white space at its beginning marked, and how much that is."""
+    letters = standing(line.right.strip())
+    edge = len(line.right) - len(line.right.lstrip())
+    return "".join(map(mark_of, line.right[:edge])) + letters, edge
+
+
+def _token_direction(line: Line) -> bool:
+    """Whether the token is drawn from right to left: bytes in hexadecimal are not."""
+    return line.right_to_left and direction(line.token.encode()) >= 0
+
+
+class ConcordanceTable(QTableView):
+    """Shows a `ConcordanceModel`; asks for more lines when one comes near the end of those that are there.
+
+    Signals:
+        moreWanted: The last lines are in sight.
+        copied: How many lines are now on the clipboard.
+    """
+
+    moreWanted = Signal()
+    copied = Signal(int)
+
+    def __init__(self, model: ConcordanceModel, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._model = model
+        self._cells = _Cells(model, theme, self)
+        self.setItemDelegate(self._cells)
+        self.setModel(model)
+        self.setAccessibleName("Lines with the token")
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.horizontalHeader().hide()
+        self.horizontalHeader().setMinimumSectionSize(8)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalScrollBar().valueChanged.connect(self._look_ahead)
+        self.verticalScrollBar().rangeChanged.connect(self._look_ahead)
+        model.rowsInserted.connect(self.fit)
+        theme.tell_sizes(self._dress)
+        self._dress()
+
+    def fit(self) -> None:
+        """Shares out the width: the token in the middle, as wide as it is, and the same room on both sides."""
+        rows = self._model.rowCount()
+        figures = QFontMetricsF(self._cells.figures)
+        texts = {self._model.line(row).token for row in range(min(rows, _LOOKED_AT))}
+        room = self.viewport().width()
+        # The ones that are too long as they are cut, so that what is around them touches them too.
+        shown = (self._cells.cut(text, _LARGEST_SHARE * room) for text in texts)
+        token = math.ceil(max(map(self._cells.width_of, shown), default=0.0)) + 2
+        number = figures.horizontalAdvance(f"{max((self._model.line(rows - 1).number if rows else 0), 9_999):,}")
+        padding = 24  # of the cell, and of the frame that Qt leaves room for
+        place = round(number) + padding if room >= _PLACE_FROM else 0
+        self.setColumnHidden(PLACE, not place)
+        side = max((room - token - place) // 2, 10)
+        for column, width in ((LEFT, side), (TOKEN, token), (RIGHT, room - token - place - side), (PLACE, place)):
+            if width:
+                self.setColumnWidth(column, width)
+
+    def copy(self) -> None:
+        """Puts the selected lines on the clipboard: before, token, behind, source and line, separated by tabs."""
+        ranges = list(self.selectionModel().selection())  # pyright: ignore[reportArgumentType] (it can be gone through)
+        rows = sorted({row for part in ranges for row in range(part.top(), part.bottom() + 1)})[:_MOST_COPIED]
+        lines = [self._model.line(row) for row in rows]
+        if lines:
+            fields = [(line.left, line.token, line.right, line.source, str(line.number)) for line in lines]
+            QGuiApplication.clipboard().setText("\n".join("\t".join(one) for one in fields))
+            self.copied.emit(len(lines))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Shares out the new width."""
+        super().resizeEvent(event)
+        self.fit()
+
+    def event(self, event: QEvent) -> bool:
+        """Keeps Copy and Select All for itself while it has the focus."""
+        return keeps_copy(event) or super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Copies; Home and End go to the first and last line."""
+        key, rows = event.key(), self._model.rowCount()
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+        elif key in (Qt.Key.Key_Home, Qt.Key.Key_End) and rows:
+            self.setCurrentIndex(self._model.index(0 if key == Qt.Key.Key_Home else rows - 1, TOKEN))
+        else:
+            super().keyPressEvent(event)
+
+    def _look_ahead(self) -> None:
+        bar = self.verticalScrollBar()
+        if bar.maximum() - bar.value() <= _NEAR * self.verticalHeader().defaultSectionSize():
+            self.moreWanted.emit()
+
+    def _dress(self) -> None:
+        self._cells.dress()
+        height = round(self._cells.metrics.height()) + self._theme.scaled(6)
+        self.verticalHeader().setMinimumSectionSize(1)
+        self.verticalHeader().setDefaultSectionSize(height)
+        self.fit()
+        self.viewport().update()

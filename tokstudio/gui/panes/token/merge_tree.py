@@ -1,0 +1,315 @@
+"""A picture of how a token was made: the binary tree of its merges. Which tokens those are, the caller says.
+
+What it looks like is left to `drawn_tree`.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
+
+from tokstudio.gui.panes.token.tree_drawing import DrawnTree
+from tokstudio.gui.panes.token.tree_layout import Box, TreeNode
+from tokstudio.gui.widgets.svg import svg_of
+
+if TYPE_CHECKING:
+    from tokstudio.gui.style.theme import Theme
+
+__all__ = ["MergeTree", "TreeNode"]
+
+_MARGIN = 8.0  # pixels
+# Shrinking to the width stops here, where the text is just readable.
+_SMALLEST_FIT = 0.6
+_SMALLEST, _LARGEST = 0.25, 3.0
+_STEP = 1.2
+
+
+class MergeTree(QAbstractScrollArea):
+    """The tree of a token's merges, to look at, to point at and to click.
+
+    It shrinks to the width there is, down to a readable size, then scrolls. Ctrl and the wheel (or `+`, `-`, `0`) zoom,
+    arrows go from box to box, Enter is a click. A click carries the id of the box's token; that of "…" is its parent's.
+    """
+
+    nodeClicked = Signal(int)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._root: TreeNode | None = None
+        self._drawn = DrawnTree(theme)
+        self._zoom: float | None = None
+        self._current = self._hovered = -1
+        self._grip: QPoint | None = None
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.viewport().setMouseTracking(True)
+        self.setAccessibleName("Merge tree")
+        theme.changed.connect(self._arrange)
+        self._arrange()
+
+    def set_tree(self, node: TreeNode | None) -> None:
+        """Show how a token was made; None shows nothing."""
+        self._root, self._zoom = node, None
+        self._current = 0 if node is not None else -1
+        self._hovered = -1
+        self._arrange()
+        self._show_root()
+        self._describe()
+
+    def to_svg(self) -> bytes:
+        """The whole tree on its background as an SVG drawing in its natural size."""
+        drawn = self._drawn
+        width, height = (max(1, round(side + 2 * _MARGIN)) for side in (drawn.width, drawn.height))
+
+        def paint(painter: QPainter) -> None:
+            painter.fillRect(QRect(0, 0, width, height), QColor(self._theme.palette.surface))
+            painter.translate(_MARGIN, _MARGIN)
+            drawn.draw(painter, QRectF(0, 0, drawn.width, drawn.height))
+
+        return svg_of(self, width, height, drawn.font, paint)
+
+    def zoom_in(self) -> None:
+        """Show it larger."""
+        self._zoom_to(self._scale() * _STEP, QPointF(self.viewport().rect().center()))
+
+    def zoom_out(self) -> None:
+        """Show it smaller."""
+        self._zoom_to(self._scale() / _STEP, QPointF(self.viewport().rect().center()))
+
+    def fit(self) -> None:
+        """Show as much of it as the width allows."""
+        self._zoom_to(None, QPointF(self.viewport().rect().center()))
+        self._show_root()
+
+    def box_at(self, place: QPoint) -> Box | None:
+        """The box at a place of the viewport."""
+        return self._drawn.boxes[index] if (index := self._index_at(place)) >= 0 else None
+
+    def place_of(self, index: int) -> QRectF:
+        """Where a box (in the order of `lay_out`) is in the viewport."""
+        box, scale, origin = self._drawn.rect(index), self._scale(), self._origin()
+        return QRectF(box.topLeft() * scale + origin, box.size() * scale)
+
+    def sizeHint(self) -> QSize:
+        """Enough for the tree, within reason."""
+        width, height = (round(side + 2 * _MARGIN) for side in (self._drawn.width, self._drawn.height))
+        return QSize(min(max(width, 160), 480), min(max(height, 80), 260))
+
+    # Layout
+
+    def _show_root(self) -> None:
+        if self._drawn.boxes:
+            middle = self._drawn.boxes[0].x * self._scale() + _MARGIN
+            self.horizontalScrollBar().setValue(round(middle - self.viewport().width() / 2))
+            self.verticalScrollBar().setValue(0)
+
+    def _arrange(self) -> None:
+        self._drawn.arrange(self._root, self._room())
+        self._fit()
+        self.updateGeometry()
+
+    def _room(self) -> float:
+        return self.maximumViewportSize().width() - 2 * _MARGIN
+
+    def _scale(self) -> float:
+        if self._zoom is not None:
+            return self._zoom
+        if not self._drawn.boxes:
+            return 1.0
+        # From the room without scroll bars: from the room that they leave, they could come and go for ever.
+        room = self.maximumViewportSize()
+        scale = self._scale_for(room.width())
+        if self._drawn.height * scale + 2 * _MARGIN > room.height():
+            scale = self._scale_for(room.width() - self.verticalScrollBar().sizeHint().width())
+        return scale
+
+    def _scale_for(self, width: int) -> float:
+        return min(1.0, max((width - 2 * _MARGIN) / self._drawn.width, _SMALLEST_FIT))
+
+    def _origin(self) -> QPointF:
+        """Where the tree's corner is in the viewport."""
+        spare = self.viewport().width() - 2 * _MARGIN - self._drawn.width * self._scale()
+        left = _MARGIN + max(spare / 2, 0.0) - self.horizontalScrollBar().value()
+        return QPointF(left, _MARGIN - self.verticalScrollBar().value())
+
+    def _fit(self) -> None:
+        """Bring the scroll bars up to date."""
+        scale, room = self._scale(), self.viewport().size()
+        bars = (self.horizontalScrollBar(), room.width()), (self.verticalScrollBar(), room.height())
+        for (bar, page), side in zip(bars, (self._drawn.width, self._drawn.height), strict=True):
+            # Rounded down, and half a pixel spared: a tree that was shrunk to the width needs no bar.
+            bar.setRange(0, max(0, int(side * scale + 2 * _MARGIN - 0.5) - page))
+            bar.setPageStep(page)
+            bar.setSingleStep(24)
+        self.viewport().update()
+
+    def _zoom_to(self, scale: float | None, around: QPointF) -> None:
+        before = (around - self._origin()) / self._scale()
+        self._zoom = None if scale is None else min(max(scale, _SMALLEST), _LARGEST)
+        self._fit()
+        shift = before * self._scale() + self._origin() - around
+        self._scroll_by(round(shift.x()), round(shift.y()))
+
+    def _scroll_by(self, x: int, y: int) -> None:
+        self.horizontalScrollBar().setValue(self.horizontalScrollBar().value() + x)
+        self.verticalScrollBar().setValue(self.verticalScrollBar().value() + y)
+
+    def _index_at(self, place: QPoint) -> int:
+        return self._drawn.index_at((QPointF(place) - self._origin()) / self._scale())
+
+    # Drawing
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw what is visible; an error goes to the hook, never into Qt."""
+        try:
+            with QPainter(self.viewport()) as painter:
+                painter.fillRect(event.rect(), QColor(self._theme.palette.surface))
+                origin, scale = self._origin(), self._scale()
+                painter.translate(origin)
+                painter.scale(scale, scale)
+                seen = QRectF((QPointF(event.rect().topLeft()) - origin) / scale, event.rect().size() / scale)
+                self._drawn.draw(painter, seen, self._current if self.hasFocus() else -1, self._hovered)
+        except Exception as error:  # an exception that leaves an override ends Qt's event loop
+            sys.excepthook(type(error), error, error.__traceback__)
+
+    # What a person does
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit the tree to the new width."""
+        super().resizeEvent(event)
+        if self._drawn.would_change(self._room()):
+            self._arrange()
+        self._fit()
+        if self._zoom is None and event.oldSize().width() != event.size().width():
+            self._show_root()
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Show a token in full as a tip, and forget the pointer when it leaves."""
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            box = self.box_at(event.pos())
+            QToolTip.showText(event.globalPos(), f"{box.label}  id {box.id:,}" if box else "", self.viewport())
+            return True
+        if event.type() == QEvent.Type.Leave:
+            self._hovered = -1
+            self.viewport().update()
+        return super().viewportEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Make a box the current one, or take hold of the ground to move it."""
+        if event.button() != Qt.MouseButton.LeftButton:
+            event.ignore()
+            return
+        index = self._index_at(event.position().toPoint())
+        if index >= 0:
+            self._make_current(index)
+        else:
+            self._grip = event.position().toPoint()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Move the ground, or tell which box is pointed at."""
+        place = event.position().toPoint()
+        if self._grip is not None:
+            self._scroll_by(self._grip.x() - place.x(), self._grip.y() - place.y())
+            self._grip = place
+            return
+        index = self._index_at(place)
+        if index != self._hovered:
+            self._hovered = index
+            shape = Qt.CursorShape.PointingHandCursor if index >= 0 else Qt.CursorShape.ArrowCursor
+            self.viewport().setCursor(shape)
+            self.viewport().update()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Act on a click."""
+        gripped, self._grip = self._grip is not None, None
+        index = self._index_at(event.position().toPoint())
+        if event.button() == Qt.MouseButton.LeftButton and not gripped and index >= 0 and index == self._current:
+            self.nodeClicked.emit(self._drawn.boxes[index].id)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom with Ctrl, else scroll."""
+        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self._zoom_to(self._scale() * _STEP ** (event.angleDelta().y() / 120), event.position())
+            event.accept()
+        else:
+            super().wheelEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Go from box to box, activate one, or zoom."""
+        key = Qt.Key(event.key())
+        # The key of + without Shift is = on many keyboards.
+        zooms = {"+": self.zoom_in, "=": self.zoom_in, "-": self.zoom_out, "0": self.fit}
+        target = self._neighbour(key)
+        if target is not None:
+            self._make_current(target)
+            self._reveal(target)
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and self._current >= 0:
+            self.nodeClicked.emit(self._drawn.boxes[self._current].id)
+        elif event.text() in zooms:
+            zooms[event.text()]()
+        else:
+            event.ignore()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show the current box."""
+        super().focusInEvent(event)
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Show that keys go elsewhere."""
+        super().focusOutEvent(event)
+        self.viewport().update()
+
+    def _neighbour(self, key: Qt.Key) -> int | None:
+        """The box that an arrow leads to from the current one."""
+        if self._current < 0:
+            return None
+        box = self._drawn.boxes[self._current]
+        row = self._drawn.rows[box.row]
+        place = self._current - row[0]
+        targets = {
+            Qt.Key.Key_Up: box.parent,
+            Qt.Key.Key_Down: box.children[0] if box.children else -1,
+            Qt.Key.Key_Left: row[place - 1] if place else -1,
+            Qt.Key.Key_Right: row[place + 1] if place + 1 < len(row) else -1,
+            Qt.Key.Key_Home: 0,
+        }
+        return target if (target := targets.get(key, -1)) >= 0 else None
+
+    def _make_current(self, index: int) -> None:
+        self._current = index
+        self._describe()
+        self.viewport().update()
+
+    def _reveal(self, index: int) -> None:
+        place, room = self.place_of(index), self.viewport().rect()
+        x = min(place.left() - _MARGIN, 0.0) + max(place.right() + _MARGIN - room.width(), 0.0)
+        y = min(place.top() - _MARGIN, 0.0) + max(place.bottom() + _MARGIN - room.height(), 0.0)
+        self._scroll_by(round(x), round(y))
+
+    def _describe(self) -> None:
+        """Say the current box to who cannot see it."""
+        if self._current < 0:
+            self.setAccessibleDescription("No token")
+            return
+        box = self._drawn.boxes[self._current]
+        parts = " and ".join(self._drawn.boxes[child].label for child in box.children)
+        made = f", merged from {parts}" if parts else ", a base token" if box.kind == "leaf" else ""
+        words = "the parts of this token" if box.kind == "more" else box.label
+        self.setAccessibleDescription(f"{words}, id {box.id:,}{made}")

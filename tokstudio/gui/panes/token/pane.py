@@ -1,0 +1,324 @@
+"""The Token pane: the token that was last pointed at, anywhere, at the playhead.
+
+What its two pages show is `merges_page.py` (where it came from, what is built from it) and `lines_page.py` (its lines).
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+
+from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, REACHED
+from tokstudio.core.model.tokens import TokenKind
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.panes.token.lines_page import LinesPage
+from tokstudio.gui.panes.token.tree_page import MergesPage
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.style.icons import icon
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.spelling import whole_characters
+from tokstudio.gui.token_text.token_label import TokenLabel, meaning
+from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
+
+_EMPTY = "Point at a token anywhere to see where it came from."
+_EXPLAINED: dict[TokenKind, str] = {
+    "special": "Text becomes it only if special tokens are recognised.",
+    "whole word": "No merge makes this token: only a whole pre-token becomes it.",
+    "unreachable": "No merge makes this token, so no text becomes it.",
+    "other": "No merge makes this token: its library does, by its own rules.",
+}
+_UNKNOWN = "Every character that is not in the vocabulary becomes it."
+_UNREACHED = {
+    MADE_OTHERWISE: "No text becomes it: other merges join its bytes first.",
+    CUT: "No text becomes it: the pattern always cuts it.",
+}
+_LONGEST_HEX = 24  # bytes
+_LONGEST_TITLE = 400  # bytes of a token in large type
+_SMALLEST = 120  # pixels of height
+_ROOM_FOR_MEANING = 170
+_MANY = 200_000  # merges from which on the rank waits until the playhead rests
+_SELDOM = 150  # milliseconds
+_TABS = {
+    "Merges": "The tree of its merges, and what is built from it",
+    "Lines": "The lines of the corpus with the token",
+}
+
+
+class TokenPane(Pane):
+    """One token: its text, bytes, uses and rank; its tree of merges and what is built from it, or its lines.
+
+    Args:
+        session: The state of the studio.
+        theme: Colours and fonts.
+        actions: The window's actions, by id: `byte_level_characters`, `export_tree_svg` and `count_uses`.
+    """
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        super().__init__("token", "Token")
+        self._session = session
+        self._theme = theme
+        self._shown: tuple[StudioRun, int] | None = None  # run and token that headline and tree show
+        self._stale = True
+        self._characters = actions["byte_level_characters"]
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(_SELDOM)
+        self._later.timeout.connect(self._show_uses)
+        self._build(actions)
+        self._characters.toggled.connect(self._show_anew)
+        session.reaches.changed.connect(self._show_anew)
+        session.token_changed.connect(self.refresh)
+        session.playhead_changed.connect(self.refresh)
+        session.merges_added.connect(self.refresh)
+        session.runs_changed.connect(self.refresh)
+        self.visibilityChanged.connect(self._catch_up)
+        self.refresh()
+
+    def sizeHint(self) -> QSize:
+        """Gives room for a small tree."""
+        return QSize(380, 320)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leaves out what there is no room for."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def refresh(self) -> None:
+        """Shows the token at the playhead; while nobody sees it, notes that it is not up to date."""
+        if self._shown is not None and self._shown[0] not in self._session.runs:
+            # A run that is gone is let go of at once, seen or not.
+            self._shown = None
+            self.merges.forget()
+        if not self.isVisible():
+            self._stale = True
+            return
+        self._stale = False
+        run, token = self._session.active, self._session.token
+        tokenizer = run.tokenizer if run is not None and token is not None else None
+        if run is None or tokenizer is None or token is None or not tokenizer.tokens.in_use(token):
+            self._shown = None
+            self.pages.setCurrentWidget(self.empty)
+            self.copies.setEnabled(False)
+            return
+        self.pages.setCurrentWidget(self.page)
+        self.copies.setEnabled(True)
+        if self._shown != (run, token):
+            self._shown = (run, token)
+            self._show_token(run, token)
+        self._show_at_playhead(run, tokenizer, token)
+
+    def _show_anew(self) -> None:
+        self._shown = None
+        self.refresh()
+
+    def tree_svg(self) -> bytes:
+        """The tree of the token that is looked at, whole and in its natural size, as an SVG drawing."""
+        run, token = self._session.active, self._session.token
+        if run is not None and token is not None and self._shown != (run, token):
+            self._shown = (run, token)
+            self._show_token(run, token)
+        return self.tree.to_svg()
+
+    def copy(self) -> None:
+        """Copies the selected lines, or the token's text."""
+        if self.views.currentWidget() is self.lines and self.lines.table.selectionModel().hasSelection():
+            self.lines.table.copy()
+        else:
+            self._copy_text()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offers to copy the token."""
+        if self._shown is not None:
+            on_tree = self.tree.isVisible() and self.tree.rect().contains(self.tree.mapFromGlobal(event.globalPos()))
+            (self._tree_menu if on_tree else self._menu).popup(event.globalPos())
+
+    def _build(self, actions: Mapping[str, QAction]) -> None:
+        self.empty = EmptyState(_EMPTY)
+        self.empty.setMinimumWidth(1)
+        self.page = QWidget()
+        self.headline = TokenLabel(self._theme, 20)
+        self.origin = _muted()
+        self.facts = _muted(wraps=True)
+        self.meaning = _muted(wraps=True)
+        self.merges, self.lines = MergesPage(self._theme), LinesPage(self._session, self._theme)
+        self.merges.chosen.connect(self._session.look_at)
+        self.tree, self.built, self.chips = self.merges.tree, self.merges.built, self.merges.chips
+        self.views = QStackedWidget()
+        self.views.addWidget(self.merges)
+        self.views.addWidget(self.lines)
+        column = QVBoxLayout(self.page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        top = QHBoxLayout()
+        top.setSpacing(12)
+        top.addWidget(self.headline, 1)
+        top.addWidget(self.origin, 0, Qt.AlignmentFlag.AlignVCenter)
+        column.addLayout(top)
+        column.addWidget(self.facts)
+        column.addWidget(self.meaning)
+        column.addSpacing(4)
+        column.addWidget(self.views, 1)
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.empty)
+        self.pages.addWidget(self.page)
+        self._theme.tell_sizes(self._fit)
+        self._fit()
+        self.body.addWidget(self.pages)
+        self._build_tabs()
+        self._build_menu(actions)
+
+    def _build_tabs(self) -> None:
+        self.tabs = HeaderTabs("Merges or lines", _TABS)
+        self.tabs.currentChanged.connect(self.views.setCurrentIndex)
+        self.header.insertWidget(1, self.tabs)
+
+    def _build_menu(self, actions: Mapping[str, QAction]) -> None:
+        self._menu = QMenu(self)
+        self._menu.addAction("Copy &Text", self._copy_text)
+        self._menu.addAction("Copy &Bytes", self._copy_bytes)
+        self._menu.addAction("Copy &Id", self._copy_id)
+        self._tree_menu = QMenu(self)
+        self._tree_menu.addActions(self._menu.actions())
+        self._tree_menu.addSeparator()
+        self._tree_menu.addAction("Zoom I&n", self.tree.zoom_in).setToolTip("Also Ctrl+Wheel, or the + key")
+        self._tree_menu.addAction("Zoom &Out", self.tree.zoom_out)
+        self._tree_menu.addAction("&Fit", self.tree.fit)
+        self._tree_menu.addSeparator()
+        self._tree_menu.addAction(actions["export_tree_svg"])
+        self.copies = QToolButton()
+        self.copies.setIcon(icon("copy", self._theme, "muted"))
+        self.copies.setIconSize(QSize(16, 16))
+        self.copies.setToolTip("Copy the token's text, bytes or id")
+        self.copies.setAccessibleName("Copy the token")
+        self.copies.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.copies.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.copies.setMenu(self._menu)
+        self.header.addWidget(self.copies)
+        QWidget.setTabOrder(self.tabs, self.copies)
+        QWidget.setTabOrder(self.copies, self.tree)
+
+    def _show_token(self, run: StudioRun, token: int) -> None:
+        """What the playhead does not change."""
+        tokenizer = run.tokenizer
+        length = tokenizer.tokens.length(token)
+        raw = whole_characters(tokenizer.tokens.prefix(token, _LONGEST_TITLE + 4), _LONGEST_TITLE)
+        kind = tokenizer.kind(token)
+        made_of_bytes = tokenizer.alphabet.base == "bytes"
+        as_characters = self._characters.isChecked() and made_of_bytes
+        self.headline.set_token(raw, kind == "special", as_characters and kind != "special")
+        self.origin.setText(f"id {token:,} · {_origin(tokenizer, token, kind)}")
+        self._session.reaches.ask(run)
+        unknown = _UNKNOWN if token == tokenizer.alphabet.unknown else ""
+        explained = unknown or _EXPLAINED.get(kind) or _UNREACHED.get(_reach(run, token))
+        self.meaning.setText(explained or (meaning(raw) if 1 < length <= _LONGEST_TITLE else ""))
+        self.merges.show_token(tokenizer, token, as_characters)
+        self._fit()
+
+    def _show_at_playhead(self, run: StudioRun, tokenizer: Tokenizer, token: int) -> None:
+        """What the playhead changes."""
+        playhead = min(self._session.playhead, len(run))
+        if len(run) < _MANY:
+            self._show_uses()
+        else:
+            # Counting the uses of so many takes longer than a picture may.
+            self._later.start()
+        self.merges.show_built(tokenizer, token, playhead)
+        self.lines.refresh()
+
+    def _show_uses(self) -> None:
+        run, token = self._session.active, self._session.token
+        if run is None or token is None or self._shown != (run, token):
+            return
+        tokenizer, playhead = run.tokenizer, min(self._session.playhead, len(run))
+        only_byte = tokenizer.tokens.length(token) == 1
+        facts = [meaning(tokenizer.tokens.prefix(token, 1)) if only_byte else _hexadecimal(tokenizer, token)]
+        number = _merge_number(tokenizer, token)
+        if number > playhead:
+            facts.append(f"Not made yet: merge {number:,} makes it.")
+        else:
+            facts.append(_uses(run, token, playhead, number))
+        text = "  ·  ".join(filter(None, facts))
+        if text != self.facts.text():
+            self.facts.setText(text)
+
+    def _fit(self) -> None:
+        self.pages.setMinimumHeight(self._theme.scaled(_SMALLEST))
+        roomy = self.tree.isHidden() or self.pages.height() >= self._theme.scaled(_ROOM_FOR_MEANING)
+        self.meaning.setVisible(roomy and bool(self.meaning.text()))
+
+    def _catch_up(self) -> None:
+        if self._stale:
+            self.refresh()
+
+    def _copy_text(self) -> None:
+        self._put(self._bytes().decode("utf-8", "replace"))
+
+    def _copy_bytes(self) -> None:
+        self._put(self._bytes().hex(" ").upper())
+
+    def _copy_id(self) -> None:
+        self._put(str(self._session.token))
+
+    def _bytes(self) -> bytes:
+        run, token = self._session.active, self._session.token
+        return (run.tokenizer.tokens[token] or b"") if run is not None and token is not None else b""
+
+    def _put(self, text: str) -> None:
+        if self._shown is not None:
+            QGuiApplication.clipboard().setText(text)
+
+
+def _muted(wraps: bool = False) -> QLabel:
+    label = QLabel()
+    label.setProperty("role", "muted")
+    label.setWordWrap(wraps)
+    if wraps:
+        label.setMinimumWidth(1)  # it takes the width it gets, and asks for height instead
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    return label
+
+
+def _merge_number(tokenizer: Tokenizer, token: int) -> int:
+    """Which merge makes a token, from 1 on; 0 for a byte."""
+    rows = np.flatnonzero(tokenizer.merge_results == token)
+    return int(rows[0]) + 1 if len(rows) else 0
+
+
+def _origin(tokenizer: Tokenizer, token: int, kind: TokenKind) -> str:
+    if kind == "merge":
+        return f"merge {_merge_number(tokenizer, token):,}"
+    return "special token" if kind == "special" else kind
+
+
+def _reach(run: StudioRun, token: int) -> int:
+    """Whether some text becomes a token, as far as that is known."""
+    reach = run.tokens.reach
+    return REACHED if reach is None else int(reach[run.tokens.slot_of(token)])
+
+
+def _hexadecimal(tokenizer: Tokenizer, token: int) -> str:
+    length = tokenizer.tokens.length(token)
+    shown = tokenizer.tokens.prefix(token, _LONGEST_HEX).hex(" ").upper()
+    return shown if length <= _LONGEST_HEX else f"{shown} … {length:,} bytes"
+
+
+def _uses(run: StudioRun, token: int, playhead: int, number: int) -> str:
+    """How often a token is used, and its rank among all; what has become of one that is not used any more."""
+    count = run.uses_of(token, playhead)
+    if count is None:
+        counted = run.counted
+        return f"uses were counted after merge {counted.merges:,}" if counted is not None else ""
+    where = "the corpus" if run.counted is None else run.counted.corpus
+    if count == 0:
+        # What was made there once, or stood there at first, is now part of longer tokens.
+        once = run.has_counts and bool(run.uses_of(token, number))
+        return "0 uses: now only inside longer tokens" if once else f"0 uses in {where}"
+    text = f"{count:,} use{'' if count == 1 else 's'} in {where}"
+    ranked = run.rank_of(token, playhead)
+    return text if ranked is None else f"{text}, rank {ranked[0]:,} of {ranked[1]:,}"

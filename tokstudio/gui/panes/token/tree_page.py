@@ -1,0 +1,155 @@
+"""Where a token came from and what is built from it: the tree of its merges, and the tokens of which it is a part."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.panes.token.merge_tree import MergeTree, TreeNode
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.spelling import whole_characters
+from tokstudio.gui.token_text.token_chips import Chip, TokenChips
+from tokstudio.gui.token_text.token_label import in_characters, token_label
+
+_LONGEST_LABEL = 48  # characters of a token in the tree and in boxes
+_MOST_NODES = 300
+_CHIPS_AT_ONCE = 50
+_ROOM_FOR_MORE = 100  # pixels of height below which the tree has what is built from the token left out
+_ROWS_BESIDE_TREE = 2
+_ROWS_ALONE = 6
+
+
+class MergesPage(QWidget):
+    """The tree of one token, and the tokens that are built from it.
+
+    Args:
+        theme: Its looks.
+    """
+
+    #: A token was clicked (id).
+    chosen = Signal(int)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._tokenizer: Tokenizer | None = None
+        self._rows: NDArray[np.intp] = np.empty(0, np.intp)  # the merges that take the token up
+        self._as_characters = False
+        self.tree = MergeTree(theme)
+        self.tree.setMinimumHeight(40)
+        self.tree.nodeClicked.connect(self.chosen)
+        self.built = QLabel()
+        self.built.setTextFormat(Qt.TextFormat.PlainText)
+        self.built.setProperty("role", "muted")
+        self.built.setWordWrap(True)
+        self.built.setMinimumWidth(1)
+        self.chips = TokenChips(theme)
+        self.chips.setAccessibleName("Built from it")
+        self.chips.clicked.connect(self.chosen)
+        self.chips.moreWanted.connect(self._more)
+        self._filler = QWidget()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addWidget(self.tree, 1)
+        column.addWidget(self.built)
+        column.addWidget(self.chips)
+        column.addWidget(self._filler, 1)
+        QWidget.setTabOrder(self.tree, self.chips)
+        theme.tell_sizes(self._fit)
+
+    def show_token(self, tokenizer: Tokenizer, token: int, as_characters: bool) -> None:
+        """Shows how a token was made, in the byte-level alphabet where that is wanted."""
+        self._tokenizer, self._as_characters = tokenizer, as_characters
+        self.chips.set_chips([])
+        made = tokenizer.parts(token) is not None
+        self.tree.set_tree(self._tree(tokenizer, token) if made else None)
+        self.tree.setVisible(made)
+        self.chips.show_rows(_ROWS_BESIDE_TREE if made else _ROWS_ALONE)
+        self._filler.setVisible(not made)
+
+    def show_built(self, tokenizer: Tokenizer, token: int, playhead: int) -> None:
+        """Shows the tokens that the first merges have built from it; more of very many come as one scrolls."""
+        self._tokenizer = tokenizer
+        left, right = tokenizer.merges[:playhead].T
+        self._rows = np.flatnonzero((left == token) | (right == token))
+        ids = [chip.id for chip in self.chips.chips()]
+        results = tokenizer.merge_results[self._rows[: max(_CHIPS_AT_ONCE, len(ids))]].tolist()
+        same = min(len(ids), len(results))
+        if not same or results[:same] != ids[:same]:
+            results = results[:_CHIPS_AT_ONCE]
+        if results != ids:
+            self.chips.set_chips([Chip(made, self._label(tokenizer, made)) for made in results])
+        count = len(self._rows)
+        text = f"Built from it: {count:,} token{'' if count == 1 else 's'}" if count else ""
+        if text != self.built.text():
+            self.built.setText(text)
+        self._fit()
+
+    def forget(self) -> None:
+        """Lets go of the tokenizer, and of what was shown of it."""
+        self._tokenizer, self._rows = None, np.empty(0, np.intp)
+        self.chips.set_chips([])
+        self.tree.set_tree(None)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leaves out what there is no room for."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _more(self) -> None:
+        tokenizer, known = self._tokenizer, len(self.chips.chips())
+        if tokenizer is not None and known < len(self._rows):
+            more = tokenizer.merge_results[self._rows[known : known + _CHIPS_AT_ONCE]].tolist()
+            self.chips.add_chips([Chip(made, self._label(tokenizer, made)) for made in more])
+
+    def _in_characters(self, tokenizer: Tokenizer, token: int) -> bool:
+        """Whether a token is shown in the byte-level alphabet."""
+        return self._as_characters and tokenizer.kind(token) != "special"
+
+    def _label(self, tokenizer: Tokenizer, token: int) -> str:
+        limit = 4 * _LONGEST_LABEL  # a character has four bytes at most
+        raw = whole_characters(tokenizer.tokens.prefix(token, limit + 4), limit)
+        if self._in_characters(tokenizer, token):
+            return in_characters(raw, _LONGEST_LABEL)
+        return token_label(raw, _LONGEST_LABEL)
+
+    def _tree(self, tokenizer: Tokenizer, token: int) -> TreeNode:
+        """How a token was made, level by level; without recursion, as a long one is a chain of thousands of merges."""
+        ids = [token]
+        parts: list[tuple[int, int] | None] = []  # the places of both parts; None for a byte, and where it is cut short
+        labels: dict[int, str] = {}
+        for place in range(_MOST_NODES):
+            if place == len(ids):
+                break
+            made = tokenizer.parts(ids[place])
+            if made is None or len(ids) + 2 > _MOST_NODES:
+                parts.append(None)
+            else:
+                parts.append((len(ids), len(ids) + 1))
+                ids += made
+        nodes: list[TreeNode | None] = [None] * len(ids)
+        for place in reversed(range(len(ids))):
+            one = ids[place]
+            if one not in labels:
+                labels[one] = self._label(tokenizer, one)
+            label = labels[one]
+            left_right = parts[place]
+            if left_right is None:
+                nodes[place] = TreeNode(one, label, truncated=tokenizer.parts(one) is not None)
+            else:
+                nodes[place] = TreeNode(one, label, nodes[left_right[0]], nodes[left_right[1]])
+        root = nodes[0]
+        assert root is not None
+        return root
+
+    def _fit(self) -> None:
+        # Without a tree there is room at any height.
+        roomy = self.tree.isHidden() or self.height() >= self._theme.scaled(_ROOM_FOR_MORE)
+        for widget in (self.built, self.chips):
+            widget.setVisible(roomy and bool(self.chips.chips()))

@@ -1,0 +1,262 @@
+"""What a vocabulary is filtered by beside text, in a panel that a button opens: kinds, looks, scripts, uses, length."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from tokstudio.gui.panes.vocabulary.kinds import LOOKS, MADE, SCRIPT, USES
+from tokstudio.gui.style.icons import icon
+from tokstudio.gui.widgets.controls import Number
+
+if TYPE_CHECKING:
+    from tokstudio.gui.style.theme import Theme
+
+_ANY = "any"
+_LONGEST = 1_000_000_000
+_TIPS = {
+    "Base": "Bytes or characters that exist before any merge",
+    "Merges": "Tokens that a merge has made",
+    "Special": "Special tokens",
+    "Whole words": "Only a whole pre-token becomes it",
+    "Unreachable": "No text becomes it: no merge makes it, other merges come first, or the pattern always cuts it",
+    "Other": "Its library makes it by its own rules",
+    "White space": "Only spaces, tabs, newlines and the like",
+    "Digits": "Only digits, and white space around them",
+    "Cuts a character": "Not UTF-8 alone: it cuts a character",
+    "Used": "It occurs in the corpus at the playhead",
+    "0 uses now": "It does not occur in the corpus at the playhead",
+    "Only in longer tokens": "It occurred, but later merges used all of it",
+    "Not in the corpus": "It never occurred in the corpus",
+}
+
+
+class FilterPanel(QFrame):
+    """Boxes to tick in groups, fields for the length, and a switch for regular expressions.
+
+    Args:
+        theme: Its looks.
+        parent: Whose panel it is.
+    """
+
+    #: Something else is asked for.
+    changed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self._theme = theme
+        self._quiet = False
+        self.boxes: dict[str, QCheckBox] = {}
+        self.setProperty("card", True)
+        self.setAccessibleName("Filter by kind, script, use and length")
+        self._build()
+        theme.tell_sizes(self._dress)
+        self._dress()
+
+    def chosen(self) -> frozenset[str]:
+        """The kinds, looks, scripts and uses that are ticked."""
+        return frozenset(name for name, box in self.boxes.items() if box.isChecked())
+
+    def lengths(self) -> tuple[int, int] | None:
+        """The fewest and the most bytes; None for any."""
+        low, high = self.least.value(), self.most.value()
+        return None if not low and not high else (low, high or _LONGEST)
+
+    def set_lengths(self, low: int, high: int) -> None:
+        """Asks for tokens of so many bytes; 0 for any."""
+        self._quiet = True
+        self.least.setValue(low)
+        self.most.setValue(high)
+        self._quiet = False
+        self._tell()
+
+    def choose(self, names: Iterable[str]) -> None:
+        """Ticks these and no others."""
+        wanted = set(names)
+        self._quiet = True
+        for name, box in self.boxes.items():
+            box.setChecked(name in wanted)
+        self._quiet = False
+        self._tell()
+
+    def clear(self) -> None:
+        """Asks for nothing any more."""
+        self._quiet = True
+        self.expression.setChecked(False)
+        self.ask_for_all()
+
+    def ask_for_all(self) -> None:
+        """Asks for tokens of any kind, look, script, use and length."""
+        self._quiet = True
+        self.least.setValue(0)
+        self.most.setValue(0)
+        self.choose(())
+
+    def set_scripts(self, scripts: Sequence[tuple[str, float]]) -> None:
+        """Lists the scripts that there are, with the share of tokens that have a letter of each."""
+        ticked = self.chosen()
+        for name in [name for name in self.boxes if name.startswith(SCRIPT)]:
+            box = self.boxes.pop(name)
+            self._scripts.removeWidget(box)
+            box.deleteLater()
+        for script, share in scripts:
+            percent = f"{share:.0%}" if share >= 0.01 else "under 1%"
+            box = self._box(SCRIPT + script, f"{script}  {percent}".replace("%", " %"))
+            box.setChecked(SCRIPT + script in ticked)
+            self._scripts.addWidget(box)
+        self._no_scripts.setVisible(not scripts)
+        bar = self._scroll.verticalScrollBar().sizeHint().width()
+        self._scroll.setMinimumWidth(self._inner.sizeHint().width() + bar if scripts else 0)
+        if ticked != self.chosen():
+            self._tell()
+
+    def tell_matches(self, words: str) -> None:
+        """Says how much passes: the panel covers where that is said else."""
+        self.told.setText(words)
+
+    def open_below(self, button: QWidget) -> None:
+        """Opens it below a button, inside the screen."""
+        self.adjustSize()
+        screen = button.screen().availableGeometry()
+        corner = button.mapToGlobal(QPoint(button.width() - self.width(), button.height() + 2))
+        corner.setX(max(screen.left(), min(corner.x(), screen.right() - self.width())))
+        corner.setY(max(screen.top(), min(corner.y(), screen.bottom() - self.height())))
+        self.move(corner)
+        self.show()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Gives the keyboard to the first box."""
+        super().showEvent(event)
+        next(iter(self.boxes.values())).setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def _build(self) -> None:
+        grid = QGridLayout(self)
+        grid.setContentsMargins(14, 12, 14, 12)
+        grid.setHorizontalSpacing(24)
+        grid.setVerticalSpacing(10)
+        left, right = QVBoxLayout(), QVBoxLayout()
+        for title, names, column in (("Kind", MADE, left), ("Uses", USES, left), ("Content", LOOKS, right)):
+            column.addWidget(_title(title))
+            for name in names:
+                column.addWidget(self._box(name, name))
+            column.addSpacing(6)
+        right.addWidget(_title("Script, with share of tokens"))
+        self._no_scripts = QLabel("Available when all tokens have been made.")
+        self._no_scripts.setTextFormat(Qt.TextFormat.PlainText)
+        self._no_scripts.setProperty("role", "muted")
+        self._no_scripts.setWordWrap(True)
+        right.addWidget(self._no_scripts)
+        inner = self._inner = QWidget()
+        self._scripts = QVBoxLayout(inner)
+        self._scripts.setContentsMargins(0, 0, 0, 0)
+        self._scripts.setSpacing(2)
+        self._scripts.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._scroll = QScrollArea()
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll.setWidget(inner)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # What is behind shows the panel's own ground.
+        for ground in (self._scroll.viewport(), inner):
+            ground.setAutoFillBackground(False)
+        right.addWidget(self._scroll, 1)
+        for column in (left, right):
+            column.setSpacing(2)
+        left.addStretch(1)
+        grid.addLayout(left, 0, 0)
+        grid.addLayout(right, 0, 1)
+        grid.addLayout(self._build_lengths(), 1, 0, 1, 2)
+        self.expression = QCheckBox("&Regular expression")
+        self.expression.setToolTip("Read the filter as a regular expression; or write one between slashes")
+        self.expression.toggled.connect(self._tell)
+        self.clear_button = QPushButton("&Clear")
+        self.clear_button.clicked.connect(self.clear)
+        bottom = QHBoxLayout()
+        self.told = QLabel()
+        self.told.setTextFormat(Qt.TextFormat.PlainText)
+        self.told.setProperty("role", "muted")
+        bottom.addWidget(self.expression, 1)
+        bottom.addWidget(self.told)
+        bottom.addSpacing(8)
+        bottom.addWidget(self.clear_button)
+        grid.addLayout(bottom, 2, 0, 1, 2)
+
+    def _build_lengths(self) -> QHBoxLayout:
+        self.least, self.most = Number(_LONGEST), Number(_LONGEST)
+        for number, name in ((self.least, "Fewest bytes of a token"), (self.most, "Most bytes of a token")):
+            number.setSpecialValueText(_ANY)
+            number.setAccessibleName(name)
+            number.setMinimumWidth(84)
+            number.valueChanged.connect(self._tell)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        for widget in (QLabel("Length from"), self.least, QLabel("to"), self.most, QLabel("bytes")):
+            row.addWidget(widget)
+        row.addStretch(1)
+        return row
+
+    def _box(self, name: str, words: str) -> QCheckBox:
+        box = self.boxes[name] = QCheckBox(words)
+        box.setToolTip(_TIPS.get(name, "Tokens with a letter of this script"))
+        box.toggled.connect(self._tell)
+        return box
+
+    def _tell(self) -> None:
+        if not self._quiet:
+            self.changed.emit()
+
+    def _dress(self) -> None:
+        self._scroll.setMinimumHeight(self._theme.scaled(150))
+        for number in (self.least, self.most):
+            number.dress(self._theme)
+
+
+class FilterButton(QToolButton):
+    """Opens a `FilterPanel`, and says how much is chosen there.
+
+    Args:
+        theme: Its looks.
+    """
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.panel = FilterPanel(theme, self)
+        self.setIcon(icon("filter", theme))
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setToolTip("Filter by kind, script, use and length")
+        self.clicked.connect(self._open)
+        self.panel.changed.connect(self._show_count)
+        self._show_count()
+
+    def _open(self) -> None:
+        self.panel.open_below(self)
+
+    def _show_count(self) -> None:
+        count = len(self.panel.chosen()) + (self.panel.lengths() is not None)
+        self.setText(f"Kinds ({count})" if count else "Kinds")
+        self.setAccessibleName(f"Filter by kind, script, use and length: {count or 'nothing'} selected")
+
+
+def _title(text: str) -> QLabel:
+    label = QLabel(text)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setProperty("role", "title")
+    return label

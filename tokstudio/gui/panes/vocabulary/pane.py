@@ -1,0 +1,233 @@
+"""The Vocabulary pane: every token that exists at the playhead. Its rows are `models/vocabulary.py`'s."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QToolButton
+
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.gui.panes.vocabulary.filter_panel import FilterButton
+from tokstudio.gui.panes.vocabulary.model import VocabularyModel
+from tokstudio.gui.panes.vocabulary.selection import MERGE
+from tokstudio.gui.session.availability import uses_wanting
+from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_table.count_uses_offer import UsesOffer
+from tokstudio.gui.token_table.index import TokenIndex, index_work, matches_work, snapshot
+from tokstudio.gui.token_table.query import FilterQuery, Query
+from tokstudio.gui.token_table.token_table_pane import TablePane
+
+_PAINTED = 50  # milliseconds
+_MANY = 4096  # long tokens; fewer are searched in a moment
+_EMPTY = (
+    "The tokens of the vocabulary are listed here, with their parts and their uses in the corpus. "
+    "Train a tokenizer, or open one."
+)
+
+
+class VocabularyPane(TablePane):
+    """All tokens at the playhead, in any order, filtered by text, kind, script, use and length.
+
+    Args:
+        session: The studio's state.
+        theme: Its looks.
+        actions: The window's actions by id: `export_vocabulary_csv`, `byte_level_characters` and `count_uses`, and
+            `why_merge` and `copy` for the rows' menu.
+    """
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        self._tokens = VocabularyModel()
+        super().__init__("vocabulary", "Vocabulary", session, theme, self._tokens, _EMPTY)
+        self._tokens.setParent(self)
+        self._as_expressions = False
+        self.follow(actions["byte_level_characters"])
+        self.offer(actions["why_merge"], actions["copy"])
+        self.kinds = FilterButton(theme)
+        self.panel = self.kinds.panel
+        self.header.addWidget(self.kinds)
+        export = QToolButton()
+        export.setDefaultAction(actions["export_vocabulary_csv"])
+        export.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
+        export.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        export.setAccessibleName("Export the vocabulary as CSV")
+        self.header.addWidget(export)
+        self.uses_offer = UsesOffer(actions["count_uses"], theme)
+        self.body.insertWidget(0, self.uses_offer)
+        # The latest merges first: nobody opens a vocabulary to see the bytes 00, 01, 02.
+        self.table.sort_by_columns(MERGE, Qt.SortOrder.DescendingOrder)
+
+        self.table.horizontalHeader().sortIndicatorChanged.connect(self._sorted)
+        self.panel.changed.connect(self._set_kinds)
+        self._indexes = Latest(session, self, asked=False)
+        self._indexes.done.connect(self._take_index)
+        self._indexes.failed.connect(self._index_failed)
+        # The rows are to be painted first.
+        self._soon = QTimer(self, singleShot=True, interval=_PAINTED)
+        self._soon.timeout.connect(self._begin_index)
+        self._indexed: StudioRun | None = None
+        self._index: TokenIndex | None = None
+        self._searches = Latest(session, self)
+        self._searches.done.connect(self._take_matches)
+        self._searches.failed.connect(self._search_failed)
+        self._tokens.matches_changed.connect(self.show_matches)
+        session.runs_changed.connect(self._runs_changed)
+        session.reaches.changed.connect(self._tokens.show_reach)
+        session.playhead_changed.connect(self._playhead_changed)
+        session.sources_changed.connect(self._offer_uses)
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Shows the active run as it is now."""
+        session = self._session
+        was_searching = False
+        if session.active is not self._tokens.run:
+            was_searching = self._searches.busy
+            self._forget_index()
+            self._tokens.set_run(session.active, session.playhead)
+            self.table.verticalScrollBar().setValue(0)
+            self.table.refit()
+        else:
+            self._tokens.set_playhead(session.playhead)
+            # Uses that were counted since may be wider.
+            self.table.refit()
+        self._offer_uses()
+        self._make_index()
+        if was_searching:
+            # What was asked of the other run is to be found in this one.
+            self.apply_filter(self._query)
+        self._show_token(scroll=False)
+        self._count_matches()
+
+    def _count_matches(self) -> None:
+        super()._count_matches()
+        self.panel.tell_matches(self.note.text())
+
+    def total(self) -> int:
+        """How many tokens there are at the playhead."""
+        return self._tokens.size
+
+    def filtered(self) -> bool:
+        """Whether not all tokens are shown."""
+        return super().filtered() or self._tokens.filtered
+
+    def apply_filter(self, query: Query) -> None:
+        """Hands the filter to the model; with an index, expressions and many long tokens are left to a job."""
+        self._searches.cancel()
+        index = self._index
+        long = index is not None and query.needs_heads and len(index.long) > _MANY
+        if index is None or not (query.is_expression or long):
+            self._tokens.set_query(query)
+            return
+        self._searches.run(lambda: matches_work(index, query))
+        self._count_matches()
+
+    def lift_filters(self) -> None:
+        """Lets all tokens be shown."""
+        super().lift_filters()
+        self.panel.ask_for_all()
+
+    def busy(self) -> bool:
+        """Whether rows are still being looked for."""
+        asked = "Unreachable" in self.panel.chosen() and self._session.reaches.busy
+        return super().busy() or self._searches.busy or asked
+
+    # ---- the session
+
+    def _runs_changed(self) -> None:
+        # A run that is gone is let go of at once, seen or not.
+        if self.seen or self._tokens.run not in (None, *self._session.runs):
+            self.catch_up()
+
+    def _playhead_changed(self) -> None:
+        if self.seen and self._session.active is self._tokens.run:
+            self._tokens.set_playhead(self._session.playhead)
+            self._offer_uses()
+            # The token may have gone, or have come back.
+            self._show_token(scroll=False)
+
+    def _offer_uses(self) -> None:
+        self.uses_offer.offer(uses_wanting(self._session))
+
+    def make_query(self, text: str) -> Query:
+        """What is typed, as a regular expression where the panel says so."""
+        return FilterQuery(text, self.panel.expression.isChecked())
+
+    def show_lengths(self, low: int, high: int) -> None:
+        """Lists all tokens of so many bytes, whatever was filtered for before."""
+        self.filter.clear()
+        self.panel.clear()
+        self.panel.set_lengths(low, high)
+
+    def _make_index(self) -> None:
+        """Has an index made of the tokens of a run that is complete; until it is there, filters take longer."""
+        run, tokens = self._session.active, self._tokens.tokens
+        if run is self._indexed or not self.seen:
+            return
+        self._forget_index()
+        if run is not None and tokens is not None and run.ended is not None and run.ready:
+            self._indexed = run
+            self._soon.start()
+
+    def _begin_index(self) -> None:
+        run, tokens = self._indexed, self._tokens.tokens
+        if run is None or tokens is None:
+            return
+        made = snapshot(tokens)
+        self._indexes.run(lambda: index_work(made))
+        self._session.reaches.ask(run)
+
+    def _forget_index(self) -> None:
+        """Lets go of what was found of a run, and of what is still being looked for in it."""
+        self._soon.stop()
+        self._indexes.cancel()
+        self._searches.cancel()
+        self._indexed = self._index = None
+        self.panel.set_scripts(())
+
+    def _take_index(self, index: TokenIndex) -> None:
+        self._index = index
+        self._tokens.set_index(index)
+        self.panel.set_scripts(index.scripts)
+
+    def _take_matches(self, found: tuple[Query, NDArray[np.bool_]]) -> None:
+        query, passes = found
+        # Of an expression that took too long the pane says so, and what was shown stays.
+        if not query.error:
+            self._tokens.set_query(query, passes)
+        self._count_matches()
+
+    def _search_failed(self, error: Exception) -> None:
+        if isinstance(error, TokStudioError):
+            self.note.setText("The search was cancelled.")
+        else:
+            self._session.report(error)
+
+    def _index_failed(self, error: Exception) -> None:
+        # Cancelled, it leaves filters slower, as before; anything else is to be told.
+        if not isinstance(error, TokStudioError):
+            self._session.report(error)
+
+    def _set_kinds(self) -> None:
+        self.stay()
+        panel, tokens = self.panel, self._tokens
+        if panel.expression.isChecked() != self._as_expressions:
+            self._as_expressions = panel.expression.isChecked()
+            self.filter.setPlaceholderText("Expression" if self._as_expressions else "Filter")
+            self._set_filter(self.filter.text())
+        if tokens.run is not None and "Unreachable" in panel.chosen():
+            self._session.reaches.ask(tokens.run)
+        tokens.set_choice(panel.chosen(), panel.lengths())
+        self.table.verticalScrollBar().setValue(0)
+
+    def _sorted(self) -> None:
+        # Who sorts wants to see what comes first.
+        self.stay()
+        self.table.verticalScrollBar().setValue(0)

@@ -1,0 +1,131 @@
+"""The pairs that a merge was chosen from, as rows: the chosen one first, then those that would have been next."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QModelIndex, QObject, Qt
+
+from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
+from tokstudio.gui.token_text.spelling import copied, marked
+from tokstudio.gui.widgets.labels import plain
+
+_PLACE, _PAIR, _COUNT, _BEHIND, _LATER = range(5)
+_COPIED_BYTES = 4096
+_TIP_BYTES = 400
+_NO_INDEX = QModelIndex()
+
+
+class RunnersModel(TokenTable):
+    """Row 0 is the chosen pair, which is marked. A row is no token: what others call a slot is a row's number here."""
+
+    columns = (
+        Column("#", "number", "Their order by this run's rule"),
+        Column("Pair", "token", "The two tokens", 1, 9),
+        Column("Count", "number", "How often the pair occurred at that moment"),
+        Column("Behind", "number", "How much rarer it was than the pair that was merged", yields=2, muted=True),
+        Column("Merge", "number", "The merge that joined this pair, if any did", yields=1),
+    )
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._pairs: tuple[PairCount, ...] = ()
+        self._merges: list[int] = []
+
+    # ---- what is shown
+
+    def set_answer(self, run: StudioRun | None, why: WhyMerge | None) -> None:
+        """Shows what a merge of a run was chosen from; None: nothing."""
+        with self.changes():
+            self.beginResetModel()
+            self.hold(run)
+            self._pairs = () if why is None else (why.chosen, *why.runners_up)
+            self._merges = [] if run is None else merges_of(run, self._pairs)
+            self.endResetModel()
+
+    def grow(self) -> None:
+        """Looks anew which pairs were merged: the run has got more merges."""
+        if self.run is not None and self._pairs:
+            self._merges = merges_of(self.run, self._pairs)
+            self.dataChanged.emit(self.index(0, _LATER), self.index(len(self._pairs) - 1, _LATER))
+
+    def merge_at(self, row: int) -> int:
+        """The number of the merge that joined the pair in a row; 0 if none did."""
+        return self._merges[row]
+
+    def behind(self, row: int) -> int:
+        """How much lower the count of a row's pair is than that of the chosen one."""
+        return self._pairs[0].count - self._pairs[row].count
+
+    def token_at(self, row: int) -> int | None:
+        """The id of what the pair in a row became; None if it was never joined."""
+        if self.run is None or not 0 <= row < len(self._pairs) or not self._merges[row]:
+            return None
+        return self.run.base_size + self._merges[row] - 1
+
+    def slot_at(self, row: int) -> int:
+        """The row's number."""
+        return row
+
+    def slots_between(self, top: int, bottom: int) -> list[int]:
+        """The numbers of some rows."""
+        return list(range(top, bottom + 1))
+
+    def row_of(self, slot: int) -> int:
+        """The row with a number; -1 if there is none."""
+        return slot if 0 <= slot < len(self._pairs) else -1
+
+    def cell(self, row: int, column: int) -> Cell:
+        """What is drawn there."""
+        pair, chosen = self._pairs[row], row == 0
+        if column == _PAIR and self.tokens is not None:
+            tokens = tuple(self.shown(self.tokens.slot_of(token)) for token in (pair.left, pair.right))
+            return Cell(" + ".join(map(marked, tokens)), tokens, marked=chosen)
+        if column == _PLACE:
+            return Cell(f"{row + 1:,}", marked=chosen)
+        if column == _COUNT:
+            return Cell(f"{pair.count:,}", marked=chosen)
+        if column == _BEHIND:
+            behind = self.behind(row)
+            return Cell(f"{behind:,}" if behind else "–" if chosen else "tied", marked=chosen)
+        return Cell(f"{self._merges[row]:,}" if self._merges[row] else "–", marked=chosen)
+
+    def copied_slot(self, slot: int) -> str:
+        """A row for the clipboard: numbers without separators, tokens as `copied` writes them."""
+        assert self.tokens is not None
+        pair = self._pairs[slot]
+        texts = [copied(self.tokens.head(self.tokens.slot_of(one), _COPIED_BYTES)) for one in (pair.left, pair.right)]
+        figures = (pair.count, self.behind(slot), self._merges[slot] or "")
+        return "\t".join([str(slot + 1), *texts, *map(str, figures)])
+
+    def widest(self, column: int) -> str:
+        """The longest number of a column, or one as long."""
+        return max((self.cell(row, column).text for row in range(len(self._pairs))), key=len, default="")
+
+    # ---- Qt's own
+
+    def rowCount(self, parent: Index = _NO_INDEX) -> int:
+        """How many pairs there are; below a row none."""
+        return 0 if parent.isValid() else len(self._pairs)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """The text of a cell; both tokens in full as the tip of a pair."""
+        if role != Qt.ItemDataRole.ToolTipRole:
+            return super().data(index, role)
+        if not index.isValid() or self.tokens is None or index.column() != _PAIR:
+            return None
+        pair = self._pairs[index.row()]
+        texts = [marked(self._read(self.tokens.slot_of(token), _TIP_BYTES)) for token in (pair.left, pair.right)]
+        return plain(f"{texts[0]} + {texts[1]}\nids {pair.left:,} and {pair.right:,}")
+
+
+def merges_of(run: StudioRun, pairs: tuple[PairCount, ...]) -> list[int]:
+    """For each pair the number of the merge that joins it, from 1; 0 where none does."""
+    merges = run.merges
+    keys = (merges[:, 0].astype(np.int64) << 32) | merges[:, 1]
+    wanted = [(pair.left << 32) | pair.right for pair in pairs]
+    rows = np.flatnonzero(np.isin(keys, np.array(wanted, np.int64)))
+    number = {int(keys[row]): int(row) + 1 for row in rows[::-1]}
+    return [number.get(key, 0) for key in wanted]

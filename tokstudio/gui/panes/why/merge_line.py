@@ -1,0 +1,106 @@
+"""A merge on one line: two tokens, a plus, and what they became; each is a button. What they are, the caller says."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_text.token_chips import Chip
+from tokstudio.gui.widgets.labels import isolated, plain
+
+_FONT = 13
+_EDGE = 9  # pixels left and right of a token's text, the frame among them
+_LEAST = 3  # characters that a cut token keeps
+
+
+class MergeLine(QWidget):
+    """`left + right → token`; tokens are cut where there is no room, and the tool tip has them whole.
+
+    Signals:
+        clicked: The id of the token that was chosen.
+
+    Args:
+        theme: Its fonts; followed while they change.
+        parent: The owner.
+    """
+
+    clicked = Signal(int)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._chips: tuple[Chip, ...] = ()
+        self._buttons: list[QPushButton] = []
+        self._signs: list[QLabel] = []
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(6)
+        for sign, name in (("", "Left token"), ("+", "Right token"), ("→", "Token")):
+            if sign:
+                label = QLabel(sign)
+                label.setProperty("role", "muted")
+                self._signs.append(label)
+                row.addWidget(label)
+            button = QPushButton()
+            button.setProperty("chip", True)
+            button.setAccessibleName(name)
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            button.clicked.connect(self._tell)
+            self._buttons.append(button)
+            row.addWidget(button)
+        row.addStretch(1)
+        theme.changed.connect(self._fit)
+
+    def set_merge(self, left: Chip, right: Chip, token: Chip) -> None:
+        """Shows a merge."""
+        self._chips = (left, right, token)
+        for button, chip in zip(self._buttons, self._chips, strict=True):
+            button.setToolTip(plain(f"{chip.label}\nid {chip.id:,}"))
+            button.setAccessibleName(f"{chip.label}, id {chip.id:,}")
+        self._fit()
+
+    def buttons(self) -> tuple[QPushButton, ...]:
+        """Gives the buttons of left, right and token."""
+        return tuple(self._buttons)
+
+    def sizeHint(self) -> QSize:
+        """Gives room for the buttons as they are."""
+        return QSize(200, self._buttons[0].sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Gives a width that no token changes."""
+        return QSize(1, self._buttons[0].sizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Cuts tokens to the room."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        if not self._chips:
+            return
+        font = self._theme.monospace_font(_FONT)
+        metrics = QFontMetrics(font)
+        signs = sum(label.sizeHint().width() + 12 for label in self._signs)
+        room = self.width() - signs - 2 * _EDGE * len(self._buttons)
+        wanted = [metrics.horizontalAdvance(chip.label) + 1 for chip in self._chips]
+        least = metrics.horizontalAdvance("m" * _LEAST)
+        # The longest are cut first, all to the same width.
+        widths, left = list(wanted), max(room, 0)
+        for place, index in enumerate(sorted(range(len(wanted)), key=wanted.__getitem__)):
+            widths[index] = min(wanted[index], max(left // (len(wanted) - place), least))
+            left -= widths[index]
+        for button, chip, width in zip(self._buttons, self._chips, widths, strict=True):
+            button.setFont(font)
+            text = metrics.elidedText(chip.label, Qt.TextElideMode.ElideMiddle, width)
+            button.setText(isolated(text).replace("&", "&&"))
+            button.setFixedWidth(width + 2 * _EDGE)
+
+    def _tell(self) -> None:
+        button = self.sender()
+        if self._chips and isinstance(button, QPushButton):
+            self.clicked.emit(self._chips[self._buttons.index(button)].id)

@@ -1,0 +1,398 @@
+"""The Why pane: why a merge was made, which pairs it was chosen from, and what another rule would have taken.
+
+The core counts the pairs anew, in the background; what is asked about is the token that is looked at.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+
+from tokstudio.core.analysis.why_this_merge import PairCount, WhyMerge, why_work
+from tokstudio.core.model.config import TIE_BREAKS, TieBreak
+from tokstudio.gui.panes.why.busy_line import BusyLine
+from tokstudio.gui.panes.why.candidates_model import RunnersModel
+from tokstudio.gui.panes.why.merge_line import MergeLine
+from tokstudio.gui.panes.why.question import Asked, asked
+from tokstudio.gui.panes.why.rule_grid import RuleChoice, RuleGrid
+from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_table.view import FollowTable
+from tokstudio.gui.token_text.spelling import whole_characters
+from tokstudio.gui.token_text.token_chips import Chip
+from tokstudio.gui.token_text.token_label import in_characters, token_label
+from tokstudio.gui.widgets.labels import isolated, words
+from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
+from tokstudio.gui.widgets.scroll_body import TallBody
+
+_RUNNERS_UP = 20
+_SETTLED = 120  # milliseconds that a merge is looked at before its pairs are counted
+_PATIENCE = 150  # milliseconds of work before it is spoken of
+_KEPT = 64  # answers
+_LABEL = 200  # characters of a token
+_ROWS = 3  # of the table that are always there
+_TABS = {
+    "Runners-up": "The pairs that the merge was chosen from",
+    "Other rules": "The pair that each other rule would have chosen",
+}
+_HINT = "Choose a pair to see whether it was merged later."
+_BUSY = "Merges are repeated to count all pairs as they were before this one."
+_RULES: dict[TieBreak, str] = {
+    "first": "First in the corpus",
+    "lowest-id": "Lowest id",
+    "huggingface": "Hugging Face",
+    "bytes": "Bytes",
+}
+_PHASES = {
+    "compiling": "Compiling the engine",
+    "loading": "Loading the engine",
+    "hashing": "Checking that the corpus is the same",
+    "reading": "Reading the text",
+    "cutting": "Looking for special tokens",
+    "holding out": "Holding out text",
+    "splitting": "Splitting the text",
+    "joining": "Combining the counts",
+    "counting": "Counting pairs",
+    "laying out": "Preparing the tokens",
+    "repeating": "Making the merges again",
+    "comparing": "Comparing tied pairs",
+}
+
+
+class WhyPane(Pane):
+    """One merge: what it was chosen from.
+
+    Args:
+        session: The state of the studio.
+        theme: Colours and fonts.
+        actions: The window's actions, by id: `byte_level_characters`.
+    """
+
+    def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
+        super().__init__("why", "Why")
+        self._session = session
+        self._theme = theme
+        self._seen = False
+        self._asked: Asked | None = None
+        self._answer: WhyMerge | None = None
+        self._known: dict[tuple[StudioRun, int], WhyMerge] = {}
+        self._characters = actions["byte_level_characters"]
+        self._latest = Latest(session, self, quiet=True)
+        self._latest.done.connect(self._take)
+        self._latest.failed.connect(self._fail)
+        self._settled, self._patience = self._single_shot(_SETTLED), self._single_shot(_PATIENCE)
+        self._settled.timeout.connect(self._begin)
+        self._patience.timeout.connect(self._say_busy)
+        self._build(theme)
+        self._characters.toggled.connect(self._rewrite)
+        session.token_changed.connect(self.refresh)
+        session.runs_changed.connect(self._runs_changed)
+        session.training_changed.connect(self.refresh)
+        self.visibilityChanged.connect(self._set_seen)
+        theme.tell_sizes(self._dress)
+        self._dress()
+        self.refresh()
+
+    def sizeHint(self) -> QSize:
+        """Gives as much room as the Token pane asks for, which it shares its place with."""
+        return QSize(380, 320)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leaves the number out where the tabs have no room beside it: the Token pane says it as well."""
+        super().resizeEvent(event)
+        self._fit_header()
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is being worked out."""
+        return self._settled.isActive() or self._latest.busy
+
+    def refresh(self) -> None:
+        """Asks about the merge of the token that is looked at; while nobody sees it, does nothing."""
+        if not self._seen:
+            return
+        now = asked(self._session)
+        if isinstance(now, str):
+            self._let_go()
+            self.empty.label.setText(now)
+            self.number.setText("")
+            self.tabs.hide()
+            self.pages.setCurrentWidget(self.empty)
+            return
+        before, self._asked = self._asked, now
+        if before is not None and before.same_as(now):
+            return
+        self._stop()
+        self.tabs.show()
+        self.pages.setCurrentWidget(self.page)
+        self._show_merge(now)
+        known = self._known.get((now.run, now.number))
+        if known is not None:
+            self._show(known)
+        elif now.problem:
+            self._say(now.problem, again=False)
+        else:
+            self.parts.setCurrentWidget(self._blank)
+            self._settled.start()
+
+    def copy(self) -> None:
+        """Copies the chosen pairs, or all of them."""
+        if self.table.current_row < 0:
+            self.table.selectAll()
+        self.table.copy()
+
+    # ---- the answer
+
+    def _begin(self) -> None:
+        question = self._asked
+        if question is None or question.made is None or question.run.corpus is None:
+            return
+        corpus, made, number = question.run.corpus, question.made, question.number
+        self._patience.start()
+        self._latest.run(lambda: why_work(corpus, made, number, _RUNNERS_UP))
+
+    def _take(self, answer: WhyMerge) -> None:
+        if self._asked is not None:
+            if len(self._known) >= _KEPT:
+                del self._known[next(iter(self._known))]
+            self._known[self._asked.run, self._asked.number] = answer
+            self._show(answer)
+
+    def _fail(self, error: Exception) -> None:
+        self._say(str(error) or type(error).__name__, again=True)
+
+    def _say_busy(self) -> None:
+        if self._latest.busy:
+            self.parts.setCurrentWidget(self.busy_line)
+
+    def _say(self, problem: str, *, again: bool) -> None:
+        self._patience.stop()
+        self.problem.setText(problem)
+        self.again.setVisible(again)
+        self.parts.setCurrentWidget(self._problem_page)
+
+    def _show_merge(self, question: Asked) -> None:
+        """What is known without counting anew."""
+        run, number = question.run, question.number
+        left, right = run.merges[number - 1].tolist()
+        self.line.set_merge(*(Chip(token, self._label(run, token)) for token in (left, right, question.token)))
+        self.number.setText(f"merge {number:,}")
+        self._fit_header()
+
+    def _show(self, answer: WhyMerge) -> None:
+        question = self._asked
+        assert question is not None
+        self._patience.stop()
+        self._answer = answer
+        self.reason.setText(answer.reason)
+        others: list[TieBreak] = [rule for rule in TIE_BREAKS if rule != answer.rule]
+        tied = answer.tied > 1
+        self.caption.setText("" if tied else "There was no tie: every rule would have chosen the same pair.")
+        self.caption.setVisible(not tied)
+        self.rules.set_choices([self._choice(question.run, answer, rule) for rule in others] if tied else [])
+        self.rules.setVisible(tied)
+        self.model.set_answer(question.run, answer)
+        self.table.refit()
+        self.table.show_row(-1)
+        self.table.verticalScrollBar().setValue(0)
+        self._show_later(-1)
+        self.parts.setCurrentWidget(self.answer_page)
+
+    def _choice(self, run: StudioRun, answer: WhyMerge, rule: TieBreak) -> RuleChoice:
+        pair = answer.choices[rule]
+        return RuleChoice(_RULES[rule], self._pair(run, pair), pair == answer.chosen)
+
+    def _show_later(self, row: int) -> None:
+        """Says what became of the pair in a row."""
+        number = self.model.merge_at(row) if row > 0 else 0
+        text = _HINT
+        if row == 0:
+            text = "This is the pair that was merged."
+        elif row > 0 and number:
+            text = "Merged later."
+        elif row > 0:
+            text = "Not merged in this run." if self.model.run is None or self.model.run.ended else "Not merged so far."
+        self.later.setText(text)
+        self.go.setText(f"Go to merge {number:,}")
+        self.go.setVisible(bool(number))
+
+    def _go_to(self) -> None:
+        token = self.model.token_at(self.table.current_row)
+        if token is not None:
+            self._session.look_at(token)
+
+    # ---- keeping up
+
+    def _set_seen(self, seen: bool) -> None:
+        self._seen = seen
+        if seen:
+            self.refresh()
+        else:
+            self._let_go()
+
+    def _runs_changed(self) -> None:
+        runs = self._session.runs
+        self._known = {key: answer for key, answer in self._known.items() if key[0] in runs}
+        if self.model.run is not None:
+            if self.model.run in runs:
+                self.model.grow()
+            else:
+                self.model.set_answer(None, None)
+        self.refresh()
+
+    def _rewrite(self) -> None:
+        """Writes tokens in the other alphabet."""
+        self.model.set_in_characters(self._characters.isChecked())
+        if self._asked is not None and self._answer is not None:
+            self._show_merge(self._asked)
+            self._show(self._answer)
+
+    def _stop(self) -> None:
+        self._settled.stop()
+        self._patience.stop()
+        self._latest.cancel()
+        self._answer = None
+
+    def _let_go(self) -> None:
+        self._stop()
+        self._asked = None
+        self.model.set_answer(None, None)
+
+    def _ask_again(self) -> None:
+        self._asked = None
+        self.refresh()
+
+    def _cancel(self) -> None:
+        self._latest.cancel()
+        self._say("Cancelled.", again=True)
+
+    # ---- words
+
+    def _label(self, run: StudioRun, token: int) -> str:
+        tokens = run.tokenizer.tokens
+        raw = whole_characters(tokens.prefix(token, 4 * _LABEL + 4), 4 * _LABEL)
+        label = in_characters if self._characters.isChecked() and run.byte_level else token_label
+        return label(raw, _LABEL)
+
+    def _pair(self, run: StudioRun, pair: PairCount) -> str:
+        return " + ".join(isolated(self._label(run, token)) for token in (pair.left, pair.right))
+
+    # ---- building
+
+    def _build(self, theme: Theme) -> None:
+        self.empty = EmptyState("")
+        self.empty.setMinimumWidth(1)
+        self.line = MergeLine(theme)
+        self.line.setAccessibleName("Merge")
+        self.line.clicked.connect(self._session.look_at)
+        self.number = words("muted")
+        self.number.setWordWrap(False)
+        self.tabs = HeaderTabs("Runners-up or other rules", _TABS)
+        self.header.insertWidget(1, self.tabs)
+        self.header.addWidget(self.number)
+        self._blank = QWidget()
+        self.busy_line = BusyLine(_BUSY, lambda: self._latest.progress, _PHASES)
+        self.busy_line.cancelAsked.connect(self._cancel)
+        self.parts = QStackedWidget()
+        for part in (self._blank, self.busy_line, self._build_answer(theme), self._build_problem()):
+            self.parts.addWidget(part)
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(self.line)
+        column.addWidget(self.parts, 1)
+        self.page = TallBody(content)
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.empty)
+        self.pages.addWidget(self.page)
+        self.body.addWidget(self.pages)
+        order = [self.tabs, *self.line.buttons(), self.busy_line.cancel, self.table, self.go, self.again]
+        for one, other in pairwise(order):
+            QWidget.setTabOrder(one, other)
+
+    def _build_answer(self, theme: Theme) -> QWidget:
+        self.reason, self.caption, self.later = words(), words("muted"), words("muted")
+        self.reason.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.rules = RuleGrid(theme)
+        self.model = RunnersModel(self)
+        self.model.set_in_characters(self._characters.isChecked())
+        self.table = FollowTable(self.model, theme, "Pairs that could have been merged")
+        self.table.rowChosen.connect(self._show_later)
+        self.table.rowActivated.connect(self._go_to)
+        self.go = QPushButton("Go to merge")
+        self.go.setProperty("link", True)
+        self.go.clicked.connect(self._go_to)
+        self.go.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.answer_page = QWidget()
+        column = QVBoxLayout(self.answer_page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addWidget(self.reason)
+        self.views = QStackedWidget()
+        self.views.addWidget(self._build_runners())
+        self.views.addWidget(self._build_rules())
+        self.tabs.currentChanged.connect(self.views.setCurrentIndex)
+        column.addWidget(self.views, 1)
+        return self.answer_page
+
+    def _build_runners(self) -> QWidget:
+        runners = QWidget()
+        column = QVBoxLayout(runners)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        # No taller than it must be: what is left over it has anyhow.
+        self.table.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
+        column.addWidget(self.table, 1)
+        row = QHBoxLayout()
+        row.addWidget(self.later, 1)
+        row.addWidget(self.go)
+        column.addLayout(row)
+        return runners
+
+    def _build_rules(self) -> QWidget:
+        rules = QWidget()
+        column = QVBoxLayout(rules)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.caption)
+        column.addWidget(self.rules)
+        column.addStretch(1)
+        return rules
+
+    def _build_problem(self) -> QWidget:
+        self.problem = words()
+        self.again = QPushButton("Try Again")
+        self.again.clicked.connect(self._ask_again)
+        self._problem_page = QWidget()
+        column = QVBoxLayout(self._problem_page)
+        column.setContentsMargins(0, 4, 0, 0)
+        column.addWidget(self.problem)
+        column.addWidget(self.again, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addStretch(1)
+        return self._problem_page
+
+    def _fit_header(self) -> None:
+        shown = [part for part in (self.title, self.tabs, self.number) if part is self.number or not part.isHidden()]
+        needed = sum(part.sizeHint().width() + self.header.spacing() for part in shown)
+        margins = self.header.contentsMargins()
+        self.number.setVisible(needed + margins.left() + margins.right() <= self.width())
+
+    def _dress(self) -> None:
+        row = self.table.verticalHeader().defaultSectionSize()
+        self.table.setMinimumHeight(_ROWS * row + self.table.horizontalHeader().height())
+        # As high with the link as without it: else the table would move below the pointer.
+        self.later.setMinimumHeight(self.go.sizeHint().height())
+        self._fit_header()
+
+    def _single_shot(self, milliseconds: int) -> QTimer:
+        timer = QTimer(self)
+        timer.setSingleShot(True)
+        timer.setInterval(milliseconds)
+        return timer

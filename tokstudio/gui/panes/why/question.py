@@ -1,0 +1,79 @@
+"""Which merge is asked about when a person wants to know why it was made, and why that cannot be said."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tokstudio.core.base.wording import shown
+from tokstudio.core.model.run import Run
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import StudioRun
+
+_ASK = "to see the candidate pairs and the rule that decided."
+_NO_RUN = f"Train a tokenizer, and choose a merge {_ASK}"
+_NO_TOKEN = f"Choose a merge, or a token that a merge made, {_ASK}"
+_FROM_FILE = "This tokenizer was opened from a file: it has no counts of candidate pairs."
+_NOT_BEGUN = "The corpus is being read. Its pairs can be counted once merging has begun."
+_NO_CORPUS = "The corpus of this run is no longer available, so its pairs cannot be counted."
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A merge of a run.
+
+    Attributes:
+        run: The run.
+        number: The merge, from 1.
+        made: The run as it was trained so far; None where what it was trained on is not there.
+        problem: Why its pairs cannot be counted, in a sentence; "" where they can.
+    """
+
+    run: StudioRun
+    number: int
+    made: Run | None
+    problem: str = ""
+
+    def same_as(self, other: Asked) -> bool:
+        """Whether the other asks about the same merge, with the same chance of an answer."""
+        return (self.run, self.number, self.problem) == (other.run, other.number, other.problem)
+
+    @property
+    def token(self) -> int:
+        """The id of the token that it made."""
+        return self.run.base_size + self.number - 1
+
+
+def asked(session: Session) -> Asked | str:
+    """The merge that made the token which was chosen last, or in a sentence why there is none."""
+    run, token = session.active, session.chosen
+    if run is None:
+        return _NO_RUN
+    if not run.has_counts:
+        return _FROM_FILE
+    if token is None:
+        return _NOT_BEGUN if not run.ready else _NO_TOKEN
+    number = token - run.base_size + 1
+    if not 1 <= number <= len(run):
+        return _no_merge(run, token)
+    if run.corpus_problem is not None:
+        return Asked(run, number, None, f"{run.corpus_problem}, and its pairs cannot be counted.")
+    if run.corpus is None:
+        return Asked(run, number, None, _NO_CORPUS)
+    made = run.so_far()
+    return Asked(run, number, made, "" if made is not None else _NOT_BEGUN)
+
+
+def _no_merge(run: StudioRun, token: int) -> str:
+    special = next((text for text, number in run.special_tokens.items() if number == token), None)
+    if special is not None:
+        return f"{shown(special)} is a special token: no merge made it."
+    tokens = run.tokenizer.tokens
+    if not tokens.in_use(token):
+        return _NO_TOKEN
+    raw = tokens[token] or b""
+    try:
+        text = shown(raw.decode())
+    except UnicodeDecodeError:
+        text = f"The byte {raw.hex().upper()}"
+    return f"{text} is a base token: no merge made it."

@@ -1,0 +1,76 @@
+"""What other rules would have chosen: a row each, with the pair and whether it is the same."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.labels import ElidedLabel
+
+
+class RuleChoice(NamedTuple):
+    """A rule and the pair it takes."""
+
+    rule: str
+    pair: str
+    same: bool
+
+
+class RuleGrid(QWidget):
+    """Rules below a caption.
+
+    Args:
+        theme: Its fonts; followed while they change.
+    """
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._choices: tuple[RuleChoice, ...] = ()
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(12)
+        self._grid.setVerticalSpacing(2)
+        self._grid.setColumnStretch(1, 1)
+        self._rows: list[tuple[QLabel, ElidedLabel, QLabel]] = []
+        theme.tell_sizes(self._dress)
+
+    def set_choices(self, choices: Sequence[RuleChoice]) -> None:
+        """Shows a row each."""
+        self._choices = tuple(choices)
+        while len(self._rows) < len(choices):
+            self._add_row()
+        for row, labels in enumerate(self._rows):
+            for label in labels:
+                label.setVisible(row < len(choices))
+        for labels, choice in zip(self._rows, choices, strict=False):
+            name, pair, same = labels
+            name.setText(choice.rule)
+            pair.setText(choice.pair)
+            same.setText("the same" if choice.same else "another pair")
+            role = "muted" if choice.same else "warning"
+            if same.property("role") != role:
+                same.setProperty("role", role)
+                same.style().unpolish(same)
+                same.style().polish(same)
+        self._dress()
+
+    def choices(self) -> tuple[RuleChoice, ...]:
+        """Gives what is shown."""
+        return self._choices
+
+    def _add_row(self) -> None:
+        name, pair, same = QLabel(), ElidedLabel(), QLabel()
+        name.setProperty("role", "muted")
+        row = len(self._rows)
+        for column, label in enumerate((name, pair, same)):
+            self._grid.addWidget(label, row, column)
+        self._rows.append((name, pair, same))
+
+    def _dress(self) -> None:
+        for _, pair, _ in self._rows:
+            pair.setFont(self._theme.monospace_font(12))

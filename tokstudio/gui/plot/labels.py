@@ -1,0 +1,122 @@
+"""Texts written into a plot: inside it, beside their places, never over one another. What they say is the plot's."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+
+if TYPE_CHECKING:
+    from tokstudio.gui.style.theme import Palette, Theme
+
+_PADDING = 6.0
+
+
+def draw_caption(painter: QPainter, width: float, theme: Theme, text: str) -> None:
+    """Writes above a plot what its axes are: beside and below them it would take more of a low pane."""
+    painter.setFont(theme.tabular_font())
+    painter.setPen(QColor(theme.palette.muted))
+    metrics = QFontMetricsF(painter.font())
+    words = metrics.elidedText(text, Qt.TextElideMode.ElideRight, width - 2 * _PADDING)
+    painter.drawText(QPointF(_PADDING, metrics.ascent()), words)
+
+
+class PlotLabels:
+    """Writes the labels of one picture, those that matter most first.
+
+    Args:
+        painter: What to write with, its font set.
+        area: Where labels may stand.
+        palette: Their colours.
+        curves_between: The heights, from top to bottom, that each curve has between two places of x.
+    """
+
+    def __init__(
+        self,
+        painter: QPainter,
+        area: QRectF,
+        palette: Palette,
+        curves_between: Callable[[float, float], list[tuple[float, float]]],
+    ) -> None:
+        self._painter = painter
+        self._area = area.adjusted(0, 2, 0, -2)
+        self._palette = palette
+        self._curves_between = curves_between
+        self._written: list[QRectF] = []
+
+    def write(self, place: QPointF, text: str, *, framed: bool) -> None:
+        """Writes beside a place, where that covers no curve and no earlier text.
+
+        A text that is not framed is broken into lines, and then shortened, until there is such a place; without one it
+        is left out. A framed text stands rather above its place, and is left out only below an earlier text.
+        """
+        for words in (text,) if framed else _versions(text):
+            size = self._size(words)
+            box = next(iter(sorted(self._free(place, size, framed), key=lambda one: _distance(one, place))), None)
+            if box is not None:
+                self._draw(box, words, framed)
+                return
+        if framed and text:
+            metrics = QFontMetricsF(self._painter.font())
+            words = metrics.elidedText(text, Qt.TextElideMode.ElideRight, self._area.width() - 2 * _PADDING)
+            size = self._size(words)
+            box = self._inside(QRectF(QPointF(place.x() + _PADDING, place.y() - 8 - size.height()), size))
+            if not self._overlaps(box):
+                self._draw(box, words, framed)
+
+    def _size(self, words: str) -> QSizeF:
+        metrics, lines = QFontMetricsF(self._painter.font()), words.split("\n")
+        return QSizeF(max(map(metrics.horizontalAdvance, lines)) + 2 * _PADDING, len(lines) * metrics.lineSpacing() + 4)
+
+    def _draw(self, box: QRectF, words: str, framed: bool) -> None:
+        self._written.append(box)
+        ground = QColor(self._palette.surface)
+        ground.setAlphaF(0.94 if framed else 0.85)
+        self._painter.setPen(QPen(QColor(self._palette.border), 1) if framed else Qt.PenStyle.NoPen)
+        self._painter.setBrush(ground)
+        self._painter.drawRoundedRect(box, 4, 4)
+        self._painter.setPen(QColor(self._palette.text))
+        inner = box.adjusted(_PADDING, 0, 0, 0)
+        self._painter.drawText(inner, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, words)
+
+    def _free(self, place: QPointF, size: QSizeF, above: bool) -> Iterator[QRectF]:
+        """Boxes beside a place that cover nothing; on each side, the nearest above and the nearest below."""
+        area, reach = self._area, 8.0
+        for left in (place.x() + _PADDING, place.x() - _PADDING - size.width()):
+            right = left + size.width()
+            if left < area.left() or right > area.right():
+                continue
+            taken = [(top - 2, bottom + 2) for top, bottom in self._curves_between(left, right)]
+            taken += [(box.top(), box.bottom()) for box in self._written if box.left() < right and box.right() > left]
+            for up in (above, not above):
+                top = place.y() - reach - size.height() if up else place.y() + reach
+                for low, high in sorted(taken, reverse=up):
+                    if low < top + size.height() and high > top:
+                        top = low - size.height() if up else high
+                if area.top() <= top and top + size.height() <= area.bottom():
+                    yield QRectF(QPointF(left, top), size)
+
+    def _inside(self, box: QRectF) -> QRectF:
+        area = self._area
+        box.moveLeft(max(min(box.left(), area.right() - box.width()), area.left()))
+        box.moveTop(max(min(box.top(), area.bottom() - box.height()), area.top()))
+        return box
+
+    def _overlaps(self, box: QRectF) -> bool:
+        return any(box.intersects(other) for other in self._written)
+
+
+def _versions(text: str) -> Iterator[str]:
+    """A text, in lines, and what of it is said first."""
+    parts = [part.strip() for part in text.replace("   ", " · ").split(" · ")]
+    yield text
+    yield "\n".join(parts)
+    yield "\n".join(parts[:2])
+    yield " · ".join(parts[1:2])
+
+
+def _distance(box: QRectF, place: QPointF) -> float:
+    return abs(box.center().y() - place.y())

@@ -1,0 +1,326 @@
+"""The project of the window: its file, what has changed since, saving, opening, and the question before it goes.
+
+What is saved is left to `project_state`, what a crash would lose to `recovery`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from PySide6.QtCore import QObject, Signal
+
+from tokstudio.core.base.atomic_files import file_name
+from tokstudio.core.base.errors import FormatError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.project import SUFFIX, open_work, save_work
+from tokstudio.gui.project.snapshot import Reopened, Snapshot, adopt, layout_of, project_work, reopen_work, snapshot
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.source_records import KeptSources
+from tokstudio.gui.widgets.file_dialogs import Choosers
+
+_FILTER = f"TokStudio projects (*{SUFFIX})"
+_NAMED = 3  # runs
+
+Stamp = tuple[int, int]  # time of modification and size of a file
+
+
+class Arrangement(Protocol):
+    """Whoever knows how the panes are arranged."""
+
+    def arrangement(self) -> str:
+        """How they are."""
+        ...
+
+    def arrange(self, layout: str) -> None:
+        """Puts them as `arrangement` said."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Saved:
+    """What came of saving."""
+
+    path: Path
+    stamp: Stamp | None
+    taken: Snapshot
+    state: object
+
+
+class ProjectKeeper(QObject):
+    """Saves and opens. Every method is to be called from the GUI thread.
+
+    Signals:
+        changed: `path` or `modified`.
+        done: Something was saved or opened: a sentence for the status bar.
+        saved: All there is is in a file now.
+
+    Args:
+        session: Whose state is saved.
+        preferences: Where recent files are remembered.
+        choosers: Who asks the person.
+        panes: Who knows how they are arranged.
+        parent: The owner.
+
+    Attributes:
+        path: The project's file; None where it has none.
+        modified: Whether something is there that the file does not hold; of a project without a file always False.
+    """
+
+    changed = Signal()
+    done = Signal(str)
+    saved = Signal()
+
+    def __init__(
+        self, session: Session, preferences: Preferences, choosers: Choosers, panes: Arrangement, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._preferences = preferences
+        self._choosers = choosers
+        self._panes = panes
+        self.path: Path | None = None
+        self.modified = False
+        self._in_file: object = None  # the state that the file holds
+        self._stamp: Stamp | None = None  # of the file, as it was saved or opened
+        self._saving = self._again = self._all_saved = False
+        self._save_when_idle = False
+        self._then: Callable[[], object] | None = None
+        self._opened: list[Any] = []  # what was opened, and waits for the end of a training
+        self._take: Callable[..., None] = self._adopt
+        for signal in (
+            session.sources_changed,
+            session.settings_changed,
+            session.runs_changed,
+            session.merges_added,
+            session.text_changed,
+        ):
+            signal.connect(self._look)
+        session.training_changed.connect(self._go_on)
+
+    @property
+    def name(self) -> str:
+        """What a person calls the project; empty where it has no file."""
+        return file_name(Path(self.path.stem)) if self.path is not None else ""
+
+    @property
+    def state(self) -> object:
+        """What can be changed, as a value to compare with another."""
+        session = self._session
+        sources = tuple((id(source), source.name, len(source.data), source.documents) for source in session.sources)
+        runs = tuple((id(run), run.name, len(run), run.ended) for run in session.runs)
+        return sources, runs, session.settings, session.text
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether closing would lose something."""
+        return self.modified or self._session.training is not None or any(run.unsaved for run in self._session.runs)
+
+    # ---- saving
+
+    def save(self) -> None:
+        """Saves to the project's file; asks for one where there is none."""
+        if self.path is None:
+            self.save_as()
+        else:
+            self._save_to(self.path, self._stamp)
+
+    def save_as(self) -> None:
+        """Asks for a file and saves there."""
+        folder = self.path.parent if self.path is not None else self._preferences.folder
+        path = self._choosers.save_file("Save Project", folder / f"{self.name or 'Untitled'}{SUFFIX}", _FILTER)
+        if path is not None and path.suffix != SUFFIX:
+            path = path.with_name(path.name + SUFFIX)
+            # The dialog asked about the name without its ending.
+            question = f"{file_name(path)} already exists."
+            if path.exists() and not self._choosers.confirm("Save Project", question, "Replace"):
+                path = None
+        if path is None:
+            self._then = None
+            return
+        self._preferences.folder = path.parent
+        self._save_to(path, None)
+
+    def _save_to(self, path: Path, known: Stamp | None) -> None:
+        if self._session.splitting:
+            self._session.refused.emit("The corpus is being divided into documents: save again in a moment.")
+            self._then = None
+        elif self._saving:
+            self._again = True
+        else:
+            self._saving = True
+            taken = snapshot(self._session, self._panes.arrangement())
+            work = partial(_save_work, taken, self._session.kept, path, known, self.state)
+            job = self._session.start_job(work, self._take_saved, writes=True)
+            job.ended.connect(self._saving_ended)
+
+    def _take_saved(self, saved: _Saved) -> None:
+        self.path, self._stamp, self._in_file = saved.path, saved.stamp, saved.state
+        for run, merges in saved.taken.lengths:
+            run.saved = merges
+        self._preferences.add_recent([saved.path], "project")
+        self._look()
+        self.changed.emit()
+        self.done.emit(f"Saved {file_name(saved.path)}.")
+        self.saved.emit()
+        self._all_saved = True
+
+    def _saving_ended(self) -> None:
+        all_saved, self._saving, self._all_saved = self._all_saved, False, False
+        if self._again:
+            self._again = False
+            self.save()
+            return
+        then, self._then = self._then, None
+        if then is not None and all_saved:
+            then()
+
+    # ---- opening
+
+    def ask_and_open(self) -> None:
+        """Asks for a project and opens it."""
+        paths = self._choosers.open_files("Open Project", self._preferences.folder, _FILTER)
+        if paths:
+            self.open(paths[0])
+
+    def open(self, path: Path) -> None:
+        """Opens a project in the place of all that is there, which is asked about where it would be lost."""
+        begin = partial(self._open, path)
+        if not self._session.opening and self.may_leave("Open Project", begin):
+            begin()
+
+    def _open(self, path: Path) -> None:
+        self._preferences.folder = path.parent
+        self.begin_opening(partial(_open_work, path), self._adopt)
+
+    def begin_opening(self, work: Callable[[], Work], take: Callable[..., None]) -> None:
+        """Runs work whose result `take` puts in the place of everything; a training ends for that."""
+        self._take = take
+        self._session.opening = True
+        self._session.stop()
+        job = self._session.start_job(work, self._take_opened)
+        job.ended.connect(self._opening_ended)
+        self._session.training_changed.emit()
+
+    def _take_opened(self, opened: object) -> None:
+        self._opened = [opened]
+        self._go_on()
+
+    def _opening_ended(self) -> None:
+        if not self._opened and self._session.opening:
+            self._session.opening = False
+            self._session.training_changed.emit()
+
+    def _go_on(self) -> None:
+        """Does what had to wait for the end of a training."""
+        if self._session.training is not None:
+            return
+        if self._opened:
+            self._take(self._opened.pop())
+        elif self._save_when_idle:
+            self._save_when_idle = False
+            self.save()
+
+    def _adopt(self, opened: tuple[Path, Stamp | None, Reopened]) -> None:
+        path, stamp, reopened = opened
+        self.take_over(reopened, path)
+        self._stamp, self._in_file = stamp, self.state
+        for run in self._session.runs:
+            run.saved = len(run)
+        self._preferences.add_recent([path], "project")
+        self._session.runs_changed.emit()
+        self.changed.emit()
+        self.done.emit(f"Opened {file_name(path)}.")
+        self.saved.emit()
+
+    def take_over(self, reopened: Reopened, path: Path | None) -> None:
+        """Puts a project in the place of everything; that its runs are saved is true only while its file is there."""
+        self._session.opening = False
+        self.path, self._stamp, self._in_file = path, None, None
+        if path is None or not path.exists():
+            for run in reopened.runs:
+                run.saved = 0
+        adopt(self._session, reopened)
+        layout = layout_of(reopened)
+        if layout:
+            self._panes.arrange(layout)
+        self._session.training_changed.emit()
+        self._look()
+        self.changed.emit()
+
+    # ---- before it goes
+
+    def may_leave(self, title: str, then: Callable[[], object]) -> bool:
+        """Asks once where something would be lost, and says whether to go on.
+
+        Where the person would rather save, it gives False, and `then` is called when all is saved.
+        """
+        question = self._question()
+        if question is not None:
+            answer = self._choosers.save_or_not(title, question)
+            if answer == "save":
+                self._then, self._save_when_idle = then, True
+                self._session.stop()
+                self._go_on()
+            return answer == "discard"
+        if any(job.writes for job in self._session.jobs):
+            question = "A file is being written. This cancels it; an existing file stays unchanged."
+            return self._choosers.confirm(title, question, title.partition(" ")[0])
+        return True
+
+    def _question(self) -> str | None:
+        training = self._session.training
+        ended = [run for run in self._session.runs if training is None or run is not training.run]
+        unsaved = [run.name for run in ended if run.unsaved]
+        listed = f"{_listed(unsaved)} not been saved or exported." if unsaved else ""
+        if training is not None and not training.run.exported:
+            return f"Training is in progress and will stop. Its merges are not saved. {listed}".rstrip()
+        if self.path is not None and self.modified:
+            return f"{self.name} has unsaved changes."
+        return listed or None
+
+    def _look(self) -> None:
+        modified = self.path is not None and self.state != self._in_file
+        if modified != self.modified:
+            self.modified = modified
+            self.changed.emit()
+
+
+def _listed(names: list[str]) -> str:
+    """Some of the names, and the verb that follows them: "Run 1 has", "Run 1 and Run 2 have"."""
+    more = len(names) - _NAMED
+    if more > 0:
+        return f"{', '.join(names[:_NAMED])} and {more} more have"
+    return f"{', '.join(names[:-1])} and {names[-1]} have" if len(names) > 1 else f"{names[0]} has"
+
+
+def _save_work(taken: Snapshot, kept: KeptSources, path: Path, known: Stamp | None, state: object) -> Work[_Saved]:
+    project = yield from project_work(taken, kept)
+    now = _stamp(path)
+    if known is not None and now not in (None, known):
+        raise FormatError(
+            f"{file_name(path)}: another program has changed it since it was opened. Save it as another file."
+        )
+    yield from save_work(project, path)
+    return _Saved(path, _stamp(path), taken, state)
+
+
+def _open_work(path: Path) -> Work[tuple[Path, Stamp | None, Reopened]]:
+    path = path.absolute()
+    stamp = _stamp(path)
+    project = yield from open_work(path)
+    return path, stamp, (yield from reopen_work(project))
+
+
+def _stamp(path: Path) -> Stamp | None:
+    """What a file is told from a later one by; None where it cannot be seen."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size

@@ -1,0 +1,377 @@
+"""The session as a project, and a project as what the session takes over: values that cross to a job and back.
+
+Asking, files and what was changed since are left to `project_keeper`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.readers import read_source
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.project import (
+    Project,
+    ProjectRun,
+    ProjectSource,
+    ProjectTokenizer,
+    reopen_source_work,
+    reopen_tokenizer_work,
+)
+from tokstudio.core.project.json_values import Json
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.problem import Problem
+from tokstudio.gui.state.run import Origin, StudioRun
+from tokstudio.gui.state.source_records import KeptSources, changed_since, is_missing, missing_source
+from tokstudio.gui.state.training_settings import Documents, Settings
+
+_LONGEST_LAYOUT = 1 << 16
+_LARGEST_NUMBER = 1 << 31
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """The session at one moment.
+
+    Attributes:
+        sources: The corpus, and behind it what runs were trained on besides.
+        in_corpus: How many of them are the corpus.
+        runs: The list of runs.
+        active: Index of the active one.
+        state: The rest.
+        lengths: The runs of the session with how many merges each had.
+    """
+
+    sources: tuple[Source, ...]
+    in_corpus: int
+    runs: tuple[ProjectRun | ProjectTokenizer, ...]
+    active: int | None
+    state: Mapping[str, Json]
+    lengths: tuple[tuple[StudioRun, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Reopened:
+    """A project with all that the session needs of it.
+
+    Attributes:
+        sources: The corpus.
+        kept: What is known of sources, for the next time they are saved.
+        runs: The list of runs.
+        active: The active one.
+        state: The rest.
+        problems: What is to be said of sources that are not as they were.
+    """
+
+    sources: tuple[Source, ...]
+    kept: tuple[tuple[Source, ProjectSource], ...]
+    runs: tuple[StudioRun, ...]
+    active: StudioRun | None
+    state: Mapping[str, Json]
+    problems: tuple[Problem, ...]
+
+    def text(self, name: str) -> str:
+        """A text of the state; empty where there is none."""
+        value = self.state.get(name)
+        return value if isinstance(value, str) else ""
+
+
+def snapshot(session: Session, layout: str, file: Path | None = None, *, in_training: bool = True) -> Snapshot:
+    """What is to be saved; quick, for the GUI thread.
+
+    Args:
+        session: Whose state.
+        layout: How the panes are arranged.
+        file: Where the person keeps the project; only a copy for recovery says that.
+        in_training: Whether the run in training is saved as well, as far as it is.
+    """
+    numbers = {source: number for number, source in enumerate(session.sources)}
+    left_out = None if in_training or session.training is None else session.training.run
+    kept = [(run, entry) for run in session.runs if run is not left_out and (entry := _entry(run, numbers)) is not None]
+    runs = [run for run, _ in kept]
+    state: dict[str, Json] = {
+        "settings": json.loads(session.settings.to_text()),
+        "text": session.text,
+        "playhead": session.playhead,
+        "layout": layout,
+    }
+    if file is not None:
+        state["file"] = str(file)
+    if session.splitting or any(map(is_missing, session.sources)):
+        # A copy for recovery, or a text that is kept as it was divided: what opens it divides all as the settings say.
+        state["splitting"] = True
+    return Snapshot(
+        tuple(numbers),
+        len(session.sources),
+        tuple(entry for _, entry in kept),
+        runs.index(session.active) if session.active in runs else None,
+        state,
+        tuple((run, len(run)) for run in runs),
+    )
+
+
+def project_work(taken: Snapshot, kept: KeptSources) -> Work[Project]:
+    """Makes a project of it; the text of new sources is read for that."""
+    sources: list[ProjectSource] = []
+    for number, source in enumerate(taken.sources):
+        known = yield from kept.keep_work(source)
+        sources.append(replace(known, in_corpus=number < taken.in_corpus))
+    return Project(tuple(sources), taken.runs, taken.active, taken.state)
+
+
+def run_state(run: StudioRun) -> dict[str, Json]:
+    """What else is kept of a run."""
+    return {
+        "key": run.key,
+        "number": run.number,
+        "held_out_ratio": run.held_out_ratio,
+        "unknown": run.unknown,
+        "written": run.written,
+        "saved": run.saved,
+        "replaced": run.replaced,
+        "exported": run.exported,
+        "curve_hidden": run.curve_hidden,
+    }
+
+
+def reopen_work(project: Project) -> Work[Reopened]:
+    """Reads again what a project refers to; files that are not as they were keep nothing else out.
+
+    Raises:
+        FormatError: An opened tokenizer cannot be read.
+    """
+    texts = _Texts()
+    for kept in project.sources:
+        yield from texts.reopen_work(kept)
+    runs: list[StudioRun] = []
+    for entry in project.runs:
+        key = _number(entry.state, "key")
+        if key < 1 or key in (run.key for run in runs):
+            key = max((run.key for run in runs), default=0) + 1
+        if isinstance(entry, ProjectTokenizer):
+            tokenizer = yield from reopen_tokenizer_work(entry)
+            runs.append(StudioRun.opened(key, entry.name, tokenizer, _origin(entry)))
+        else:
+            runs.append(_reopened_run(key, entry, texts))
+    return Reopened(
+        tuple(texts.corpus),
+        tuple(texts.kept),
+        tuple(runs),
+        None if project.active is None else runs[project.active],
+        project.state,
+        tuple(texts.problems),
+    )
+
+
+def use_sources_work(reopened: Reopened, sources: tuple[Source, ...], kept: KeptSources) -> Work[Reopened]:
+    """Lets runs have been trained on sources at hand where these hold the same, so that they can go on with them.
+
+    Args:
+        reopened: Whose runs; nobody else may have them yet.
+        sources: The sources at hand.
+        kept: What is known of those.
+    """
+    left, same = list(sources), dict[Source, Source]()
+    for source, entry in reopened.kept:
+        for known in left:
+            if _same_documents(source, known) and (yield from kept.keep_work(known)).sha256 == entry.sha256:
+                same[source] = known
+                left.remove(known)
+                break
+    for run in reopened.runs:
+        if run.corpus is not None:
+            run.corpus = Corpus(tuple(same.get(source, source) for source in run.corpus.sources))
+    return replace(reopened, kept=tuple(pair for pair in reopened.kept if pair[0] not in same))
+
+
+def adopt(session: Session, reopened: Reopened) -> None:
+    """Puts a project in the place of all that the session holds; nothing may be in training."""
+    session.set_sources(())
+    session.replace_runs(list(reopened.runs))
+    for source, kept in reopened.kept:
+        session.kept.put(source, kept)
+    session.set_settings(Settings.from_text(json.dumps(reopened.state.get("settings"))))
+    session.set_sources(reopened.sources)
+    if reopened.state.get("splitting") is True:
+        session.split()
+    session.set_text(reopened.text("text"))
+    session.activate(reopened.active)
+    session.set_playhead(_number(reopened.state, "playhead"))
+    for problem in reopened.problems:
+        session.corpus_failed.emit(problem)
+
+
+def adopt_run(session: Session, reopened: Reopened) -> StudioRun | None:
+    """Adds the run of a recording to those that are there, unless it is one of them; gives the run.
+
+    An empty corpus becomes what it was trained on, so that it can go on.
+    """
+    if not reopened.runs or reopened.runs[0].run is None:
+        return None
+    (run, *_), made = reopened.runs, reopened.runs[0].run
+    for known in session.runs:
+        same = known.run is not None and (known.name, known.run.config, known.run.corpus) == (
+            run.name,
+            made.config,
+            made.corpus,
+        )
+        if same and len(known) >= len(made):
+            return known
+    for source, kept in reopened.kept:
+        session.kept.put(source, kept)
+    if not session.sources:
+        settings = asdict(made.config) | {"documents": _documents(reopened.sources)}
+        session.set_settings(Settings.from_text(json.dumps(settings)))
+        session.set_sources(reopened.sources)
+    session.add_run(run)
+    for problem in reopened.problems:
+        session.corpus_failed.emit(problem)
+    return run
+
+
+def layout_of(reopened: Reopened) -> str:
+    """How the panes are arranged; empty where that is not said."""
+    layout = reopened.text("layout")
+    return layout if len(layout) <= _LONGEST_LAYOUT else ""
+
+
+class _Texts:
+    """The sources of a project as they are found again.
+
+    Attributes:
+        corpus: Those of the corpus, as they are now.
+        trained_on: Of every source what runs were trained on; without text where that is no longer there.
+        lost: Why a source is not what it was, by its number.
+        kept: What is known of each.
+        problems: What is to be said of those of the corpus.
+    """
+
+    def __init__(self) -> None:
+        self.corpus: list[Source] = []
+        self.trained_on: list[Source] = []
+        self.lost: dict[int, str] = {}
+        self.kept: list[tuple[Source, ProjectSource]] = []
+        self.problems: list[Problem] = []
+        self._found: dict[tuple[Path | None, str], Source] = {}
+
+    def reopen_work(self, kept: ProjectSource) -> Work[None]:
+        """Finds one more."""
+        before, now, words = missing_source(kept), None, ""
+        try:
+            found = yield from self._find_work(kept)
+            if found is not None:
+                before = now = found
+            else:
+                words = changed_since(kept)
+                # All of the file, even where it is longer than it was.
+                now = (yield from _read_anew(kept)) if kept.in_corpus else None
+        except TokStudioError as error:
+            words = str(error)
+        if words:
+            self.lost[len(self.trained_on)] = words.rstrip(".")
+        if words and kept.in_corpus:
+            self.problems.append(Problem(words, path=kept.path))
+        self.trained_on.append(before)
+        self.kept.append((before, kept))
+        if kept.in_corpus:
+            self.corpus.append(before if now is None else now)
+
+    def _find_work(self, kept: ProjectSource) -> Work[Source | None]:
+        """The source as it was; None where its file has changed. A file is read once, however often it is listed."""
+        known = self._found.get((kept.path, kept.sha256)) if kept.documents is not None else None
+        if known is not None and kept.documents is not None:
+            return (yield from known.split_work(kept.documents))
+        found = yield from reopen_source_work(kept)
+        if found.changed:
+            return None
+        source = found.source
+        if source.size_on_disk != kept.size_on_disk:
+            # The file goes on behind what was read: the same text, but a file that has changed.
+            source = replace(source, size_on_disk=kept.size_on_disk, modified=kept.modified)
+        if kept.documents is not None:
+            self._found[kept.path, kept.sha256] = source
+        return source
+
+
+def _read_anew(kept: ProjectSource) -> Work[Source]:
+    assert kept.path is not None
+    return (yield from read_source(kept.path, kept.documents or "file", kept.encoding))
+
+
+def _entry(run: StudioRun, numbers: dict[Source, int]) -> ProjectRun | ProjectTokenizer | None:
+    """What is kept of a run; None before there is anything. Sources that are new are numbered."""
+    origin = run.origin
+    if origin is not None and origin.kept is not None:
+        return replace(origin.kept, name=run.name, state=run_state(run) | _origin_state(origin))
+    made = run.so_far()
+    if made is None:
+        return None
+    sources = run.corpus.sources if run.corpus is not None else ()
+    places = tuple(numbers.setdefault(source, len(numbers)) for source in sources)
+    return ProjectRun(run.name, made, places, run_state(run))
+
+
+def _origin_state(origin: Origin) -> dict[str, Json]:
+    files: list[Json] = [str(file) for file in origin.files]
+    return {
+        "path": str(origin.path),
+        "files": files,
+        "format": origin.format,
+        "says_pattern": origin.says_pattern,
+    }
+
+
+def _origin(entry: ProjectTokenizer) -> Origin:
+    """Where an opened tokenizer came from, as far as the project says it."""
+    files, path, kind = (entry.state.get(name) for name in ("files", "path", "format"))
+    names = [file for file in files if isinstance(file, str)] if isinstance(files, list) else []
+    return Origin(
+        Path(path if isinstance(path, str) else entry.files[0].name),
+        tuple(map(Path, names or [file.name for file in entry.files])),
+        kind if isinstance(kind, str) else "",
+        entry.state.get("says_pattern") is True,
+        entry,
+    )
+
+
+def _reopened_run(key: int, entry: ProjectRun, texts: _Texts) -> StudioRun:
+    corpus = Corpus(tuple(texts.trained_on[number] for number in entry.sources))
+    run = StudioRun.reopened(key, entry.name, entry.run, corpus)
+    run.unknown, run.written, run.replaced = (_number(entry.state, key) for key in ("unknown", "written", "replaced"))
+    ratio = entry.state.get("held_out_ratio")
+    run.held_out_ratio = ratio if isinstance(ratio, float) and 0 < ratio < _LARGEST_NUMBER else None
+    run.number = _number(entry.state, "number")
+    run.exported = entry.state.get("exported") is True
+    run.saved = min(_number(entry.state, "saved"), len(run))
+    run.curve_hidden = entry.state.get("curve_hidden") is True
+    why = next((texts.lost[number] for number in entry.sources if number in texts.lost), None)
+    run.corpus_problem = None if why is None else f"{why}; {run.name} cannot continue"
+    return run
+
+
+def _same_documents(one: Source, other: Source) -> bool:
+    """Whether two texts are as long, and divided and counted in the same way."""
+    if len(one.data) != len(other.data) or not np.array_equal(one.ends, other.ends):
+        return False
+    if one.counts is None or other.counts is None:
+        return one.counts is other.counts
+    return np.array_equal(one.counts, other.counts)
+
+
+def _documents(sources: Iterable[Source]) -> Documents:
+    """What of these texts is one document."""
+    return "line" if any(source.counts is None and source.documents > 1 for source in sources) else "file"
+
+
+def _number(state: Mapping[str, Json], name: str) -> int:
+    """A number that counts something; 0 where there is none that can be."""
+    value = state.get(name)
+    return value if type(value) is int and 0 <= value < _LARGEST_NUMBER else 0

@@ -1,0 +1,192 @@
+"""What may stand in the way of an action: one sentence for the person, or None."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tokstudio.gui.session.session import Session
+
+Obstacle = Callable[[Session], str | None]
+
+
+def never(session: Session) -> str | None:
+    return None
+
+
+def no_corpus(session: Session) -> str | None:
+    return None if session.sources else "The corpus is empty."
+
+
+def cannot_train_a_sample(session: Session) -> str | None:
+    return "Training is in progress." if session.training is not None else None
+
+
+def not_running(session: Session) -> str | None:
+    return None if session.state == "running" else "No training is in progress."
+
+
+def not_paused(session: Session) -> str | None:
+    return None if session.state == "paused" else "Training is not paused."
+
+
+def no_training(session: Session) -> str | None:
+    return None if session.training is not None else "No training is in progress."
+
+
+def cannot_step(session: Session) -> str | None:
+    return None if session.state == "paused" else session.obstacle
+
+
+def no_sample(session: Session) -> str | None:
+    if session.training is not None:
+        return "Training is in progress."
+    return None if session.sample_size is not None else "The whole corpus should fit into memory."
+
+
+def no_need_to_force(session: Session) -> str | None:
+    if session.lacks_memory_alone:
+        return None
+    return session.obstacle or "There should be enough memory: use Train."
+
+
+def cannot_continue(session: Session) -> str | None:
+    if session.can_continue(session.active):
+        return None
+    if session.active is not None and session.active.corpus_problem is not None:
+        return f"{session.active.corpus_problem}."
+    return "Choose a run of this corpus, and set a larger vocabulary or a lower frequency."
+
+
+def no_run(session: Session) -> str | None:
+    return None if session.active is not None else "Train a tokenizer first, or open one."
+
+
+def no_specials(session: Session) -> str | None:
+    if session.runs and not any(run.special_tokens for run in session.runs):
+        several = len(session.runs) > 1
+        return f"{'None of the tokenizers has' if several else 'The tokenizer has no'} special tokens."
+    return no_run(session)
+
+
+def no_other_run(session: Session) -> str | None:
+    if session.training is not None:
+        return "Training is in progress: its run stays active."
+    return None if len(session.runs) > 1 else "There is no other run."
+
+
+def no_text(session: Session) -> str | None:
+    return no_run(session) or (None if session.text else "The Text pane is empty.")
+
+
+def no_bytes(session: Session) -> str | None:
+    if session.active is not None and session.active.ready and not session.active.byte_level:
+        return "The tokens of this tokenizer are made of characters."
+    return None
+
+
+def run_in_the_making(session: Session) -> str | None:
+    if session.active is not None and session.active.ended is None:
+        return "Stop the training first; the run is kept."
+    return no_run(session)
+
+
+def no_counts(session: Session) -> str | None:
+    if session.active is not None and not session.active.has_counts:
+        return "This tokenizer was opened from a file: it has no counts."
+    return run_in_the_making(session)
+
+
+def no_trained_run(session: Session) -> str | None:
+    if session.active is not None and not session.active.has_counts:
+        return "This tokenizer was opened from a file: it has no counts."
+    return no_run(session)
+
+
+def pattern_is_known(session: Session) -> str | None:
+    run = session.active
+    if run is None or run.origin is None:
+        return "Only the pattern of an opened tokenizer can be changed: train again to split text differently."
+    return "The tokenizer's files already say how it splits text." if run.origin.says_pattern else None
+
+
+def cannot_measure_held_out(session: Session) -> str | None:
+    """Why the held-out text of the active run is not to be measured."""
+    run = session.active
+    if run is None or run.config is None or not run.config.held_out:
+        return no_run(session) or "This run has no held-out text."
+    if run.held_out_tokens is not None:
+        return "The held-out text has been measured."
+    return None if run.held_out_problem else "The held-out text is measured when training has ended."
+
+
+def cannot_count_uses(session: Session) -> str | None:
+    if session.active is not None and session.active.has_counts:
+        return "The uses of a trained run are already known."
+    if session.counting_uses:
+        return "The uses are being counted."
+    return no_run(session) or no_corpus(session)
+
+
+def no_tree(session: Session) -> str | None:
+    run, token = session.active, session.token
+    if run is None or token is None:
+        return no_run(session) or "Select a token first."
+    made = run.ready and run.tokenizer.tokens.in_use(token) and run.tokenizer.parts(token) is not None
+    return None if made else "No merge makes this token: it has no tree."
+
+
+def no_playhead(session: Session) -> str | None:
+    reason = session.active.no_playhead if session.active is not None else None
+    return f"No playhead: {reason}." if reason is not None else no_run(session)
+
+
+def nothing_found(session: Session) -> str | None:
+    if session.found is None:
+        return "Find a token first."
+    return None if session.places[1] else not_in_text(session)
+
+
+def are_specials_off(session: Session) -> bool:
+    """Whether what was found is a special token, and those are not recognised in the text."""
+    run = session.active
+    return run is not None and not session.specials_recognised and session.found in run.special_tokens.values()
+
+
+def not_in_text(session: Session) -> str:
+    """Why the text has no place of the token that was found."""
+    if are_specials_off(session):
+        return "Special tokens are not recognised in the text: turn on Special Tokens."
+    return "The token is not in the text."
+
+
+def nothing_to_play(session: Session) -> str | None:
+    empty = session.active is not None and not len(session.active)
+    return no_playhead(session) or ("There are no merges yet." if empty else None)
+
+
+def at_start(session: Session) -> str | None:
+    return no_playhead(session) or (None if session.playhead > 0 else "The playhead is at the start.")
+
+
+def at_end(session: Session) -> str | None:
+    at_end = session.active is not None and session.playhead == len(session.active)
+    return no_playhead(session) or ("The playhead is at the end." if at_end else None)
+
+
+_UNKNOWN = "The tokenizer's file has no uses."
+_NO_CORPUS = f"{_UNKNOWN} Open a text to count them."
+_ELSEWHERE = "The uses were counted after merge {:,}, not here."
+_COUNTING = "The uses are being counted."
+
+
+def uses_wanting(session: Session) -> str:
+    """Why the uses of the active run are not known at the playhead; "" where they are, or will be by themselves."""
+    run = session.active
+    if run is None or run.has_counts or not run.ready or run.uses(session.playhead) is not None:
+        return ""
+    if session.counting_uses:
+        return _COUNTING
+    if run.counted is not None:
+        return _ELSEWHERE.format(run.counted.merges)
+    return _UNKNOWN if session.sources else _NO_CORPUS

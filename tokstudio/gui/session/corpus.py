@@ -1,0 +1,248 @@
+"""The corpus of the studio: its sources, what they hold, and what of them is one document.
+
+Training on it is left to the session.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from tokstudio.core.base.progress import finish
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.statistics import Statistics, statistics_work
+from tokstudio.gui.session.jobs import Job, JobKeeper
+from tokstudio.gui.session.source_jobs import (
+    Changed,
+    Read,
+    Unread,
+    find_again,
+    read_all,
+    read_counts,
+    read_text,
+    reread,
+    split_all,
+)
+from tokstudio.gui.state.notice import Notice
+from tokstudio.gui.state.problem import Problem, problem_of
+from tokstudio.gui.state.source_records import KeptSources, is_missing
+from tokstudio.gui.state.training_settings import Documents
+from tokstudio.resources import SAMPLES
+
+_LONG_TEXT = 1 << 20  # characters; longer texts are turned into bytes by a job
+
+
+class CorpusKeeper(JobKeeper):
+    """The sources. Every method is to be called from the GUI thread.
+
+    Signals:
+        sources_changed: The list of sources, or what one of them holds.
+        statistics_changed: `statistics`: counted anew, or None while that goes on.
+        corpus_failed: A source could not be read, or not all of a folder (Problem).
+        refused: What was asked for cannot be done now, or not as it may be meant: a sentence for the status line.
+        outdated_changed: `outdated`.
+        source_found: A source that was missing is there again, as it was: what stood for it, and the source.
+
+    Attributes:
+        kept: What projects keep of the sources.
+        outdated: Sources whose files are not what was read any more, each with the word for what became of its file.
+    """
+
+    sources_changed = Signal()
+    statistics_changed = Signal()
+    corpus_failed = Signal(object)
+    outdated_changed = Signal()
+    refused = Signal(str)
+    #: Something was done beside what was asked for, and can be taken back (Notice).
+    noticed = Signal(object)
+    source_found = Signal(object, object)
+    #: The person has cancelled a division: the text stays as it was divided before, by what this gives.
+    division_cancelled = Signal(str)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.sources: tuple[Source, ...] = ()
+        self.kept = KeptSources()
+        self.outdated: dict[Source, str] = {}
+        self.statistics: Statistics | None = None
+        self._documents: Documents = "file"
+        self._divided: Documents = "file"  # what the text was divided by last
+        self._before: dict[Source, Source] = {}  # the same text as it was divided before
+        self._counting: Job | None = None
+        self._splitting: Job | None = None
+
+    @property
+    def corpus(self) -> Corpus:
+        """All sources, in their order."""
+        return Corpus(self.sources)
+
+    @property
+    def splitting(self) -> bool:
+        """Whether the text is just being divided into other documents."""
+        return self._splitting is not None
+
+    def open_paths(self, paths: list[Path], encoding: str | None = None) -> None:
+        """Reads files and folders in the background and adds what could be read to the corpus."""
+        documents = self._documents
+        self.start_job(lambda: read_all(paths, encoding, documents), self._add_read, self._reading_failed)
+
+    def read_as_bytes(self, path: Path) -> None:
+        """Reads a file without decoding it: anew where it is part of the corpus, else as a new source."""
+        known = next((index for index, source in enumerate(self.sources) if source.path == path), None)
+        if known is None:
+            self.open_paths([path], "bytes")
+        else:
+            self.reread(known, "bytes")
+
+    def open_counts(self, paths: list[Path]) -> None:
+        """Reads files of word counts in the background and adds them to the corpus."""
+        documents = self._documents
+        self.start_job(lambda: read_counts(paths, documents), self._add_read, self._reading_failed)
+
+    def add_text(self, text: str, name: str = "Pasted text") -> None:
+        """Adds a text at hand to the corpus."""
+        documents = self._documents
+        if len(text) > _LONG_TEXT:
+            self.start_job(lambda: read_text(text, name, documents), self._add_read)
+        else:
+            made = finish(Source.from_texts([text], name).split_work(documents))
+            self.set_sources((*self.sources, made))
+
+    def set_sources(self, sources: tuple[Source, ...]) -> None:
+        """Replaces the sources, and counts anew what they hold."""
+        self.sources = sources
+        self._before = {source: self._before[source] for source in sources if source in self._before}
+        known = set(sources)
+        self.outdated = {source: word for source, word in self.outdated.items() if source in known}
+        self.statistics = None
+        if self._counting is not None:
+            self._counting.cancel()
+            self._counting = None
+        if sources:
+            corpus = self.corpus
+            self._counting = self.start_job(lambda: statistics_work(corpus), self._set_statistics, quiet=True)
+        self.sources_changed.emit()
+        self.statistics_changed.emit()
+
+    def set_outdated(self, outdated: dict[Source, str]) -> None:
+        """Takes over which sources' files are not what was read any more; not of others."""
+        known = set(self.sources)
+        outdated = {source: word for source, word in outdated.items() if source in known}
+        if outdated != self.outdated:
+            self.outdated = outdated
+            self.outdated_changed.emit()
+
+    def remove_sources(self, indexes: list[int]) -> None:
+        """Takes sources out of the corpus."""
+        gone = set(indexes)
+        self.set_sources(tuple(source for i, source in enumerate(self.sources) if i not in gone))
+
+    def reread(self, index: int, encoding: str | None) -> None:
+        """Reads a source's file again, in another encoding or because it has changed; the others stay."""
+        old, documents = self.sources[index], self._documents
+        kept = self.kept.of(old)
+        if is_missing(old) and kept is not None:
+            self.start_job(lambda: find_again(old, kept), self._take_reread, self._reading_failed)
+        elif old.path is not None:
+            self.start_job(lambda: reread(old, encoding, documents), self._take_reread, self._reading_failed)
+
+    def set_documents(self, documents: Documents) -> None:
+        """Divides the text into other documents: a whole file each, or a line each."""
+        if documents == self._documents:
+            return
+        self._documents = documents
+        if self.sources:
+            self.split()
+        else:
+            self._divided = documents
+
+    def split(self) -> None:
+        """Divides every source into the documents that were set last."""
+        if self._splitting is not None:
+            self._splitting.cancel()
+        sources, documents, before = self.sources, self._documents, dict(self._before)
+        self._splitting = self.start_job(lambda: split_all(sources, documents, before), self._take_split)
+        self._splitting.cancelled.connect(self._splitting_cancelled)
+        self._splitting.ended.connect(self._splitting_ended)
+
+    def _splitting_cancelled(self) -> None:
+        if self.sender() is self._splitting:
+            self._documents = self._divided
+            self.division_cancelled.emit(self._divided)
+
+    def _splitting_ended(self) -> None:
+        if self.sender() is self._splitting:
+            self._splitting = None
+            self.sources_changed.emit()
+
+    def _add_read(self, read: Read) -> None:
+        if read.sources:
+            paths = {source.path for source in self.sources if source.path is not None}
+            again = [source.name for source in read.sources if source.path in paths]
+            if again:
+                what = f"{again[0]} was" if len(again) == 1 else f"{len(again):,} of these files were"
+                self.refused.emit(f"{what} already in the corpus. That text now counts twice.")
+            before = self.sources
+            self.set_sources((*self.sources, *read.sources))
+            if before and all(map(_is_sample, before)):
+                self._tell_of_samples(before, read.sources)
+            if read.documents != self._documents:
+                # What a document is has been changed while they were read.
+                self.split()
+        for path, remark in read.skipped:
+            self.corpus_failed.emit(Problem(remark, path=path, remark=True))
+        for path, error in read.problems:
+            self.corpus_failed.emit(problem_of(error, path))
+
+    def _tell_of_samples(self, samples: tuple[Source, ...], added: tuple[Source, ...]) -> None:
+        """Says that texts were added to samples, which may be taken for replaced."""
+
+        def replace_samples() -> None:
+            self.set_sources(tuple(source for source in self.sources if not _is_sample(source)))
+
+        def holds() -> bool:
+            kinds = {_is_sample(source) for source in self.sources}
+            return kinds == {True, False}
+
+        what = f"{added[0].name} was" if len(added) == 1 else f"{len(added):,} texts were"
+        whom = f"the sample {samples[0].name}" if len(samples) == 1 else f"{len(samples):,} samples"
+        self.noticed.emit(Notice(f"{what} added to {whom}.", "Replace", replace_samples, holds))
+
+    def _take_reread(self, changed: Changed | Unread) -> None:
+        if isinstance(changed, Unread):
+            self.corpus_failed.emit(problem_of(changed.error, changed.source.path))
+            return
+        ((old, made),) = changed.pairs
+        # While it was read, it may have been divided into other documents; then only its file says which it is.
+        known = old if old in self.sources else next((one for one in self.sources if one.path == old.path), None)
+        if known is not None:
+            self.set_sources(tuple(made if source is known else source for source in self.sources))
+            if changed.problem:
+                self.corpus_failed.emit(Problem(changed.problem, path=made.path))
+            elif is_missing(old):
+                self.source_found.emit(old, made)
+            if changed.documents != self._documents:
+                self.split()
+
+    def _take_split(self, changed: Changed) -> None:
+        if self.sender() is self._splitting:
+            self._divided = self._documents
+            made = dict(changed.pairs)
+            self._before |= {new: old for old, new in changed.pairs if new is not old}
+            self.set_sources(tuple(made.get(source, source) for source in self.sources))
+
+    def _reading_failed(self, error: Exception) -> None:
+        self.corpus_failed.emit(problem_of(error))
+
+    def _set_statistics(self, statistics: Statistics) -> None:
+        # What was counted of sources that have been replaced since may still arrive.
+        if self.sender() is self._counting:
+            self.statistics = statistics
+            self.statistics_changed.emit()
+
+
+def _is_sample(source: Source) -> bool:
+    return source.path is None and source.name in {sample.title for sample in SAMPLES}

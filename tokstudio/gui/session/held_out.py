@@ -1,0 +1,120 @@
+"""How well runs compress the text that was kept out of them: measured in the background when a run has ended.
+
+What becomes of the text after every merge is the core's to count; here it is asked for, run by run, and kept.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, QTimer
+
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.corpus.corpus import Corpus
+from tokstudio.core.corpus.held_out_split import hold_out_work
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.model.run import Run
+from tokstudio.core.training.held_out_curve import HeldOut, held_out_work
+from tokstudio.core.warm_up import prepare_work
+from tokstudio.gui.session.jobs import Job
+from tokstudio.gui.session.run_list import RunKeeper
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.source_records import is_missing
+
+_CANCELLED = "it was cancelled. Measure Held-Out Text in the Train menu starts again."
+_QUIET = 1000  # milliseconds before it is shown as something that goes on
+
+
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """What came of one run: its figures, or why there are none."""
+
+    run: StudioRun
+    found: HeldOut | None
+    problem: str = ""
+
+
+class HeldOutKeeper(QObject):
+    """Measures the runs with a held-out share one after another, the active one first. Tells by `runs_changed`.
+
+    Args:
+        runs: The runs, and who starts jobs; it owns this.
+    """
+
+    def __init__(self, runs: RunKeeper) -> None:
+        super().__init__(runs)
+        self._runs = runs
+        self._job: Job | None = None
+        self._measuring: StudioRun | None = None
+        self._closed = False
+        self._patience = QTimer(self)
+        self._patience.setSingleShot(True)
+        self._patience.setInterval(_QUIET)
+        self._patience.timeout.connect(self._show)
+        runs.runs_changed.connect(self._look)
+
+    def close(self) -> None:
+        """Begins nothing more: the session ends."""
+        self._closed = True
+
+    def _look(self) -> None:
+        """Begins with the next run, or lets go of one that is gone."""
+        if self._closed:
+            return
+        if self._job is not None:
+            if self._measuring not in self._runs.runs:
+                self._job.cancel()
+            return
+        waiting = [run for run in self._runs.runs if _is_to_be_measured(run)]
+        if not waiting:
+            return
+        run = self._measuring = next((run for run in waiting if run is self._runs.active), waiting[0])
+        made, corpus, held_out = run.run, run.corpus, run.held_out
+        assert made is not None
+        assert corpus is not None
+        self._job = self._runs.start_job(
+            lambda: _measure_work(run, made, corpus, held_out), self._take, self._failed, quiet=True, asked=False
+        )
+        self._job.ended.connect(self._ended)
+        self._patience.start()
+
+    def _show(self) -> None:
+        if self._job is not None:
+            self._job.quiet = False
+            self._runs.busy_changed.emit()
+
+    def _take(self, measured: _Measured) -> None:
+        measured.run.take_held_out(measured.found, measured.problem)
+
+    def _failed(self, error: Exception) -> None:
+        if self._measuring is not None:
+            self._measuring.take_held_out(None, "an error occurred.")
+        self._runs.report(error)
+
+    def _ended(self) -> None:
+        run, self._job, self._measuring = self._measuring, None, None
+        self._patience.stop()
+        if run is not None and run.held_out_tokens is None and not run.held_out_problem:
+            run.take_held_out(None, _CANCELLED)
+        self._runs.runs_changed.emit()
+
+
+def _is_to_be_measured(run: StudioRun) -> bool:
+    if run.run is None or not run.run.config.held_out or run.held_out_tokens is not None or run.held_out_problem:
+        return False
+    return run.corpus is not None and not run.corpus_problem and not any(map(is_missing, run.corpus.sources))
+
+
+def _measure_work(run: StudioRun, made: Run, corpus: Corpus, held_out: tuple[Source, ...]) -> Work[_Measured]:
+    yield from prepare_work()
+    try:
+        if not held_out:
+            # It was reopened; what was held out follows from the corpus.
+            _, held_out = yield from hold_out_work(corpus.sources, made.config.held_out)
+        found = yield from held_out_work(made, held_out)
+    except TokStudioError as error:
+        # A character that the rest of the corpus has not, and no token for what is unknown.
+        return _Measured(run, None, str(error))
+    return _Measured(run, found)

@@ -1,0 +1,164 @@
+"""Plays a run: moves the playhead merge after merge at a speed that a person chooses, and stops when they take hold.
+
+Up to thirty merges a second every state is shown, however long the panes take; at higher speeds time decides how many
+merges lie between two states, each of which is true.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+
+from tokstudio.gui.session.run_list import RunKeeper
+from tokstudio.gui.state.run import StudioRun
+
+_EVERY_STATE = 30.0  # merges a second up to which none is left out
+_FRAME = 0.025  # seconds between two states of those that play faster
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How fast to play.
+
+    Attributes:
+        key: Its name in the settings.
+        text: What the menu calls it.
+        short: The same in little room.
+        merges: Merges a second; 0 where the length of the run decides.
+        seconds: What the whole run takes, where that decides.
+    """
+
+    key: str
+    text: str
+    short: str
+    merges: float = 0.0
+    seconds: float = 0.0
+
+    def rate(self, length: int) -> float:
+        """Merges a second in a run of so many merges."""
+        return self.merges or max(length / self.seconds, 1.0)
+
+
+SPEEDS = (
+    Speed("1", "1 Merge a Second", "1/s", merges=1),
+    Speed("5", "5 Merges a Second", "5/s", merges=5),
+    Speed("30", "30 Merges a Second", "30/s", merges=30),
+    Speed("100", "100 Merges a Second", "100/s", merges=100),
+    Speed("1000", "1,000 Merges a Second", "1,000/s", merges=1000),
+    Speed("run in 30", "The Whole Run in 30 Seconds", "all in 30 s", seconds=30),
+    Speed("run in 10", "The Whole Run in 10 Seconds", "all in 10 s", seconds=10),
+)
+_USUAL = SPEEDS[-1]
+
+
+class Player(QObject):
+    """Moves the playhead of the active run; stops at its end, and when anything else moves it.
+
+    Signals:
+        changed: Whether it plays, or how fast.
+
+    Args:
+        runs: The runs and their playhead; it owns this.
+    """
+
+    changed = Signal()
+
+    def __init__(self, runs: RunKeeper) -> None:
+        super().__init__(runs)
+        self._runs = runs
+        self.speed = _USUAL
+        self._run: StudioRun | None = None
+        self._moving = False
+        self._begun = self._due = 0.0
+        self._from = 0
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._go_on)
+        runs.playhead_changed.connect(self._moved)
+        runs.runs_changed.connect(self._runs_changed)
+
+    @property
+    def playing(self) -> bool:
+        """Whether it moves the playhead."""
+        return self._run is not None
+
+    def play(self) -> None:
+        """Begins where the playhead is; at the end, from the beginning."""
+        run = self._runs.active
+        if run is None or not len(run) or run.no_playhead is not None or self.playing:
+            return
+        self._run = run
+        if self._runs.playhead >= len(run):
+            self._move(0)
+        self._set_out()
+        self.changed.emit()
+
+    def pause(self) -> None:
+        """Stops where it is."""
+        if self.playing:
+            self._run = None
+            self._timer.stop()
+            self.changed.emit()
+
+    def set_playing(self, playing: bool) -> None:
+        """Plays or pauses."""
+        if playing:
+            self.play()
+        else:
+            self.pause()
+
+    def set_speed(self, key: str) -> None:
+        """Chooses the speed of that name, at once where it plays already; a name of none changes nothing."""
+        speed = next((speed for speed in SPEEDS if speed.key == key), self.speed)
+        if speed is not self.speed:
+            self.speed = speed
+            if self.playing:
+                self._set_out()
+            self.changed.emit()
+
+    def _set_out(self) -> None:
+        self._from, self._begun = self._runs.playhead, time.monotonic()
+        self._due = self._begun
+        self._wait()
+
+    def _wait(self) -> None:
+        """Until the next state; one that is late is shown at once, and those after it keep their distance."""
+        assert self._run is not None
+        rate, now = self.speed.rate(len(self._run)), time.monotonic()
+        self._due = max(self._due + (1 / rate if rate <= _EVERY_STATE else _FRAME), now)
+        self._timer.start(round(1000 * (self._due - now)))
+
+    def _go_on(self) -> None:
+        run = self._run
+        if run is None:
+            return
+        rate = self.speed.rate(len(run))
+        target = self._runs.playhead + 1
+        if rate > _EVERY_STATE:
+            target = max(target, self._from + int((time.monotonic() - self._begun) * rate))
+        self._move(min(target, len(run)))
+        if self._run is None:
+            return
+        if self._runs.playhead >= len(run):
+            self.pause()
+        else:
+            self._wait()
+
+    def _move(self, merges: int) -> None:
+        self._moving = True
+        try:
+            self._runs.set_playhead(merges)
+        finally:
+            self._moving = False
+
+    def _moved(self) -> None:
+        if not self._moving:
+            self.pause()
+
+    def _runs_changed(self) -> None:
+        if self._runs.active is not self._run:
+            self.pause()

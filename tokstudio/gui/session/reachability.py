@@ -1,0 +1,79 @@
+"""Finds out which tokens of a run no text becomes, once and in a job, for all who show tokens."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from tokstudio.core.analysis.reachability import reach_work
+from tokstudio.core.base.errors import TokStudioError
+from tokstudio.core.base.progress import Work
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.run_list import RunKeeper
+from tokstudio.gui.state.run import StudioRun
+
+_PAINTED = 200  # milliseconds after which what has made somebody ask is on the screen
+
+
+class Reaches(QObject):
+    """Has `RunTokens.reach` worked out for the run that is asked about last.
+
+    Args:
+        session: Whose jobs these are, and whose runs; it owns this.
+    """
+
+    #: The reach of a run is known now.
+    changed = Signal()
+
+    def __init__(self, session: RunKeeper) -> None:
+        super().__init__(session)
+        self._session = session
+        self._run: StudioRun | None = None
+        self._soon = QTimer(self, singleShot=True, interval=_PAINTED)
+        self._soon.timeout.connect(self._begin)
+        self._latest = Latest(session, self, asked=False)
+        self._latest.done.connect(self._take)
+        self._latest.failed.connect(self._fail)
+        session.runs_changed.connect(self._let_go)
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is still to come."""
+        return self._run is not None
+
+    def ask(self, run: StudioRun) -> None:
+        """Begins with a run that is complete, unless that is known or under way."""
+        if run is self._run or run.ended is None or not run.ready or run.tokens.reach is not None:
+            return
+        self._latest.cancel()
+        self._run = run
+        self._soon.start()
+
+    def _begin(self) -> None:
+        if self._run is not None:
+            tokenizer, ids = self._run.tokenizer, self._run.tokens.ids
+            self._latest.run(lambda: _by_slot_work(tokenizer, ids))
+
+    def _take(self, reach: NDArray[np.uint8]) -> None:
+        run, self._run = self._run, None
+        if run is not None:
+            run.tokens.reach = reach
+            self.changed.emit()
+
+    def _fail(self, error: Exception) -> None:
+        self._run = None
+        # Cancelled, it is asked for again when somebody wants to know.
+        if not isinstance(error, TokStudioError):
+            self._session.report(error)
+
+    def _let_go(self) -> None:
+        if self._run is not None and self._run not in self._session.runs:
+            self._latest.cancel()
+            self._run = None
+
+
+def _by_slot_work(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> Work[NDArray[np.uint8]]:
+    return (yield from reach_work(tokenizer))[ids]

@@ -1,0 +1,158 @@
+"""Reading sources for the window: work for a job, in which one bad file does not keep the others out."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from tokstudio.core.base.errors import BinaryError, TokStudioError
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.core.corpus.readers import Folder, expand_work, read_source, unique_work
+from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.word_counts import read_counts_work
+from tokstudio.core.project import ProjectSource, reopen_source_work
+from tokstudio.core.text.utf8 import to_utf8
+from tokstudio.gui.state.source_records import changed_since, is_missing
+
+_PIECE = 1 << 18  # characters
+
+
+@dataclass(frozen=True)
+class Read:
+    """What came of reading.
+
+    Attributes:
+        sources: What could be read.
+        problems: What was wrong with the rest, by file or folder.
+        documents: What of them is one document, "file" or "line".
+        skipped: What folders hold beside texts, in a sentence, by folder.
+    """
+
+    sources: tuple[Source, ...]
+    problems: tuple[tuple[Path, Exception], ...]
+    documents: str
+    skipped: tuple[tuple[Path, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Sources, each with the one that takes its place.
+
+    Attributes:
+        pairs: The earlier and the new one.
+        documents: What of the new ones is one document.
+        problem: What is to be said of a source that was missing, and is back as another.
+    """
+
+    pairs: tuple[tuple[Source, Source], ...]
+    documents: str
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A source whose file could not be read again, and why.
+
+    Attributes:
+        source: As it was.
+        error: Why.
+    """
+
+    source: Source
+    error: Exception
+
+
+def read_all(paths: list[Path], encoding: str | None, documents: str = "file") -> Work[Read]:
+    """Reads what can be read of files and folders; one that is named twice, as by its folder too, is read once."""
+    files: list[Path] = []
+    problems: list[tuple[Path, Exception]] = []
+    folders: list[Folder] = []
+    for path in paths:
+        try:
+            files += yield from expand_work([path], folders.append)
+        except TokStudioError as error:
+            problems.append((path, error))
+    if len(paths) > 1:
+        files = yield from unique_work(files)
+    read = yield from _read_each(files, lambda file: read_source(file, documents, encoding), documents)
+    skipped = tuple((folder.path, folder.remark) for folder in folders if folder.remark)
+    return replace(read, problems=(*problems, *read.problems), skipped=skipped)
+
+
+def read_counts(paths: list[Path], documents: str = "file") -> Work[Read]:
+    """Reads what can be read of files of word counts."""
+    return (yield from _read_each(paths, read_counts_work, documents))
+
+
+def read_text(text: str, name: str, documents: str = "file") -> Work[Read]:
+    """Makes a source of a long text at hand, in pieces."""
+    pieces: list[bytes] = []
+    for start in range(0, len(text), _PIECE):
+        pieces.append(to_utf8(text[start : start + _PIECE]))
+        yield Progress("reading", start, len(text))
+    data = np.frombuffer(b"".join(pieces), np.uint8)
+    whole = Source(name, None, "utf-8", "", data, np.array([len(data)], np.int64))
+    return Read(((yield from whole.split_work(documents)),), (), documents)
+
+
+def reread(old: Source, encoding: str | None, documents: str = "file") -> Work[Changed | Unread]:
+    """Gives a source and what its file holds now: several may be read again at once.
+
+    A binary file that was read as bytes stays so where its encoding shall be detected.
+    """
+    path = old.path
+    assert path is not None
+    reading = read_source(path, documents, encoding) if old.counts is None else read_counts_work(path)
+    try:
+        try:
+            made = yield from reading
+        except BinaryError:
+            if old.encoding != "bytes":
+                raise
+            made = yield from read_source(path, documents, "bytes")
+        return Changed(((old, made),), documents)
+    except TokStudioError as error:
+        return Unread(old, error)
+
+
+def find_again(missing: Source, kept: ProjectSource) -> Work[Changed | Unread]:
+    """Looks again for a source of a project whose file was not there; it is divided as it was."""
+    try:
+        found = yield from reopen_source_work(kept)
+    except TokStudioError as error:
+        return Unread(missing, error)
+    problem = changed_since(kept) if found.changed else ""
+    return Changed(((missing, found.source),), kept.documents or "file", problem)
+
+
+def split_all(sources: Iterable[Source], documents: str, before: Mapping[Source, Source]) -> Work[Changed]:
+    """Gives every source with the same text in other documents; what is missing stays, and so what is known of it.
+
+    Args:
+        sources: The sources.
+        documents: What one document is.
+        before: Of some of them, the same text as it was divided before: where it is so again, that source is given, as
+            runs may have been trained on it.
+    """
+    pairs: list[tuple[Source, Source]] = []
+    for source in sources:
+        made = source if is_missing(source) else (yield from source.split_work(documents))
+        known = (source, *([before[source]] if source in before else []))
+        pairs.append((source, next((one for one in known if np.array_equal(one.ends, made.ends)), made)))
+    return Changed(tuple(pairs), documents)
+
+
+def _read_each(files: list[Path], read: Callable[[Path], Work[Source]], documents: str) -> Work[Read]:
+    sources: list[Source] = []
+    problems: list[tuple[Path, Exception]] = []
+    for file in files:
+        try:
+            sources.append((yield from read(file)))
+        except TokStudioError as error:
+            problems.append((file, error))
+        yield Progress("reading")
+    return Read(tuple(sources), tuple(problems), documents)

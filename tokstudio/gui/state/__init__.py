@@ -1,0 +1,6 @@
+"""What the window holds, without signals: runs with their tokens, training settings, source records, problems.
+
+May import the core.
+"""
+
+# SPDX-License-Identifier: MIT

@@ -1,0 +1,340 @@
+"""The tokens of a run by slot, while it grows and when it is complete: their ids, bytes, lengths, and their order.
+
+A slot is a token's place in the order of making: first what there is before any merge (the base tokens, then special
+tokens that are none of them, then what a file has besides), from `first` on what merge k (from 0) has made. So the ids
+of special tokens behind the merges may move while a run grows, and slots do not. A file may number its tokens as it
+likes.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import heapq
+from array import array
+from collections.abc import Iterator, Mapping
+from typing import Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.core.model.alphabet import Alphabet
+from tokstudio.core.model.config import TrainingConfig
+from tokstudio.core.model.tokens import TokenKind
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.state.token_flags import HEAD, NOT_UTF8, OTHER, Looks, describe_token, is_cut, look_of, pairs
+
+#: The kinds of tokens; their places here stand for them in arrays.
+KINDS: tuple[TokenKind, ...] = get_args(TokenKind)
+
+_STEP = 256  # tokens between two looks at the clock
+_CHUNK = 2048
+
+
+class RunOfTokens(Protocol):
+    """What `RunTokens` reads of a run."""
+
+    @property
+    def merges(self) -> NDArray[np.int32]:
+        """int32 [n, 2], the ids that each merge joins."""
+        ...
+
+    @property
+    def config(self) -> TrainingConfig | None:
+        """What was asked for; None for a tokenizer opened from a file."""
+        ...
+
+    @property
+    def alphabet(self) -> Alphabet | None:
+        """The tokens before any merge; None until they are known."""
+        ...
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer of all merges so far."""
+        ...
+
+    @property
+    def special_tokens(self) -> Mapping[str, int]:
+        """Each special token with its id."""
+        ...
+
+    @property
+    def base_size(self) -> int:
+        """How many ids come before those of the merges."""
+        ...
+
+    @property
+    def ready(self) -> bool:
+        """Whether the tokens before any merge are known."""
+        ...
+
+    @property
+    def has_counts(self) -> bool:
+        """Whether it was trained here."""
+        ...
+
+    @property
+    def byte_level(self) -> bool:
+        """Whether its tokens are made of bytes."""
+        ...
+
+    def __len__(self) -> int:
+        """How many merges there are."""
+        ...
+
+
+class RunTokens:
+    """What tables ask about a run's tokens. Costs nothing until it is asked.
+
+    Attributes:
+        heads: The first `HEAD` bytes of the tokens gathered so far, by slot.
+        order: int32, the slots sorted so far in the order of their bytes.
+        reach: uint8, by slot, whether some text becomes a token, in the constants of `core.reach`; None until known.
+    """
+
+    def __init__(self, run: RunOfTokens) -> None:
+        self.run = run
+        self.heads: list[bytes] = []
+        self.order: NDArray[np.int32] = np.empty(0, np.int32)
+        self.reach: NDArray[np.uint8] | None = None
+        self._base: list[bytes] = []
+        self._base_kinds: list[TokenKind] = []
+        self._trailing = 0  # special tokens whose ids are behind those of the merges
+        self._flags = bytearray()
+        self._looks = Looks()
+        self._lengths = np.empty(0, np.int64)
+        self._measured = 0
+        self._ids: NDArray[np.int32] | None = None
+        self._slots: NDArray[np.int32] | None = None
+        self._parts: NDArray[np.int32] | None = None
+        if not run.has_counts:
+            self._take_file(run)
+
+    @property
+    def first(self) -> int:
+        """The slot of the first merge: how many tokens there are before any; 0 until that is known."""
+        if not self._base and self.run.ready and self.run.has_counts:
+            self._take_run(self.run)
+        return len(self._base)
+
+    @property
+    def base(self) -> tuple[bytes, ...]:
+        """The tokens before any merge, by slot."""
+        first = self.first
+        return tuple(self._base[:first])
+
+    def __len__(self) -> int:
+        """How many slots there are so far."""
+        return self.first + len(self.run)
+
+    @property
+    def parts(self) -> NDArray[np.int32]:
+        """int32 [n, 2], the slots of left and right of each merge."""
+        return self.parts_from(0, len(self.run))
+
+    def parts_from(self, begin: int, end: int) -> NDArray[np.int32]:
+        """int32, the rows of `parts` from `begin` on, `end` not included."""
+        if self._parts is not None:
+            return self._parts[begin:end]
+        merges = self.run.merges[begin:end]
+        if not self._trailing:
+            return merges
+        return np.where(merges < self.first - self._trailing, merges, merges + self._trailing).astype(np.int32)
+
+    @property
+    def ids(self) -> NDArray[np.int32]:
+        """int32, the id of each slot."""
+        if self._ids is not None:
+            return self._ids
+        size, base = len(self), self.first - self._trailing
+        ids = np.arange(size, dtype=np.int32)
+        ids[base : self.first] += size - self.first
+        ids[self.first :] -= self._trailing
+        return ids
+
+    @property
+    def ids_ascend(self) -> bool:
+        """Whether tokens in the order of making are in the order of their ids."""
+        return not self._trailing if self._ids is None else bool((np.diff(self._ids) > 0).all())
+
+    def id_of(self, slot: int) -> int:
+        """The id of a slot."""
+        if self._ids is not None:
+            return int(self._ids[slot])
+        if slot >= self.first:
+            return slot - self._trailing
+        return slot if slot < self.first - self._trailing else slot + len(self.run)
+
+    def slot_of(self, token: int | None) -> int:
+        """The slot of an id; -1 for one that is not in use."""
+        if token is None or not 0 <= token < (len(self) if self._slots is None else len(self._slots)):
+            return -1
+        if self._slots is not None:
+            return int(self._slots[token])
+        base, end = self.first - self._trailing, len(self) - self._trailing
+        if token < base:
+            return token
+        return token + self._trailing if token < end else base + token - end
+
+    def kind_of(self, slot: int) -> TokenKind:
+        """What a token is."""
+        return "merge" if slot >= self.first else self._base_kinds[slot]
+
+    def kinds(self, size: int) -> NDArray[np.int8]:
+        """int8, of the first `size` tokens: their places in `KINDS`."""
+        kinds = np.full(size, KINDS.index("merge"), np.int8)
+        base = [KINDS.index(kind) for kind in self._base_kinds[:size]]
+        kinds[: len(base)] = base
+        return kinds
+
+    def parts_of(self, slot: int) -> tuple[int, int] | None:
+        """The slots of the two tokens that a token joins; None for one that no merge has made."""
+        if slot < self.first:
+            return None
+        left, right = self.parts_from(slot - self.first, slot - self.first + 1)[0]
+        return int(left), int(right)
+
+    def head(self, slot: int, limit: int) -> bytes:
+        """The first `limit` bytes of a token, however long it is."""
+        if slot < len(self.heads) and (limit <= HEAD or len(self.heads[slot]) < HEAD):
+            return self.heads[slot][:limit]
+        return self._walk(slot, limit, backwards=False)
+
+    def length(self, slot: int) -> int:
+        """Bytes of a token."""
+        return int(self.lengths()[slot])
+
+    def lengths(self) -> NDArray[np.int64]:
+        """int64, bytes of each token by slot."""
+        n = len(self)
+        if self._measured < n:
+            self._measure(n)
+        return self._lengths[:n]
+
+    def flags_of(self, slot: int) -> int:
+        """Whether a token is white space, digits, or no UTF-8 of its own.
+
+        Until it is gathered, of a token of more than twice `HEAD` it is only known how it begins and ends: it is not
+        said to be white space or digits.
+        """
+        return self._flags[slot] if slot < len(self._flags) else self._describe(slot)
+
+    def flags(self) -> NDArray[np.uint8]:
+        """uint8, the flags of the tokens gathered so far."""
+        return np.frombuffer(bytes(self._flags), np.uint8)
+
+    def gather(self) -> Iterator[None]:
+        """Brings `heads` and flags up to the newest token, in short steps; may be begun again at any time."""
+        heads, base = self.heads, self.first
+        while len(heads) < len(self):
+            first = len(heads)
+            if first < base:
+                heads += [token[:HEAD] for token in self._base[first : first + _STEP]]
+            else:
+                for left, right in pairs(self.parts_from(first - base, first - base + _STEP)):
+                    head = heads[left]
+                    heads.append(head if len(head) == HEAD else (head + heads[right])[:HEAD])
+            parts = self.parts_from(max(first - base, 0), max(len(heads) - base, 0))
+            self._flags += self._looks.describe(heads, self._base, first, len(heads), parts)
+            yield
+
+    def know(self, heads: list[bytes], flags: NDArray[np.uint8], looks: Looks) -> None:
+        """Takes over what `gather` would find out, where somebody else has found it out for more tokens."""
+        first = len(self.heads)
+        if first < len(heads):
+            self.heads += heads[first:]
+            self._flags += flags[first:].tobytes()
+            self._looks = looks
+
+    def sort(self) -> Iterator[None]:
+        """Brings `order` up to the newest token that is gathered, in short steps; ties go to the earlier slot."""
+        key = self.heads.__getitem__
+        first, end = len(self.order), len(self.heads)
+        if first == end:
+            return
+        # Arrays, not lists: making or freeing a million numbers at once takes longer than a step may.
+        runs = [array("i", self.order.tobytes())]
+        for start in range(first, end, _CHUNK):
+            runs.append(array("i", sorted(range(start, min(start + _CHUNK, end)), key=key)))
+            yield
+        merged = array("i")
+        for slot in heapq.merge(*runs, key=key):
+            merged.append(slot)
+            if len(merged) % _STEP == 0:
+                yield
+        if len(merged) > len(self.order):
+            self.order = np.frombuffer(merged, np.int32)
+
+    def _walk(self, slot: int, limit: int, backwards: bool) -> bytes:
+        """The first bytes of a token, or its last, without making the rest."""
+        made, size, waiting = list[bytes](), 0, [slot]
+        while waiting and size < limit:
+            slot = waiting.pop()
+            parts = self.parts_of(slot)
+            if parts is None:
+                made.append(self._base[slot])
+                size += len(made[-1])
+            else:
+                waiting += parts if backwards else reversed(parts)
+        if backwards:
+            return b"".join(reversed(made))[-limit:]
+        return b"".join(made)[:limit]
+
+    def _take_run(self, run: RunOfTokens) -> None:
+        """Learns what there is before any merge."""
+        assert run.config is not None
+        assert run.alphabet is not None
+        known = dict(run.alphabet.tokens)
+        special = {number: text.encode() for text, number in run.special_tokens.items()}
+        known |= special
+        self._trailing = len(run.config.trailing_specials)
+        base, end = run.base_size, run.base_size + len(run)
+        ids = [*range(base), *range(end, end + self._trailing)]
+        self._base = [known[number] for number in ids]
+        # Not asked of the tokenizer one by one: of characters there may be 10,000.
+        unit: TokenKind = "byte" if run.alphabet.base == "bytes" else "character"
+        self._base_kinds = ["special" if number in special else unit for number in ids]
+
+    def _take_file(self, run: RunOfTokens) -> None:
+        """Learns the numbers that a file gives its tokens."""
+        tokenizer = run.tokenizer
+        alphabet, specials = tokenizer.alphabet, tokenizer.special_tokens
+        extra = tokenizer.extra_tokens
+        ids = [*alphabet.ids.tolist(), *specials.values(), *extra]
+        self._ids = np.concatenate([np.array(ids, np.int32), tokenizer.merge_results]).astype(np.int32)
+        self._slots = np.full(int(self._ids.max(initial=-1)) + 1, -1, np.int32)
+        self._slots[self._ids] = np.arange(len(self._ids), dtype=np.int32)
+        self._parts = self._slots[run.merges].reshape(-1, 2)
+        self._base = [alphabet.tokens[number] for number in alphabet.ids.tolist()]
+        self._base += [*(text.encode() for text in specials), *extra.values()]
+        self._base_kinds = [tokenizer.kind(number) for number in alphabet.ids.tolist()]
+        # One by one only what can differ: there may be very many of them.
+        self._base_kinds.extend("special" for _ in specials)
+        self._base_kinds.extend(tokenizer.kind(number) for number in extra)
+
+    def _describe(self, slot: int) -> int:
+        length, head = self.length(slot), self.head(slot, HEAD)
+        if length <= HEAD:
+            return describe_token(head)
+        look = look_of(head)
+        if length <= 2 * HEAD and look is not None and look.shape != OTHER:
+            return describe_token(head + self._walk(slot, length - HEAD, backwards=True))
+        return NOT_UTF8 if is_cut(look, look_of(self._walk(slot, 4, backwards=True))) else 0
+
+    def _measure(self, n: int) -> None:
+        from tokstudio.core.kernels.symbols import measure_tokens
+
+        if self._measured < self.first:
+            self._lengths = np.array(list(map(len, self._base)), np.int64)
+            self._measured = self.first
+        if n > len(self._lengths):
+            grown = np.empty(max(n, 2 * len(self._lengths)), np.int64)
+            grown[: self._measured] = self._lengths[: self._measured]
+            self._lengths = grown
+        # Read-only, as the tokenizer calls it: other kinds of arrays would have to be compiled for.
+        fresh = np.array(self.parts_from(self._measured - self.first, n - self.first), np.int32, order="C")
+        slots = np.arange(self._measured, n, dtype=np.int32)
+        fresh.setflags(write=False)
+        slots.setflags(write=False)
+        measure_tokens(fresh, slots, self._lengths)
+        self._measured = n

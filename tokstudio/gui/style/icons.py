@@ -1,0 +1,64 @@
+"""One-colour SVG icons, tinted when they are painted, so they follow the theme and stay sharp on every screen.
+
+The drawings are resources; the colours are `Theme.palette`'s.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from PySide6.QtCore import QByteArray, QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+
+from tokstudio.gui.style.theme import Theme
+from tokstudio.resources import resource
+
+
+def icon(name: str, theme: Theme, role: str = "text") -> QIcon:
+    """Gives the icon `resources/icons/NAME.svg`; raises where there is no such drawing.
+
+    Args:
+        name: The file's name without its ending.
+        theme: Whose palette tints it, read anew each time it is painted.
+        role: The role of the palette that gives its colour: "text", "muted", "accent", "on_accent" (on a filled
+            button), "error" ... Disabled icons are paler in every role.
+    """
+    return QIcon(_TintedEngine(resource(f"icons/{name}.svg").read_text(encoding="utf-8"), theme, role))
+
+
+class _TintedEngine(QIconEngine):
+    """Paints a drawing in the colour that its role has at that moment."""
+
+    def __init__(self, drawing: str, theme: Theme, role: str) -> None:
+        super().__init__()
+        self._drawing = drawing
+        self._theme = theme
+        self._role = role
+        self._renderers: dict[str, QSvgRenderer] = {}
+
+    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
+        palette = self._theme.palette
+        colour = palette.disabled if mode == QIcon.Mode.Disabled else getattr(palette, self._role, palette.text)
+        side = min(rect.width(), rect.height())
+        square = QRectF(rect.x() + (rect.width() - side) / 2, rect.y() + (rect.height() - side) / 2, side, side)
+        self._renderer(colour).render(painter, square)
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        # `size` is in device pixels: QIcon sets the ratio of the pixmap that it gets.
+        image = QPixmap(size)
+        image.fill(Qt.GlobalColor.transparent)
+        if not image.isNull():
+            with QPainter(image) as painter:
+                self.paint(painter, QRect(QPoint(0, 0), size), mode, state)
+        return image
+
+    def _renderer(self, colour: str) -> QSvgRenderer:
+        if colour not in self._renderers:
+            drawing = self._drawing.replace("currentColor", colour)
+            self._renderers[colour] = QSvgRenderer(QByteArray(drawing.encode()))
+        return self._renderers[colour]
+
+    def clone(self) -> QIconEngine:
+        # Qt asks for this only where an icon is edited (addPixmap, setIsMask), which nothing here does; a clone that
+        # Python made would not outlive this call.
+        return _TintedEngine(self._drawing, self._theme, self._role)

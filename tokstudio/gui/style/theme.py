@@ -1,0 +1,270 @@
+"""The colours, fonts and style of the window, light and dark, following the system while the program runs.
+
+`style_sheet.py` holds the sheet these colours are put into; icons tint themselves (`icons.py`).
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplication, QPalette, QPixmapCache
+from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QStyleFactory
+
+from tokstudio.gui.style.style_sheet import image_folders, style_sheet
+
+Mode = Literal["system", "light", "dark"]
+
+BODY_PIXELS = 13
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """A colour for every role, as `#RRGGBB`.
+
+    Text, muted, accent, error, warning and good reach 4.5:1 on window and surface, and so do curves on surface; text
+    reaches 7:1 and muted 3:1 on every colour of tokens, also the special ones'; control, the edge of what can be
+    pressed, reaches 3:1. Disabled promises nothing.
+    """
+
+    dark: bool
+    window: str
+    surface: str
+    border: str
+    grid: str
+    hover: str
+    text: str
+    muted: str
+    disabled: str
+    control: str
+    accent: str
+    on_accent: str
+    accent_soft: str
+    error: str
+    warning: str
+    good: str
+    special: str
+    tokens: tuple[str, ...]
+    curves: tuple[str, ...]
+
+
+LIGHT = Palette(
+    dark=False,
+    window="#F4F5F7",
+    surface="#FFFFFF",
+    border="#DCE0E5",
+    grid="#E9ECEF",
+    hover="#F0F2F5",
+    text="#1B1F24",
+    muted="#5D6772",
+    disabled="#A3ABB4",
+    control="#848E9A",
+    accent="#2563EB",
+    on_accent="#FFFFFF",
+    accent_soft="#E8EFFD",
+    error="#B3261E",
+    warning="#8A5300",
+    good="#1B7340",
+    special="#E3E7EC",
+    tokens=("#FFDCD2", "#FFE9BD", "#E4F1C6", "#CDEFDD", "#CCE9F6", "#D9E0FB", "#EBDAF7", "#F9D7E6"),
+    curves=("#C2500A", "#0E7A5F", "#9333C8", "#8A6A00", "#C81E63", "#0B7391", "#7A3B1E", "#5D6772"),
+)
+DARK = Palette(
+    dark=True,
+    window="#15181C",
+    surface="#1D2126",
+    border="#2E343B",
+    grid="#2A3037",
+    hover="#252A31",
+    text="#E6EAEE",
+    muted="#9AA4AF",
+    disabled="#5F6973",
+    control="#737E8A",
+    accent="#6CA4FF",
+    on_accent="#0E1420",
+    accent_soft="#243349",
+    error="#FF8F87",
+    warning="#F0B95A",
+    good="#62D08F",
+    special="#363D46",
+    tokens=("#5C3229", "#574820", "#42521F", "#1F5040", "#1F4A5B", "#33406F", "#4B3566", "#5E2E48"),
+    curves=("#FF9A52", "#4FD1A5", "#C99BFF", "#E3C44C", "#FF86B3", "#52C7E0", "#D9A28A", "#9AA4AF"),
+)
+
+
+class Theme(QObject):
+    """The palette of the moment, and what the application has of it; `dressing.py` dresses the window.
+
+    Widgets that paint get the theme in their constructor, read `palette` while they paint and listen to `changed`.
+
+    Args:
+        mode: "system" follows the desktop's colour scheme, "light" and "dark" stay.
+        parent: The owner.
+    """
+
+    changed = Signal()
+    #: Every part of the window has the sheet of now.
+    dressed = Signal()
+
+    def __init__(self, mode: Mode = "system", parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._mode: Mode = mode
+        self._text_size = BODY_PIXELS
+        self._application: QApplication | None = None
+        self._system_font: QFont | None = None
+        self._palette = self._chosen_palette()
+        self._style_sheet = ""
+        # Queued: the signal comes before the style has the new scheme's palette, which would then replace ours.
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._refresh, Qt.ConnectionType.QueuedConnection)
+
+    @property
+    def palette(self) -> Palette:
+        """The colours to paint with now."""
+        return self._palette
+
+    @property
+    def mode(self) -> Mode:
+        """Whether the system decides, or the person did."""
+        return self._mode
+
+    def set_mode(self, mode: Mode) -> None:
+        """Follows the system or stays light or dark; anything else counts as "system"."""
+        self._mode = mode if mode in get_args(Mode) else "system"
+        self._refresh()
+
+    def tell_sizes(self, slot: Callable[[], None]) -> None:
+        """Calls a method of a QObject that measures widgets when all is changed, and when they have their new looks."""
+        self.changed.connect(slot)
+        self.dressed.connect(slot)
+
+    @property
+    def text_size(self) -> int:
+        """The size of body text in pixels; every other size is in proportion to it."""
+        return self._text_size
+
+    def set_text_size(self, pixels: int) -> None:
+        """Sets the size of body text; sizes outside 9 to 40 pixels are brought within."""
+        pixels = min(max(pixels, 9), 40)
+        if pixels != self._text_size:
+            self._text_size = pixels
+            self._dress()
+            self.changed.emit()
+
+    def scaled(self, pixels: int) -> int:
+        """Gives a size that was designed beside body text of 13 pixels, at the person's text size."""
+        return max(1, round(pixels * self._text_size / BODY_PIXELS))
+
+    def monospace_font(self, size: int = BODY_PIXELS) -> QFont:
+        """Gives the font of tokens and bytes; `size` is in pixels beside body text of 13."""
+        return monospace_font(self.scaled(size))
+
+    def tabular_font(self, size: int = BODY_PIXELS) -> QFont:
+        """Gives the font for columns of numbers; `size` is in pixels beside body text of 13."""
+        return tabular_font(self.scaled(size))
+
+    @property
+    def style_sheet(self) -> str:
+        """The sheet for every part of a window, in the colours and sizes of now; `Dressing` puts it on."""
+        if not self._style_sheet:
+            roles = {role: getattr(self._palette, role) for role in Palette.__dataclass_fields__}
+            self._style_sheet = style_sheet(roles, self.scaled, image_folders())
+        return self._style_sheet
+
+    def apply(self, application: QApplication) -> None:
+        """Gives `application` the style, the font and the colours, and again whenever the theme changes."""
+        self._application = application
+        self._system_font = QFont(application.font())
+        application.setStyle(QStyleFactory.create("Fusion"))
+        self._dress()
+
+    def _chosen_palette(self) -> Palette:
+        if self._mode == "system":
+            return DARK if QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark else LIGHT
+        return DARK if self._mode == "dark" else LIGHT
+
+    def _refresh(self) -> None:
+        if self._application is not None:
+            # The window frame and the native dialogs follow the hint; an unknown scheme is the system's.
+            wanted = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
+            QGuiApplication.styleHints().setColorScheme(wanted.get(self._mode, Qt.ColorScheme.Unknown))
+        before, self._palette = self._palette, self._chosen_palette()
+        if self._palette != before:
+            self._dress()
+            self.changed.emit()
+
+    def _dress(self) -> None:
+        self._style_sheet = ""
+        if self._application is None or self._system_font is None:
+            return
+        QPixmapCache.clear()
+        # Each of the two goes through all widgets.
+        font = QFont(self._system_font)
+        font.setPixelSize(self._text_size)
+        if font != self._application.font():
+            self._application.setFont(font)
+        palette = widget_palette(self._palette)
+        if palette != self._application.palette():
+            self._application.setPalette(palette)
+
+
+def widget_palette(palette: Palette) -> QPalette:
+    """Gives Qt's own palette for `palette`, for everything that no style sheet reaches."""
+    role = QPalette.ColorRole
+    colours = {
+        role.Window: palette.window,
+        role.WindowText: palette.text,
+        role.Base: palette.surface,
+        role.AlternateBase: palette.hover,
+        role.Text: palette.text,
+        role.PlaceholderText: palette.muted,
+        role.Button: palette.surface,
+        role.ButtonText: palette.text,
+        role.BrightText: palette.error,
+        role.ToolTipBase: palette.surface,
+        role.ToolTipText: palette.text,
+        role.Highlight: palette.accent_soft,
+        role.HighlightedText: palette.text,
+        role.Accent: palette.accent,
+        role.Link: palette.accent,
+        role.LinkVisited: palette.accent,
+        role.Light: palette.surface,
+        role.Midlight: palette.grid,
+        role.Mid: palette.border,
+        role.Dark: palette.control,
+        role.Shadow: palette.border,
+    }
+    result = QPalette()
+    for colour_role, colour in colours.items():
+        result.setColor(colour_role, QColor(colour))
+    for colour_role in (role.WindowText, role.Text, role.ButtonText, role.HighlightedText, role.PlaceholderText):
+        result.setColor(QPalette.ColorGroup.Disabled, colour_role, QColor(palette.disabled))
+    return result
+
+
+def monospace_font(size: int = BODY_PIXELS) -> QFont:
+    """Gives the system's font of fixed pitch at `size` pixels, for tokens and bytes."""
+    font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    if not QFontInfo(font).fixedPitch():
+        # Some systems answer with a proportional font here; these come with Windows, macOS and most of Linux.
+        font.setFamilies(["Cascadia Mono", "Consolas", "SF Mono", "Menlo", "DejaVu Sans Mono", "Liberation Mono"])
+    font.setStyleHint(QFont.StyleHint.Monospace)
+    font.setFixedPitch(True)
+    font.setPixelSize(size)
+    return font
+
+
+def tabular_font(size: int = BODY_PIXELS) -> QFont:
+    """Gives the body font at `size` pixels with digits of one width, for columns of numbers."""
+    font = QFont(QGuiApplication.font())
+    font.setPixelSize(size)
+    if hasattr(font, "setFeature"):
+        font.setFeature(QFont.Tag("tnum"), 1)
+    return font
+
+
+def pad_spin_box(box: QAbstractSpinBox) -> None:
+    """Moves the text of `box` off its left edge: a style sheet reaches every other field, but not this one's text."""
+    box.lineEdit().setTextMargins(6, 0, 0, 0)

@@ -1,0 +1,58 @@
+"""What stands where uses would, of a tokenizer from a file: that nobody has counted them, and the button that does."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel
+
+from tokstudio.gui.widgets.buttons import ActionButton
+
+if TYPE_CHECKING:
+    from tokstudio.gui.style.theme import Theme
+
+
+class CountUsesButton(ActionButton):
+    """Counts the uses in the corpus that is open; without one it is disabled, and says why.
+
+    Args:
+        action: The window's `count_uses`.
+        theme: Its looks.
+    """
+
+    def __init__(self, action: QAction, theme: Theme) -> None:
+        super().__init__(action, "Count Uses in the Corpus", theme)
+        self.setProperty("primary", None)
+        self.setProperty("link", True)
+
+
+class UsesOffer(QFrame):
+    """A quiet line above a table, hidden while there is nothing to offer.
+
+    Args:
+        action: The window's `count_uses`.
+        theme: Its looks.
+    """
+
+    def __init__(self, action: QAction, theme: Theme) -> None:
+        super().__init__()
+        self.label = QLabel()
+        self.label.setTextFormat(Qt.TextFormat.PlainText)
+        self.label.setProperty("role", "muted")
+        self.label.setWordWrap(True)
+        self.label.setMinimumWidth(1)
+        self.button = CountUsesButton(action, theme)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(8, 0, 8, 0)
+        row.addWidget(self.label, 1)
+        row.addWidget(self.button)
+        self.hide()
+
+    def offer(self, words: str) -> None:
+        """Says what is wanting, and goes where nothing is."""
+        if words != self.label.text():
+            self.label.setText(words)
+            self.setVisible(bool(words))

@@ -1,0 +1,210 @@
+"""What the tables of tokens share: columns, cells as the delegate draws them, rows for the clipboard.
+
+Which rows there are is left to the models of merges and of the vocabulary.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.run_tokens import RunTokens
+from tokstudio.gui.token_text.spelling import SHOWN_BYTES, Shown, in_characters, marked, shown
+from tokstudio.gui.widgets.labels import plain
+
+Index = QModelIndex | QPersistentModelIndex
+
+_REMEMBERED = 4096
+_NO_INDEX = QModelIndex()
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its title, what it holds, how wide it wants to be and what gives way first.
+
+    Attributes:
+        title: What the header says.
+        kind: Numbers stand right, tokens and bytes are of fixed pitch.
+        tip: What the title means.
+        share: Its share of the room that the others leave; 0: as wide as its longest text.
+        least: Characters that it needs at least, where it has a share.
+        yields: Columns with the highest number go first when there is no room; 0 stays.
+        muted: Whether it is second to the others.
+    """
+
+    title: str
+    kind: Literal["number", "token", "bytes", "words"]
+    tip: str
+    share: int = 0
+    least: int = 6
+    yields: int = 0
+    muted: bool = False
+
+
+class Cell(NamedTuple):
+    """What is drawn in one cell: words, or tokens with a plus between them, or one special token."""
+
+    text: str
+    tokens: tuple[Shown, ...] = ()
+    dimmed: bool = False
+    marked: bool = False
+    special: bool = False
+
+
+class TokenTable(QAbstractTableModel):
+    """A table with a token in each row, over the arrays of a run.
+
+    `matches_changed` is emitted when a filter has found more or fewer rows, or has come to its end.
+    """
+
+    columns: ClassVar[tuple[Column, ...]] = ()
+    matches_changed = Signal()
+    #: Every selected row will be asked for its new place.
+    reordering = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.run: StudioRun | None = None
+        self.tokens: RunTokens | None = None
+        #: Whether rows are being added, moved or removed: what Qt selects then, no person has chosen.
+        self.changing = False
+        self._shown: dict[int, Shown] = {}
+        self._in_characters = False
+
+    # ---- for those who look at it
+
+    def cell(self, row: int, column: int) -> Cell:
+        """What is drawn there."""
+        raise NotImplementedError
+
+    def slot_at(self, row: int) -> int:
+        """The slot (see `RunTokens`) of the token in a row."""
+        raise NotImplementedError
+
+    def slots_between(self, top: int, bottom: int) -> list[int]:
+        """The slots of the rows from `top` to `bottom`, both included."""
+        raise NotImplementedError
+
+    def row_of(self, slot: int) -> int:
+        """The row of a slot's token; -1 where it is not shown."""
+        raise NotImplementedError
+
+    def may_list(self, slot: int) -> bool:
+        """Whether there is a row for a slot's token where no filter hides it."""
+        raise NotImplementedError
+
+    def copied_slot(self, slot: int) -> str:
+        """The row of a token for the clipboard, its columns separated by tabs."""
+        raise NotImplementedError
+
+    def widest(self, column: int) -> str:
+        """A text as wide as any in a column that has no share."""
+        raise NotImplementedError
+
+    @property
+    def searching(self) -> bool:
+        """Whether a filter or an order is still being worked out."""
+        return False
+
+    def token_at(self, row: int) -> int | None:
+        """The id of the token in a row."""
+        if self.tokens is None or not 0 <= row < self.rowCount():
+            return None
+        return self.tokens.id_of(self.slot_at(row))
+
+    def row_of_token(self, token: int | None) -> int:
+        """The row of the token with an id; -1 where it is not shown."""
+        slot = self.tokens.slot_of(token) if self.tokens is not None else -1
+        return self.row_of(slot) if slot >= 0 else -1
+
+    def is_hidden(self, token: int | None) -> bool:
+        """Whether a filter hides the token with an id."""
+        slot = self.tokens.slot_of(token) if self.tokens is not None else -1
+        return slot >= 0 and self.may_list(slot) and self.row_of(slot) < 0
+
+    # ---- for those who make it
+
+    def shown(self, slot: int) -> Shown:
+        """How a token reads; the lately shown ones are remembered."""
+        known = self._shown.get(slot)
+        if known is None:
+            assert self.tokens is not None
+            if len(self._shown) >= _REMEMBERED:
+                self._shown.clear()
+            # One more than is shown, and the rest of a character: so it is seen where to cut.
+            known = self._shown[slot] = self._read(slot, SHOWN_BYTES)
+        return known
+
+    @property
+    def in_characters(self) -> bool:
+        """Whether tokens are shown in the byte-level alphabet: where that is wanted, and they are made of bytes."""
+        return self._in_characters and self.tokens is not None and self.tokens.run.byte_level
+
+    def set_in_characters(self, wanted: bool) -> None:
+        """Shows tokens made of bytes in the byte-level alphabet, or as the text they are."""
+        self._in_characters = wanted
+        self._shown.clear()
+        if rows := self.rowCount():
+            self.dataChanged.emit(self.index(0, 0), self.index(rows - 1, len(self.columns) - 1))
+
+    def _read(self, slot: int, limit: int) -> Shown:
+        assert self.tokens is not None
+        head = self.tokens.head(slot, limit + 4)
+        wanted = self.in_characters and self.tokens.kind_of(slot) != "special"
+        return in_characters(head, limit) if wanted else shown(head, limit)
+
+    @contextmanager
+    def changes(self) -> Iterator[None]:
+        """What happens within comes from the program, not from a person."""
+        before, self.changing = self.changing, True
+        try:
+            yield
+        finally:
+            self.changing = before
+
+    def hold(self, run: StudioRun | None) -> None:
+        """Takes over a run; to be called while the model is reset."""
+        self.run = run
+        self.tokens = run.tokens if run is not None else None
+        self._shown.clear()
+
+    # ---- Qt's own
+
+    def columnCount(self, parent: Index = _NO_INDEX) -> int:
+        """How many columns there are; below a row none."""
+        return 0 if parent.isValid() else len(self.columns)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """The text of a cell, and the token in full as its tip."""
+        if not index.isValid() or self.tokens is None:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self.cell(index.row(), index.column()).text
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return self._alignment(index.column())
+        if role == Qt.ItemDataRole.ToolTipRole and self.columns[index.column()].kind == "words":
+            return plain(self.cell(index.row(), index.column()).text)
+        if role == Qt.ItemDataRole.ToolTipRole and self.columns[index.column()].kind in ("token", "bytes"):
+            slot = self.slot_at(index.row())
+            return plain(f"{marked(self._read(slot, 400))}\nid {self.tokens.id_of(slot):,}")
+        return None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """Titles, and what they mean."""
+        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(self.columns):
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self.columns[section].title
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return self.columns[section].tip
+        return self._alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    def _alignment(self, column: int) -> Qt.AlignmentFlag:
+        side = Qt.AlignmentFlag.AlignRight if self.columns[column].kind == "number" else Qt.AlignmentFlag.AlignLeft
+        return side | Qt.AlignmentFlag.AlignVCenter

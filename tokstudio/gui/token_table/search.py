@@ -1,0 +1,218 @@
+"""Searching tokens by all of their bytes, without spelling the long ones out: what their parts have, they have.
+
+A token has a text in it if its left part does, or its right part, or if the text stands where the two meet; for that
+the last bytes of the one and the first of the other are enough. For a regular expression that does not hold: there long
+tokens are spelled out, as far as there is room.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.gui.state.run_tokens import RunTokens
+from tokstudio.gui.state.token_flags import HEAD, pairs
+from tokstudio.gui.token_table.query import Query
+
+_STEP = 512
+#: Bytes of long tokens that are spelled out for a regular expression, in all and of one.
+ROOM = 64 << 20
+_LONGEST = 1 << 20
+_SMALL = 1 << 14  # bytes that are searched without a look at the clock
+
+
+class TokenSearch:
+    """Which tokens have something in them, asked in the order of making; goes on when there are more.
+
+    Args:
+        accepts: Whether bytes have it in them. What has such bytes within it must have it too.
+        reach: Bytes on either side of where two parts meet that it may stand in.
+        heads: The first `HEAD` bytes of the tokens, by slot; may grow.
+        base: The tokens before any merge.
+        parts_from: Gives the rows of int32 [n, 2], the slots that each merge joins, from one on and up to another.
+        alone: A token that is accepted as it is, and not what has it within it.
+
+    Attributes:
+        found: Of each token that has been looked at whether it has it, by slot.
+    """
+
+    def __init__(
+        self,
+        accepts: Callable[[bytes], bool],
+        reach: int,
+        heads: Sequence[bytes],
+        base: Sequence[bytes],
+        parts_from: Callable[[int, int], NDArray[np.int32]],
+        alone: bytes | None = None,
+    ) -> None:
+        self.found = bytearray()
+        self._accepts, self._reach = accepts, max(reach, 2)
+        self._heads, self._base, self._parts_from = heads, base, parts_from
+        self._alone = alone
+        self._begins: dict[int, bytes] = {}
+        self._ends: dict[int, bytes] = {}
+
+    def go_on(self) -> Iterator[None]:
+        """Looks at all tokens that have not been looked at, in short steps."""
+        while len(self.found) < len(self._heads):
+            first = len(self.found)
+            some = self._heads[first : first + _STEP]
+            found = bytearray(self._of_heads(some))
+            long = [slot for slot, head in enumerate(some, first) if len(head) == HEAD]
+            yield from self._settle(found, first, long)
+            self.found += found
+            yield
+
+    def go_on_from(self, known: NDArray[np.bool_], long: NDArray[np.int64]) -> Iterator[None]:
+        """The same where it is known what the first bytes of tokens have in them; only long ones are looked at.
+
+        Args:
+            known: Of all tokens, by slot.
+            long: The slots of those of which there are `HEAD` bytes.
+        """
+        found = bytearray(known.tobytes())
+        for start in range(0, len(long), _STEP):
+            yield from self._settle(found, 0, long[start : start + _STEP].tolist())
+            yield
+        self.found = found
+
+    def go_on_long(self, long: NDArray[np.int64]) -> Iterator[None]:
+        """The same for long tokens alone, of which there may be few among very many; `found` is of those then."""
+        found = bytearray(len(self._heads))
+        for start in range(0, len(long), _STEP):
+            some = long[start : start + _STEP].tolist()
+            for slot, *parts in self._with_parts(some):
+                for one in (slot, *parts):
+                    if one == slot or len(self._heads[one]) < HEAD:
+                        found[one] = self._accepts(self._heads[one])
+            yield from self._settle(found, 0, some)
+            yield
+        self.found = found
+
+    def beginning(self, slot: int) -> bytes:
+        """The first bytes of a token that has been looked at: `HEAD`, or as many as the reach if that is more."""
+        return self._begins[slot] if slot in self._begins else self._heads[slot]
+
+    def _of_heads(self, heads: Sequence[bytes]) -> Iterable[bool]:
+        return map(self._accepts, heads)
+
+    def _settle(self, found: bytearray, first: int, long: list[int]) -> Iterator[None]:
+        """Decides of long tokens; `found` is of those from `first` on, all before have been decided."""
+        before, reach, base = self.found, self._reach, len(self._base)
+        for slot, left, right in self._with_parts(long):
+            if slot < base:
+                whole = self._base[slot]
+                self._begins[slot], self._ends[slot] = whole[: max(reach, HEAD)], whole[-reach:]
+                found[slot - first] |= self._accepts(whole)
+                continue
+            if reach > HEAD:
+                begin = self.beginning(left)
+                self._begins[slot] = begin if len(begin) >= reach else (begin + self.beginning(right))[:reach]
+            for part in (left, right):
+                has = before[part] if part < first else found[part - first]
+                if has and self._heads[part] != self._alone:
+                    found[slot - first] = True
+            if found[slot - first]:
+                # Nobody asks for the ends of these: all that is made of them has it too.
+                continue
+            end, behind = self._end(left), self._end(right)
+            if self._accepts(end + self.beginning(right)[:reach]):
+                found[slot - first] = True
+            else:
+                self._ends[slot] = behind if len(behind) == reach else (end + behind)[-reach:]
+        yield from ()
+
+    def _with_parts(self, long: list[int]) -> Iterator[tuple[int, int, int]]:
+        base = len(self._base)
+        if not long:
+            return
+        first = max(long[0] - base, 0)
+        rows = self._parts_from(first, max(long[-1] + 1 - base, 0))
+        merged = [slot for slot in long if slot >= base]
+        yield from ((slot, 0, 0) for slot in long[: len(long) - len(merged)])
+        wanted = rows[np.array(merged, np.int64) - base - first]
+        for slot, (left, right) in zip(merged, pairs(wanted), strict=True):
+            yield slot, left, right
+
+    def _end(self, slot: int) -> bytes:
+        return self._ends[slot] if slot in self._ends else self._heads[slot][-self._reach :]
+
+
+class ExpressionSearch(TokenSearch):
+    """The same for a regular expression; the query is told of how many tokens only the first bytes were looked at.
+
+    Args:
+        query: The expression.
+        heads: See `TokenSearch`; so are `base` and `parts_from`.
+        lengths: int64, how many bytes the tokens have, by slot.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        heads: Sequence[bytes],
+        base: Sequence[bytes],
+        parts_from: Callable[[int, int], NDArray[np.int32]],
+        lengths: NDArray[np.int64],
+    ) -> None:
+        super().__init__(query.accepts, 0, heads, base, parts_from)
+        self._query = query
+        query.by_beginning = 0
+        self._whole: dict[int, bytes] = {}
+        self._begun = set[int]()  # slots of those of which only the first bytes were looked at
+        self._room = ROOM
+        self._limit = _limit(lengths[len(base) :])
+
+    def _of_heads(self, heads: Sequence[bytes]) -> Iterable[bool]:
+        accepts = self._query.accepts
+        return (len(head) < HEAD and accepts(head) for head in heads)
+
+    def _settle(self, found: bytearray, first: int, long: list[int]) -> Iterator[None]:
+        for slot, left, right in self._with_parts(long):
+            whole = self._base[slot] if slot < len(self._base) else self._spell(slot, left, right)
+            accepted = None if whole is None else self._query.accepts_long(whole)
+            if accepted is None:
+                self._begun.add(slot)
+                self._query.by_beginning = len(self._begun)
+                accepted = self._query.accepts(self._heads[slot])
+            found[slot - first] = accepted
+            if whole is not None and len(whole) > _SMALL:
+                yield
+
+    def _spell(self, slot: int, left: int, right: int) -> bytes | None:
+        """All bytes of a token; None where that takes more than there is room for."""
+        if slot in self._whole:
+            return self._whole[slot]
+        pieces = self._spelled(left), self._spelled(right)
+        if pieces[0] is None or pieces[1] is None:
+            return None
+        size = len(pieces[0]) + len(pieces[1])
+        if size > min(self._limit, self._room):
+            return None
+        self._room -= size
+        whole = self._whole[slot] = pieces[0] + pieces[1]
+        return whole
+
+    def _spelled(self, slot: int) -> bytes | None:
+        if slot < len(self._base):
+            return self._base[slot]
+        return self._heads[slot] if len(self._heads[slot]) < HEAD else self._whole.get(slot)
+
+
+def search_of(query: Query, tokens: RunTokens) -> TokenSearch:
+    """A search of a run's tokens, as far as they are gathered."""
+    if query.is_expression:
+        return ExpressionSearch(query, tokens.heads, tokens.base, tokens.parts_from, tokens.lengths())
+    return TokenSearch(query.accepts, query.reach, tokens.heads, tokens.base, tokens.parts_from, query.byte)
+
+
+def _limit(lengths: NDArray[np.int64]) -> int:
+    """The most bytes a long token may have, so that there is room for all that have no more."""
+    long = lengths[(lengths >= HEAD) & (lengths <= _LONGEST)]
+    if int(long.sum()) <= ROOM:
+        return _LONGEST
+    counts = np.bincount(long)
+    return int(np.searchsorted(np.cumsum(counts * np.arange(len(counts))), ROOM, side="right")) - 1

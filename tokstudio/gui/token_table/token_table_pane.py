@@ -1,0 +1,261 @@
+"""What the panes with a table of tokens share: filter, notice, empty state, and the token that is looked at."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QLabel, QStackedWidget
+
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.token_flags import HEAD
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.token_table.filter_edit import FilterEdit
+from tokstudio.gui.token_table.model import TokenTable
+from tokstudio.gui.token_table.query import FILTER_HINT, FilterQuery, Query
+from tokstudio.gui.token_table.view import FollowTable
+from tokstudio.gui.widgets.fields import polish
+from tokstudio.gui.widgets.pane import EmptyState, Pane
+
+_BUSY_AFTER = 150  # milliseconds before a search says that it goes on
+_NOTICE_STAYS = 6000
+_BY_BEGINNING = "For {:,} very long {}, only the first {} bytes were searched."
+_NOTHING = "Nothing matches this filter."
+_NOT_UNDERSTOOD = "Nothing is listed until the filter is valid."
+
+
+class TablePane(Pane):
+    """A pane with a table. What it lists, and what moves it, the panes themselves know.
+
+    Args:
+        key: Its name in the saved layout.
+        title: What people call it.
+        session: The studio's state.
+        theme: Its looks.
+        model: The rows.
+        empty: What to say while there are none.
+    """
+
+    def __init__(self, key: str, title: str, session: Session, theme: Theme, model: TokenTable, empty: str) -> None:
+        super().__init__(key, title)
+        self._session = session
+        self._seen = False
+        self._query: Query = Query("")
+        self.model = model
+        self.table = FollowTable(model, theme, title)
+        self.note = QLabel()
+        self.note.setTextFormat(Qt.TextFormat.PlainText)
+        self.note.setProperty("role", "muted")
+        self.note.setMinimumWidth(1)
+        self.filter = FilterEdit(theme, f"Filter {title.lower()}", FILTER_HINT)
+        self.header.addWidget(self.note)
+        self.header.addWidget(self.filter)
+        self.empty = EmptyState(empty)
+        self._nothing = EmptyState(_NOTHING)
+        self.wrong = QLabel()
+        self.wrong.setProperty("role", "error")
+        self.wrong.setTextFormat(Qt.TextFormat.PlainText)
+        self.wrong.setWordWrap(True)
+        self.wrong.setMinimumWidth(1)
+        self.wrong.setContentsMargins(8, 0, 8, 0)
+        self.wrong.hide()
+        self.limit = QLabel()
+        self.limit.setTextFormat(Qt.TextFormat.PlainText)
+        self.limit.setProperty("role", "muted")
+        self.limit.setWordWrap(True)
+        self.limit.setMinimumWidth(1)
+        self.limit.setContentsMargins(8, 0, 8, 0)
+        self.limit.hide()
+        self.stack = QStackedWidget()
+        for page in (self.empty, self.table, self._nothing):
+            self.stack.addWidget(page)
+        self.body.addWidget(self.wrong)
+        self.body.addWidget(self.limit)
+        self.body.addWidget(self.stack, 1)
+        self.body.setContentsMargins(4, 0, 4, 4)
+        self._notice = QTimer(self)
+        self._notice.setSingleShot(True)
+        self._notice.timeout.connect(self._count_matches)
+        self._busy = QTimer(self)
+        self._busy.setSingleShot(True)
+        self._busy.setInterval(_BUSY_AFTER)
+        self._busy.timeout.connect(self._say_busy)
+
+        self.filter.textChanged.connect(self._set_filter)
+        self.filter.left.connect(self._go_to_table)
+        self.table.rowChosen.connect(self._choose)
+        self.table.copied.connect(self._say_copied)
+        self.visibilityChanged.connect(self._set_seen)
+        session.token_changed.connect(self._token_changed)
+        self._to_reveal = False  # what was found is to be brought into sight when the pane is seen again
+        self._awaited = False  # or when its rows have been worked out
+        session.found_changed.connect(self._follow_found)
+
+    def follow(self, characters: QAction) -> None:
+        """Shows tokens in the byte-level alphabet while an action is checked."""
+        self.model.set_in_characters(characters.isChecked())
+        characters.toggled.connect(self.model.set_in_characters)
+
+    def offer(self, *actions: QAction) -> None:
+        """Puts actions on the menu of the rows; the row below the pointer is chosen before it comes."""
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self.table.addActions(actions)
+
+    def focus_filter(self) -> None:
+        """Puts the keyboard into the filter."""
+        self.filter.setFocus()
+        self.filter.selectAll()
+
+    # ---- for the panes
+
+    @property
+    def seen(self) -> bool:
+        """Whether the pane is on screen; hidden ones do no work."""
+        return self._seen
+
+    def catch_up(self) -> None:
+        """Shows the session as it is now."""
+        raise NotImplementedError
+
+    def filtered(self) -> bool:
+        """Whether not all rows are shown."""
+        return bool(self.filter.text())
+
+    def total(self) -> int:
+        """How many rows there would be without a filter."""
+        raise NotImplementedError
+
+    def apply_filter(self, query: Query) -> None:
+        """Hands the filter to the model."""
+        raise NotImplementedError
+
+    def lift_filters(self) -> None:
+        """Lets all rows be shown."""
+        self.filter.clear()
+
+    def stay(self) -> None:
+        """Leaves what was found where it is: the person looks at something else."""
+        self._awaited = False
+
+    def busy(self) -> bool:
+        """Whether rows are still being looked for."""
+        return self.model.searching
+
+    def show_matches(self) -> None:
+        """Says how many rows pass, and keeps the looked-at token selected."""
+        self._show_token(scroll=False)
+        self._count_matches()
+        if self._awaited and not self.busy():
+            self._reveal_found()
+
+    def choose_page(self) -> None:
+        """Shows the table, or why there is none."""
+        page = 0 if not self.total() else 1
+        if page and self.filtered() and not self.model.rowCount() and not self.busy():
+            page = 2
+            self._nothing.label.setText(_NOT_UNDERSTOOD if self._query.error else _NOTHING)
+        if self.stack.currentIndex() != page:
+            self.stack.setCurrentIndex(page)
+
+    # ---- private
+
+    def _set_seen(self, seen: bool) -> None:
+        if seen != self._seen:
+            self._seen = seen
+            if seen:
+                self.catch_up()
+                if self._to_reveal:
+                    self._reveal_found()
+
+    def make_query(self, text: str) -> Query:
+        """What is typed into the filter, as it is meant."""
+        return FilterQuery(text)
+
+    def _set_filter(self, text: str) -> None:
+        self.stay()
+        query = self._query = self.make_query(text)
+        self._show_error()
+        if query.error:
+            # What is shown stays, until the expression can be read.
+            self._count_matches()
+            return
+        self.apply_filter(query)
+        self.table.verticalScrollBar().setValue(0)
+        self._show_token(scroll=True)
+
+    def _go_to_table(self) -> None:
+        self.table.setFocus()
+        if self.table.current_row < 0 and self.model.rowCount():
+            self.table.setCurrentIndex(self.model.index(0, 0))
+
+    def _choose(self, row: int) -> None:
+        self._session.look_at(self.model.token_at(row))
+
+    def _token_changed(self) -> None:
+        if self._seen and not self._session.passing:
+            self._show_token(scroll=True)
+
+    def _follow_found(self) -> None:
+        self._to_reveal = self._session.found is not None
+        if self._seen and self._to_reveal:
+            self._reveal_found()
+
+    def _reveal_found(self) -> None:
+        """Brings the row of the token that was found into sight; filters that hide it are lifted."""
+        self._to_reveal = self._awaited = False
+        found = self._session.found
+        if self.filtered() and self.model.is_hidden(found):
+            self.lift_filters()
+        row = self.model.row_of_token(found)
+        # Rows come back, or into their order, bit by bit.
+        self._awaited = found is not None and self.busy()
+        self.table.show_row(row)
+        if row >= 0:
+            self.table.reveal(row)
+
+    def _show_token(self, scroll: bool) -> None:
+        self.table.show_row(self.model.row_of_token(self._session.chosen), scroll=scroll)
+
+    def _count_matches(self) -> None:
+        self._notice.stop()
+        if self._query.error:
+            self._busy.stop()
+            self._show_error()
+        elif self.busy():
+            # What is found at once needs no words.
+            if not self._busy.isActive():
+                self._busy.start()
+        else:
+            self._busy.stop()
+            self.note.setText(f"{self.model.rowCount():,} of {self.total():,}" if self.filtered() else "")
+        # Of figures nothing may be cut; the field beside them can be narrower.
+        figures = self.note.text() if self.filtered() and not self._query.error else ""
+        self.note.setMinimumWidth(self.note.sizeHint().width() if figures else 1)
+        self._say_what_was_searched()
+        self.choose_page()
+
+    def _show_error(self) -> None:
+        """Says below the filter, where there is room for all of it, what is wrong with its expression."""
+        error = self._query.error
+        self.wrong.setText(error)
+        self.wrong.setVisible(bool(error))
+        if error:
+            self.note.clear()
+        if self.filter.property("invalid") != bool(error):
+            self.filter.setProperty("invalid", bool(error))
+            polish(self.filter)
+
+    def _say_what_was_searched(self) -> None:
+        """Says below the filter of how many tokens not all was searched."""
+        few = self._query.by_beginning
+        self.limit.setText(_BY_BEGINNING.format(few, "token" if few == 1 else "tokens", HEAD) if few else "")
+        self.limit.setVisible(bool(few))
+
+    def _say_busy(self) -> None:
+        if self.busy():
+            self.note.setText("Working…")
+
+    def _say_copied(self, rows: int, selected: int) -> None:
+        if rows < selected:
+            self.note.setText(f"Copied the first {rows:,} of {selected:,} rows.")
+            self._notice.start(_NOTICE_STAYS)

@@ -1,0 +1,260 @@
+"""A table of tokens: follows new rows only while one looks at the top, fits its columns, copies what is selected."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+
+from tokstudio.gui.token_table.delegate import TokenCells
+from tokstudio.gui.token_table.header import TokenHeader
+from tokstudio.gui.token_table.model import Column, TokenTable
+from tokstudio.gui.widgets.shortcuts import keeps_copy
+from tokstudio.gui.widgets.sliced_work import Slices
+
+if TYPE_CHECKING:
+    from tokstudio.gui.style.theme import Theme
+
+#: Rows that are copied at most; so many are some megabytes of text.
+MOST_COPIED = 100_000
+_COPY_STEP = 64
+_MOST_MOVED = 1000  # selected rows that are kept when the order changes: Qt asks for the place of each
+
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class FollowTable(QTableView):
+    """Shows a `TokenTable`.
+
+    Signals:
+        rowChosen: A person has made another row the current one.
+        rowActivated: Enter, or a double click.
+        copied: How many rows are now on the clipboard, and how many were selected.
+    """
+
+    rowChosen = Signal(int)
+    rowActivated = Signal(int)
+    copied = Signal(int, int)
+
+    def __init__(self, model: TokenTable, theme: Theme, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._model = model
+        self._quiet = False
+        self._fitting = False
+        self._chosen_widths: dict[int, int] = {}
+        self._fitted: tuple[object, ...] = ()
+        self._slices = Slices(self)
+        self._cells = TokenCells(theme, self)
+        self.setItemDelegate(self._cells)
+        self._header = TokenHeader(theme, self)
+        self.setHorizontalHeader(self._header)
+        self.setModel(model)
+        self.setAccessibleName(name)
+        self._set_up()
+        model.reordering.connect(self._lighten_selection)
+        theme.tell_sizes(self._dress)
+        self._dress()
+
+    def _set_up(self) -> None:
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setCornerButtonEnabled(False)
+        rows, columns = self.verticalHeader(), self._header
+        rows.hide()
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        columns.sectionResized.connect(self._keep_width)
+        # With the table's own selection a header asks for every selected row, a million of them, at every repaint.
+        columns.setSelectionModel(QItemSelectionModel(self._model, self))
+
+    def sort_by_columns(self, column: int, order: Qt.SortOrder) -> None:
+        """Lets a click on a title sort; at first by the column and in the order that are given."""
+        self._header.setSectionsClickable(True)
+        self.setSortingEnabled(True)
+        self.sortByColumn(column, order)
+
+    # ---- rows
+
+    @property
+    def current_row(self) -> int:
+        """The row that is current; -1 for none."""
+        return self.currentIndex().row()
+
+    def show_row(self, row: int, *, scroll: bool = True) -> None:
+        """Selects a row without `rowChosen`, -1 for none; brings it into view."""
+        if row == self.current_row and (row < 0 or self.selectionModel().isRowSelected(row)):
+            return
+        self._quiet = True
+        try:
+            if row < 0:
+                self.selectionModel().clear()
+            else:
+                rows = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+                place = self.horizontalScrollBar().value(), self.verticalScrollBar().value()
+                self.selectionModel().setCurrentIndex(self._model.index(row, 0), rows)
+                self.horizontalScrollBar().setValue(place[0])
+                self.verticalScrollBar().setValue(place[1])
+        finally:
+            self._quiet = False
+        if scroll and row >= 0:
+            self.reveal(row)
+
+    def reveal(self, row: int) -> None:
+        """Brings a row into view, to the middle if it was out of sight."""
+        height = self.verticalHeader().defaultSectionSize()
+        top = self.rowViewportPosition(row)
+        if top < 0 or top + height > self.viewport().height():
+            self.verticalScrollBar().setValue(row * height - (self.viewport().height() - height) // 2)
+
+    def currentChanged(self, current: _Index, previous: _Index) -> None:
+        """Tells of a choice, unless the program made it."""
+        super().currentChanged(current, previous)
+        if not self._quiet and not self._model.changing and current.isValid() and current.row() != previous.row():
+            self.rowChosen.emit(current.row())
+
+    def rowsInserted(self, parent: _Index, start: int, end: int) -> None:
+        """Keeps the rows still under the eyes while others come above them; at the top the newest are shown."""
+        bar, height = self.verticalScrollBar(), self.verticalHeader().defaultSectionSize()
+        before = bar.value()
+        super().rowsInserted(parent, start, end)
+        if before > 0 and start * height <= before and self._model.rowCount() > end - start + 1:
+            self.updateGeometries()
+            bar.setValue(before + (end - start + 1) * height)
+        self.refit()
+
+    def _lighten_selection(self) -> None:
+        if sum(bottom - top + 1 for top, bottom in self._selected()) > _MOST_MOVED:
+            current = self.currentIndex()
+            rows = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+            self.selectionModel().select(current, rows)
+
+    # ---- columns
+
+    def refit(self) -> None:
+        """Shares out the width, if the room or the longest texts have changed."""
+        if self._fitting:
+            return
+        longest = [len(self._model.widest(i)) for i, one in enumerate(self._model.columns) if not one.share]
+        # Fitting may make a scroll bar come or go, and with it the room: then once more.
+        for _ in range(2):
+            state = (self.viewport().width(), self._theme.text_size, *longest)
+            if state == self._fitted:
+                return
+            self._fitted = state
+            self._fit()
+
+    def _fit(self) -> None:
+        columns, room = self._model.columns, self.viewport().width()
+        least = [self._least_width(i, one) for i, one in enumerate(columns)]
+        kept = set(range(len(columns)))
+        yielding = sorted((i for i in kept if columns[i].yields), key=lambda i: -columns[i].yields)
+        while yielding and sum(least[i] for i in kept) > room:
+            kept.remove(yielding.pop(0))
+        spare = max(room - sum(least[i] for i in kept), 0)
+        shares = sum(columns[i].share for i in kept if i not in self._chosen_widths) or 1
+        self._fitting = True
+        try:
+            for i, one in enumerate(columns):
+                self.setColumnHidden(i, i not in kept)
+                grows = one.share if i not in self._chosen_widths else 0
+                self.setColumnWidth(i, least[i] + spare * grows // shares)
+        finally:
+            self._fitting = False
+
+    def _least_width(self, index: int, column: Column) -> int:
+        if index in self._chosen_widths:
+            return self._chosen_widths[index]
+        title = self._header.width_of(column.title)
+        text = "0" * column.least if column.share else self._model.widest(index)
+        return max(title, self._cells.width_of(text, column), self._header.minimumSectionSize())
+
+    def _keep_width(self, column: int, before: int, after: int) -> None:
+        if not self._fitting and after > 0:
+            self._chosen_widths[column] = after
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Shares out the new width; the current row stays in sight as the height shrinks."""
+        super().resizeEvent(event)
+        hidden = self._bottom_of_current() - self.viewport().height()
+        if 0 < hidden <= event.oldSize().height() - self.viewport().height():
+            self.verticalScrollBar().setValue(self.verticalScrollBar().value() + hidden)
+        self.refit()
+
+    def _bottom_of_current(self) -> int:
+        """Where the current row ends, from the top of what is seen; 0 for none."""
+        row = self.current_row
+        return self.rowViewportPosition(row) + self.verticalHeader().defaultSectionSize() if row >= 0 else 0
+
+    def _dress(self) -> None:
+        self._cells.dress()
+        self.verticalHeader().setDefaultSectionSize(self._cells.row_height)
+        self._header.dress()
+        self._fitted = ()
+        self.refit()
+        self.viewport().update()
+
+    # ---- keys
+
+    def event(self, event: QEvent) -> bool:
+        """Keeps Copy and Select All for itself while it has the focus."""
+        return keeps_copy(event) or super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Copies and activates; Home and End go to the first and last row."""
+        key, control = event.key(), event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.current_row >= 0:
+            self.rowActivated.emit(self.current_row)
+        elif key in (Qt.Key.Key_Home, Qt.Key.Key_End) and not control and self._model.rowCount():
+            # What Qt does here is going along the columns, which means nothing in rows.
+            row = 0 if key == Qt.Key.Key_Home else self._model.rowCount() - 1
+            self.setCurrentIndex(self._model.index(row, 0))
+        else:
+            super().keyPressEvent(event)
+
+    def keyboardSearch(self, search: str) -> None:
+        """Does nothing: the filter finds more, and Qt would go through all rows for each letter."""
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Activates the row below the mouse."""
+        super().mouseDoubleClickEvent(event)
+        row = self.rowAt(event.position().toPoint().y())
+        if row >= 0 and event.button() == Qt.MouseButton.LeftButton:
+            self.rowActivated.emit(row)
+
+    # ---- copying
+
+    def copy(self) -> None:
+        """Puts the selected rows on the clipboard, at most `MOST_COPIED`, in the order they stand."""
+        ranges = self._selected()
+        total = sum(bottom - top + 1 for top, bottom in ranges)
+        if total:
+            # By slot, for rows may come and go while they are copied.
+            slots: list[int] = []
+            for top, bottom in ranges:
+                slots += self._model.slots_between(top, min(bottom, top + MOST_COPIED - len(slots) - 1))
+            self._slices.start(self._copy_steps(slots, total))
+
+    def _copy_steps(self, slots: list[int], total: int) -> Iterator[None]:
+        lines: list[str] = []
+        for start in range(0, len(slots), _COPY_STEP):
+            lines += [self._model.copied_slot(slot) for slot in slots[start : start + _COPY_STEP]]
+            yield
+        QGuiApplication.clipboard().setText("\n".join(lines))
+        self.copied.emit(len(lines), total)
+
+    def _selected(self) -> list[tuple[int, int]]:
+        """First and last row of every stretch that is selected, from the top down."""
+        parts = list(self.selectionModel().selection())  # pyright: ignore[reportArgumentType] (it can be gone through)
+        return sorted((part.top(), part.bottom()) for part in parts)

@@ -1,0 +1,214 @@
+"""The rows of a text of any length: it is cut into blocks of whole lines, which are laid out when they come into sight.
+
+A block that has not been in sight has as many rows as its length lets expect; so every place can be gone to at once.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokstudio.gui.token_text.bidi import Box
+from tokstudio.gui.token_text.pieces import Piece, PieceTable, edges_of
+from tokstudio.gui.token_text.rows import GAP, PADDING, Shaper, TokenRows, id_room, id_text
+
+_TOKENS = 256  # of a block, about: a quarter of a millisecond of work, or three where every piece is to be shaped
+_SEARCHED = 8 * _TOKENS  # tokens in which the end of a line is looked for
+_KEPT = 64  # blocks that stay laid out
+
+
+class TokenTable:
+    """A text and its tokens; token t holds the bytes `edges[t]` to `edges[t + 1] - 1`. May be made in any thread.
+
+    Args:
+        data: The whole text.
+        ends: int64 [tokens], for every token the byte after its last one; the last is the length of the text.
+        ids: For every token its id.
+        special: For every token whether it is a special one; None where none is.
+
+    Attributes:
+        cuts: Where blocks begin, as numbers of tokens; the last is the number of all tokens.
+        newlines: int64 [blocks], the ends of lines in each block.
+
+    Raises:
+        ValueError: The tokens do not cover the text.
+    """
+
+    def __init__(
+        self,
+        data: bytes,
+        ends: NDArray[np.int64],
+        ids: NDArray[np.uint32],
+        special: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self.edges = edges_of(data, ends, ids)
+        self.data = data
+        self.ids = ids
+        self.tokens = len(ids)
+        self.special = np.zeros(len(ids), np.bool_) if special is None else special
+        self.cuts = self._find_cuts()
+        blocks = pairwise(self.edges[self.cuts].tolist())
+        self.newlines = np.array([data.count(b"\n", *block) for block in blocks], np.int64)
+
+    def pieces(self, block: int) -> PieceTable:
+        """Gives the pieces of one block, whose tokens and bytes are counted from the beginning of the block."""
+        first, after = int(self.cuts[block]), int(self.cuts[block + 1])
+        begin, end = int(self.edges[first]), int(self.edges[after])
+        ends = self.edges[first + 1 : after + 1] - begin
+        table = PieceTable(self.data[begin:end], ends, self.ids[first:after], self.special[first:after])
+        while not table.complete:
+            table.extend(after - first)
+        return table
+
+    def _find_cuts(self) -> NDArray[np.int64]:
+        cuts = [0]
+        while self.tokens - cuts[-1] > _TOKENS:
+            cuts.append(self._cut(cuts[-1] + _TOKENS))
+        if cuts[-1] < self.tokens or not self.tokens:
+            cuts.append(self.tokens)
+        return np.array(cuts, np.int64)
+
+    def _cut(self, token: int) -> int:
+        """Gives the end of the line that `token` is in; where it is too far away, the next place between characters."""
+        latest = min(token + _SEARCHED, self.tokens)
+        newline = self.data.find(b"\n", int(self.edges[token]), int(self.edges[latest]))
+        if newline >= 0:
+            return int(np.searchsorted(self.edges, np.int64(newline + 1), side="left"))
+        for place in range(token, latest):
+            start = int(self.edges[place])
+            # What is ASCII begins a character, and a grapheme as well.
+            if start < int(self.edges[place + 1]) and self.data[start] < 0x80:
+                return place
+        return latest
+
+
+class TokenBlocks:
+    """The rows of a text, for one width.
+
+    Args:
+        table: The text.
+        shaper: Measures what is not plain.
+        id_cell: The width of a digit of the ids below the pieces, or 0 where no ids are shown.
+        width: The room in a row.
+
+    Attributes:
+        height: Of the tallest piece that has been laid out.
+        ascent: Of the same.
+    """
+
+    def __init__(self, table: TokenTable, shaper: Shaper, id_cell: float, width: float) -> None:
+        self.table = table
+        self.shaper = shaper
+        self.height, self.ascent = shaper.height, shaper.ascent
+        self._id_cell = id_cell
+        self._width = width
+        self._laid_out: OrderedDict[int, TokenRows] = OrderedDict()
+        self._counts = self._expected()
+        self._known = np.zeros(len(self._counts), np.bool_)
+        self._sum()
+
+    def __len__(self) -> int:
+        """How many rows there are, as far as is known."""
+        return int(self._firsts[-1])
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks the text has; 1 at least."""
+        return len(self._counts)
+
+    def knows(self, block: int) -> bool:
+        """Whether the rows of a block have been counted."""
+        return bool(self._known[block])
+
+    def count(self, block: int) -> int:
+        """Rows of a block, as far as is known."""
+        return int(self._counts[block])
+
+    def first_row(self, block: int) -> int:
+        """The first row of a block."""
+        return int(self._firsts[block])
+
+    def block_of_row(self, row: int) -> int:
+        """The block that a row is in."""
+        block = int(np.searchsorted(self._firsts, np.int64(row), side="right")) - 1
+        return min(max(block, 0), self.blocks - 1)
+
+    def block_of_token(self, token: int) -> int:
+        """The block that a token is in."""
+        return int(np.searchsorted(self.table.cuts, np.int64(token), side="right")) - 1
+
+    def lay_out(self, block: int) -> int:
+        """Lays out a block; gives how many rows it has more than was expected."""
+        rows = self._rows_of(block)
+        more = len(rows) - int(self._counts[block])
+        self._known[block] = True
+        if more:
+            self._counts[block] = len(rows)
+            self._sum()
+        return more
+
+    def row_of(self, token: int) -> int:
+        """The row in which the piece of a token begins."""
+        block = self.block_of_token(token)
+        self.lay_out(block)
+        rows = self._rows_of(block)
+        local = token - int(self.table.cuts[block])
+        return self.first_row(block) + rows.row_of(rows.table.index_of(local))
+
+    def first_token(self, row: int) -> int:
+        """The token that a row of a block that is laid out begins with."""
+        block = self.block_of_row(row)
+        rows = self._rows_of(block)
+        piece = rows.first_piece(row - self.first_row(block))
+        return int(self.table.cuts[block] + rows.table.first[piece])
+
+    def piece_of(self, token: int) -> Piece:
+        """The piece that holds a token."""
+        block = self.block_of_token(token)
+        table = self._rows_of(block).table
+        return table.piece(table.index_of(token - int(self.table.cuts[block])))
+
+    def boxes(self, row: int) -> Iterator[Box]:
+        """Gives the boxes of a row of a block that is laid out, from left to right."""
+        block = self.block_of_row(row)
+        first = int(self.table.cuts[block])
+        for box in self._rows_of(block).boxes(row - self.first_row(block)):
+            yield box._replace(first=first + box.first)
+
+    def id_text(self, box: Box) -> str:
+        """Gives the ids that stand below a piece in its own direction, as many as are no wider than it."""
+        ids = self.table.ids[box.first : box.first + box.tokens].tolist()
+        text = id_text(ids, id_room(box.width, self._id_cell))
+        return " ".join(reversed(text.split(" "))) if box.mirrored else text
+
+    def _rows_of(self, block: int) -> TokenRows:
+        rows = self._laid_out.get(block)
+        if rows is None:
+            if len(self._laid_out) >= _KEPT:
+                self._laid_out.popitem(last=False)
+            rows = TokenRows(self.table.pieces(block), self.shaper, self._id_cell, self._width)
+            while not rows.complete:
+                rows.grow()
+            self._laid_out[block] = rows
+            self.ascent = max(self.ascent, rows.ascent)
+            self.height = max(self.height, self.ascent + rows.height - rows.ascent)
+        else:
+            self._laid_out.move_to_end(block)
+        return rows
+
+    def _sum(self) -> None:
+        self._firsts = np.concatenate([np.zeros(1, np.int64), np.cumsum(self._counts)])
+
+    def _expected(self) -> NDArray[np.int64]:
+        """How many rows each block likely has: what stands in a line fills rows, the last of them by half."""
+        table = self.table
+        if not table.tokens:
+            return np.zeros(1, np.int64)
+        lines = table.newlines
+        room = np.diff(table.edges[table.cuts]) * self.shaper.cell + np.diff(table.cuts) * (2 * PADDING + GAP)
+        return np.maximum(lines, np.ceil(room / self._width).astype(np.int64) + lines // 2).clip(1)

@@ -1,0 +1,337 @@
+"""Measures pieces and puts them into rows of a given width, a stretch at a time.
+
+It draws nothing and knows no scroll position: `token_view.py` does. `token_blocks.py` has these for parts of a text.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont, QFontMetricsF, QTextLayout, QTextLine, QTextOption
+
+from tokstudio.gui.token_text.bidi import Box, placed_for_reading
+from tokstudio.gui.token_text.pieces import ENDS_ROW, PLAIN, SPECIAL, Kind, PieceTable, describe, standing
+
+PADDING = 4.0  # between a piece's edge and its text
+GAP = 2.0  # between two pieces
+TICK = 3.0  # the least room for the tick of each token that shares a piece
+ROW_GAP = 5.0
+_STEP = 4096  # pieces measured, and put into rows, at a time: a few milliseconds
+_SHAPED_STEP = 256  # as many, where they are not plain ASCII
+_KEPT_SHAPES = 20_000
+_LONGEST_TEXT = 20_000  # characters of one piece that are drawn
+_SPACE = regex.compile(r"\s")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a text that is not plain ASCII is drawn.
+
+    Attributes:
+        text: The text, for `marks`.
+        kind: As in `Piece`.
+        layout: The text laid out on one line; white space in it shows nothing.
+        width: Its advance in pixels.
+        ascent: From its top to its base line.
+        height: From its top to its bottom.
+    """
+
+    text: str
+    kind: Kind
+    layout: QTextLayout
+    width: float
+    ascent: float
+    height: float
+
+    def marks(self) -> Iterator[tuple[str, float]]:
+        """Gives each white space, and the middle of its place."""
+        if self.kind == "bytes" or _SPACE.search(self.text) is None:
+            return
+        line, position = self.layout.lineAt(0), 0
+        for character in self.text:
+            width = 2 if ord(character) > 0xFFFF else 1
+            if character.isspace():
+                yield character, (_cursor_x(line, position) + _cursor_x(line, position + width)) / 2
+            position += width
+
+
+class Shaper:
+    """Lays out texts in one font and remembers them.
+
+    Args:
+        font: A font of fixed pitch for text.
+        hex_font: A smaller one for pieces that are shown as their bytes.
+    """
+
+    def __init__(self, font: QFont, hex_font: QFont) -> None:
+        self.font = font
+        self.hex_font = hex_font
+        metrics = QFontMetricsF(font)
+        self.cell = metrics.horizontalAdvance("M" * 100) / 100
+        self.ascent = metrics.ascent()
+        self.height = metrics.height()
+        self._hex_cell = QFontMetricsF(hex_font).horizontalAdvance("0" * 100) / 100
+        self._one_line = _option(QTextOption.WrapMode.NoWrap)
+        self._shapes: OrderedDict[tuple[bytes, int, int], Shape] = OrderedDict()
+
+    def measure(self, raw: bytes) -> tuple[float, float, float]:
+        """Gives width, ascent and height of the piece with these bytes."""
+        text, kind = describe(raw)
+        if kind == "bytes":
+            return len(text) * self._hex_cell, self.ascent, self.height
+        shape = self.shape(raw)
+        return shape.width, shape.ascent, shape.height
+
+    def shape(self, raw: bytes, begin: int = 0, end: int = -1) -> Shape:
+        """Gives the shape of the characters `begin` to `end` (-1: all) of the piece with these bytes."""
+        key = (raw, begin, end)
+        found = self._shapes.get(key)
+        if found is None:
+            if len(self._shapes) >= _KEPT_SHAPES:
+                self._shapes.popitem(last=False)
+            text, kind = describe(raw)
+            found = self._shapes[key] = self._lay_out(text[begin : None if end < 0 else end], kind)
+        return found
+
+    def parts(self, raw: bytes, width: float) -> list[tuple[int, int]]:
+        """Cuts the text of a long piece where it must be, for lines of `width`: first character and end of each."""
+        text, kind = describe(raw)
+        text = text[:_LONGEST_TEXT]
+        layout = QTextLayout(_blank(text), self.hex_font if kind == "bytes" else self.font)
+        layout.setTextOption(_option(QTextOption.WrapMode.WrapAnywhere))
+        ends: list[int] = []
+        layout.beginLayout()
+        while (line := layout.createLine()).isValid():
+            line.setLineWidth(width)
+            ends.append(line.textStart() + line.textLength())
+        layout.endLayout()
+        ends = [_characters(text, end) for end in ends]
+        return list(zip([0, *ends], ends, strict=False))
+
+    def _lay_out(self, text: str, kind: Kind) -> Shape:
+        text = standing(text[:_LONGEST_TEXT])
+        layout = QTextLayout(_blank(text), self.hex_font if kind == "bytes" else self.font)
+        layout.setTextOption(self._one_line)
+        layout.setCacheEnabled(True)
+        layout.beginLayout()
+        line = layout.createLine()
+        if line.isValid():
+            line.setLineWidth(1e7)
+        layout.endLayout()
+        if not line.isValid():
+            return Shape("", kind, layout, 0.0, self.ascent, self.height)
+        return Shape(text, kind, layout, line.naturalTextWidth(), line.ascent(), line.height())
+
+
+class TokenRows:
+    """The rows of a text: `grow` until `complete`; rows that are there stay as they are.
+
+    Args:
+        shaper: Measures what is not plain.
+        id_cell: The width of a digit of the ids below the pieces, or 0 where no ids are shown.
+        width: The room in a row.
+    """
+
+    def __init__(self, table: PieceTable, shaper: Shaper, id_cell: float, width: float) -> None:
+        self.table = table
+        self.shaper = shaper
+        self.height = shaper.height
+        self.ascent = shaper.ascent
+        self._id_cell = id_cell
+        self._width = width
+        self._id_room = id_room(width, id_cell)
+        self._measured = 0
+        self._widths = np.zeros(table.tokens)  # of each piece's text
+        self._left = np.zeros(table.tokens + 1)  # where each piece would begin if all stood in one row
+        self._row_ends: list[int] = []  # pieces that end their row
+        self._firsts: list[int] = []  # row -> its first piece
+        self._parts: dict[int, tuple[int, int]] = {}  # row -> the characters of the long piece that it shows
+        self._broken = 0  # pieces that are in rows
+
+    def __len__(self) -> int:
+        return len(self._firsts)
+
+    @property
+    def done(self) -> int:
+        """How many pieces are in rows."""
+        return self._broken
+
+    @property
+    def complete(self) -> bool:
+        """Whether every piece of the text is in a row."""
+        return self.table.complete and self._broken == self.table.count
+
+    def grow(self) -> None:
+        """Measures a bounded number of further pieces and puts them into rows."""
+        limit = self._broken + _STEP
+        if self._measured < limit:
+            if self._measured == self.table.count and not self.table.complete:
+                self.table.extend(_STEP)
+            self._measure(min(self.table.count, self._measured + _STEP))
+        self._break(limit)
+
+    def row_of(self, piece: int) -> int:
+        """Gives the row in which `piece`, one of the `done`, begins."""
+        row = bisect_right(self._firsts, piece) - 1
+        return bisect_left(self._firsts, self._firsts[row])  # a long piece is the first of several rows
+
+    def first_piece(self, row: int) -> int:
+        """Gives the first piece of a row."""
+        return self._firsts[row]
+
+    def boxes(self, row: int) -> Iterator[Box]:
+        """Gives the boxes of a row in the order of the text; what is read from right to left stands so."""
+        boxes = list(self._boxes_in_order(row))
+        if all(box.plain for box in boxes):
+            return iter(boxes)
+        return iter(placed_for_reading(boxes))
+
+    def _boxes_in_order(self, row: int) -> Iterator[Box]:
+        table, begin = self.table, self._firsts[row]
+        part = self._parts.get(row)
+        after = begin + 1 if part else self._firsts[row + 1] if row + 1 < len(self._firsts) else self._broken
+        lefts = (self._left[begin : after + 1] - self._left[begin]).tolist()
+        tokens = table.first[begin : after + 1].tolist()
+        edges = table.edges[tokens].tolist()
+        flags = table.flags[begin:after].tolist()
+        colours = table.colours[begin:after].tolist()
+        for index, colour in enumerate(colours):
+            raw = table.data[edges[index] : edges[index + 1]]
+            count = tokens[index + 1] - tokens[index]
+            width = lefts[index + 1] - lefts[index] - GAP
+            plain, special = bool(flags[index] & PLAIN), bool(flags[index] & SPECIAL)
+            box = Box(lefts[index], width, raw, tokens[index], count, colour, plain, special)
+            yield self._part_box(box, part) if part else box
+
+    def _part_box(self, box: Box, part: tuple[int, int]) -> Box:
+        width = self.shaper.shape(box.raw, *part).width
+        if part[0] == 0:
+            ids = self.table.ids[box.first : box.first + box.tokens].tolist()
+            width = max(width, len(id_text(ids, self._id_room)) * self._id_cell)
+        width = min(width + 2 * PADDING, self._width)
+        return box._replace(width=width, begin=part[0], end=part[1], plain=False)
+
+    def _measure(self, end: int) -> None:
+        begin = self._measured
+        if end == begin:
+            return
+        table = self.table
+        flags = table.flags[begin:end]
+        shaped = np.flatnonzero((flags & PLAIN) == 0)
+        if len(shaped) > _SHAPED_STEP:
+            shaped, end = shaped[:_SHAPED_STEP], begin + int(shaped[_SHAPED_STEP])
+            flags = flags[: end - begin]
+        first = table.first[begin : end + 1]
+        widths = self._widths[begin:end]
+        widths[:] = np.diff(table.edges[first]) * self.shaper.cell
+        for index in shaped.tolist():
+            widths[index], ascent, height = self.shaper.measure(table.raw(begin + index))
+            self.ascent = max(self.ascent, ascent)
+            self.height = max(self.height, self.ascent + height - ascent)
+        self._place(begin, end)
+        self._row_ends.extend((np.flatnonzero(flags & ENDS_ROW) + begin).tolist())
+        self._measured = end
+
+    def _place(self, begin: int, end: int) -> None:
+        first = self.table.first[begin : end + 1]
+        counts = np.diff(first)
+        # Ticks and ids make no piece wider than a row: only a text can be broken.
+        room = self._width - 2 * PADDING
+        widths = np.maximum(self._widths[begin:end], np.where(counts > 1, np.minimum(counts * TICK, room), 0.0))
+        if self._id_cell and begin < end:
+            # What `id_text` gives: digits, and a space between two ids.
+            digits = np.append(0, np.cumsum(_digits(self.table.ids[first[0] : first[-1]])))
+            characters = np.diff(digits[first - first[0]]) + counts - 1
+            for index in np.flatnonzero(characters > self._id_room).tolist():
+                ids = self.table.ids[first[index] : first[index + 1]].tolist()
+                characters[index] = len(id_text(ids, self._id_room))
+            np.maximum(widths, np.minimum(characters * self._id_cell, room), out=widths)
+        np.cumsum(widths + (2 * PADDING + GAP), out=self._left[begin + 1 : end + 1])
+        self._left[begin + 1 : end + 1] += self._left[begin]
+
+    def _break(self, limit: int) -> None:
+        # Every row begins where the one before ended. A row is closed when the piece that no longer fits is measured,
+        # or a newline or the end of the text is reached; until then it stays open, and its pieces are in no row.
+        base = start = self._broken
+        stop = min(limit + _STEP, self._measured)
+        at_end = self.table.complete and stop == self.table.count
+        lefts = self._left[base : stop + 1].tolist()  # searching a list is four times as fast as searching an array
+        room = self._width + GAP + 0.01
+        ends, newline = self._row_ends, bisect_left(self._row_ends, start)
+        while start < min(limit, stop):
+            end = bisect_right(lefts, lefts[start - base] + room, lo=start - base) - 1 + base
+            closed = at_end or end < stop
+            while newline < len(ends) and ends[newline] < start:
+                newline += 1
+            if newline < len(ends) and ends[newline] < end:
+                end, closed = ends[newline] + 1, True
+            if end == start:
+                self._break_long(start)
+                end = start + 1
+            elif closed:
+                self._firsts.append(start)
+            else:
+                break
+            start = end
+        self._broken = start
+
+    def _break_long(self, piece: int) -> None:
+        for part in self.shaper.parts(self.table.raw(piece), max(self._width - 2 * PADDING, 1.0)):
+            self._parts[len(self._firsts)] = part
+            self._firsts.append(piece)
+
+
+def id_room(width: float, id_cell: float) -> int:
+    """Gives how many characters of ids fit below a piece of this width; 0 where no ids are shown."""
+    return int((width - 2 * PADDING) / id_cell + 0.01) if id_cell else 0
+
+
+def id_text(ids: Sequence[int], room: int) -> str:
+    """Gives as many ids as fit, from the first on, and how many more there are.
+
+    `[240, 159, 143]` -> `"240 159 143"` in 11 characters, `"240 159 +1"` in 10, `"240 +2"` in 9.
+    """
+    texts = [str(token) for token in ids]
+    text = " ".join(texts)
+    if len(text) <= room:
+        return text
+    shown = length = 0
+    for shown, token in enumerate(texts):
+        length += len(token) + 1
+        if length + len(f"+{len(texts) - shown - 1}") > room:
+            break
+    return " ".join([*texts[:shown], f"+{len(texts) - shown}"])
+
+
+def _option(mode: QTextOption.WrapMode) -> QTextOption:
+    # Absolute: a right-to-left text shall begin at the left edge of its own box all the same.
+    option = QTextOption(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignAbsolute)
+    option.setWrapMode(mode)
+    return option
+
+
+def _blank(text: str) -> str:
+    # Non-breaking spaces count in the width at the end of a line too; marks are drawn over them.
+    return _SPACE.sub("\u00a0", text)
+
+
+def _digits(numbers: NDArray[Any]) -> NDArray[np.int64]:
+    return np.searchsorted(10 ** np.arange(1, 10), numbers, side="right") + 1
+
+
+def _cursor_x(line: QTextLine, position: int) -> float:
+    return cast("tuple[float, int]", line.cursorToX(position))[0]
+
+
+def _characters(text: str, units: int) -> int:
+    """Gives how many characters of `text` its first `units` UTF-16 units are."""
+    return len(text.encode("utf-16-le")[: 2 * units].decode("utf-16-le", "ignore"))

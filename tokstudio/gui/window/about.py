@@ -1,0 +1,154 @@
+"""What TokStudio is, and every key that it listens to."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QDialog,
+    QDialogButtonBox,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QPlainTextEdit,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from tokstudio.gui.style.icons import icon
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.window.versions import components, start_line
+from tokstudio.version import __version__
+
+_MORE_KEYS = (
+    ("Merges, Vocabulary: move the playhead to the row", "Enter"),
+    ("Slider: start and end", "Home, End"),
+    ("Tokens: previous and next, with Shift to select", "Left, Right"),
+    ("Steps of the text: previous and next", "Alt+Left, Alt+Right"),
+    ("Runs: rename, delete", "F2, Del"),
+)
+
+
+class _Dialog(QDialog):
+    """A dialog that says something and can be closed by Enter and Escape."""
+
+    def __init__(self, title: str, parent: QWidget | None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.rows = QVBoxLayout(self)
+        self.rows.setContentsMargins(24, 24, 24, 16)
+        self.rows.setSpacing(8)
+
+    def finish(self) -> QDialogButtonBox:
+        """Adds the button, and gives the box for others."""
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        self.rows.addSpacing(8)
+        self.rows.addWidget(buttons)
+        return buttons
+
+
+class AboutDialog(_Dialog):
+    """Name, version and licence, and those of all that it is made of."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__("About TokStudio", parent)
+        self._components = components()
+        mark = QLabel()
+        mark.setPixmap(icon("tokstudio", theme).pixmap(64, 64))
+        name = QLabel("TokStudio")
+        name.setProperty("role", "headline")
+        names = QVBoxLayout()
+        names.addWidget(name)
+        names.addWidget(QLabel(f"Version {__version__}"))
+        head = QHBoxLayout()
+        head.setSpacing(16)
+        head.addWidget(mark)
+        head.addLayout(names)
+        head.addStretch(1)
+        self.rows.addLayout(head)
+        words = QLabel(
+            "Watch a tokenizer being trained on your own text, and export it to files that other libraries read. "
+            "Free software under the MIT licence. It contains:"
+        )
+        words.setWordWrap(True)
+        self.rows.addWidget(words)
+        self.table = _table(
+            ("Component", "Version", "Licence"),
+            [(part.name, part.version, part.licence) for part in self._components],
+            "Components",
+        )
+        self.table.horizontalHeader().setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
+        self.table.setColumnWidth(0, 170)
+        self.table.setColumnWidth(1, 110)
+        self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.rows.addWidget(self.table, 3)
+        self.licence = QPlainTextEdit()
+        self.licence.setReadOnly(True)
+        self.licence.setTabChangesFocus(True)
+        self.licence.setAccessibleName("Licence")
+        self.rows.addWidget(self.licence, 2)
+        self.table.currentCellChanged.connect(self._show_licence)
+        self.table.setCurrentCell(0, 0)
+        buttons = self.finish()
+        copy = buttons.addButton("Copy Versions", QDialogButtonBox.ButtonRole.ActionRole)
+        copy.clicked.connect(self._copy)
+        # On a screen of 600 pixels as well.
+        room = self.screen().availableSize()
+        self.resize(min(600, room.width() - 48), min(640, room.height() - 64))
+
+    def _show_licence(self, row: int, *_: int) -> None:
+        if row >= 0:
+            self.licence.setPlainText(self._components[row].read())
+
+    def _copy(self) -> None:
+        versions = [f"{part.name} {part.version}" for part in self._components]
+        QGuiApplication.clipboard().setText("\n".join([start_line(), *versions]))
+
+
+class ShortcutsDialog(_Dialog):
+    """Every key, in a table made from the actions themselves."""
+
+    def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
+        super().__init__("Keyboard Shortcuts", parent)
+        rows = [
+            (
+                action.text().replace("&", "").rstrip("…"),
+                ", ".join(key.toString(QKeySequence.SequenceFormat.NativeText) for key in action.shortcuts()),
+            )
+            for action in actions.values()
+            if action.shortcuts()
+        ]
+        rows += _MORE_KEYS
+        table = _table(("Action", "Keys"), rows, "Keyboard shortcuts")
+        table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        table.horizontalHeader().setSectionResizeMode(1, QHeaderView.ResizeMode.Interactive)
+        table.setColumnWidth(1, 160)
+        self.rows.addWidget(table)
+        self.resize(560, 560)
+        self.finish()
+
+
+def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> QTableWidget:
+    """A table to read, by mouse and keyboard."""
+    table = QTableWidget(len(rows), len(titles))
+    table.setHorizontalHeaderLabels(titles)
+    table.setAccessibleName(name)
+    table.verticalHeader().hide()
+    table.setShowGrid(False)
+    table.setTabKeyNavigation(False)
+    table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
+    table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
+    table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+    for row, words in enumerate(rows):
+        for column, word in enumerate(words):
+            item = QTableWidgetItem(word)
+            item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
+            table.setItem(row, column, item)
+    return table

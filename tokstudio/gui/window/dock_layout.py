@@ -1,0 +1,246 @@
+"""Where the panes stand: three columns of two; those that answer like questions share a place by tabs.
+
+On a small screen, or a large one at twice its size, more of them share one: a window that is larger than the screen
+would have controls that nobody can reach. In a low window the right column is one place: half its height is too little
+for the steps of an encoding, for a tree, or for a table.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from functools import partial
+
+from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt, QTimer
+from PySide6.QtWidgets import QLayout, QMainWindow, QTabBar
+
+from tokstudio.gui.widgets.pane import Pane
+from tokstudio.gui.window.dock_sizes import DockSizes
+from tokstudio.gui.window.sliced_updates import Turns
+
+_VERSION = 4  # one more with every pane that is added
+# Columns from left to right with their shares of the width: in each the places from top to bottom, with the upper's
+# share of the height, and in each place the panes that share it by tabs, the first of them in front.
+_Columns = tuple[tuple[float, float, tuple[tuple[str, ...], ...]], ...]
+_LARGE: _Columns = (
+    (0.21, 0.43, (("corpus",), ("configure",))),
+    (0.47, 0.46, (("compression", "distribution"), ("merges", "vocabulary", "runs"))),
+    (0.32, 0.60, (("text",), ("token", "why"))),
+)
+_LOW: _Columns = (
+    (0.27, 1, (("configure", "corpus"),)),
+    (0.40, 1, (("compression", "distribution", "merges", "vocabulary", "runs"),)),
+    (0.33, 1, (("text", "token", "why"),)),
+)
+_SMALL: _Columns = (
+    (0.38, 1, (("configure", "corpus"),)),
+    (0.62, 1, (("compression", "distribution", "merges", "vocabulary", "runs", "text", "token", "why"),)),
+)
+_RIGHT = ("text", "token", "why")
+_HEIGHTS = {"text": 0.60, "token": 0.40, "why": 0.40}  # shares of the window's height where they are two places
+_LARGE_NEEDS = QSize(960, 580)  # pixels of the window's content
+_LOW_CURVES = 0.66  # the share of the curves in the height of a low window: less is too little to read them
+_LOW_WINDOW = 700  # pixels of height below which the right column of the large arrangement is one place
+
+
+class Arrangement(QObject):
+    """Puts panes in their places and tells where they stand.
+
+    Args:
+        window: Whose docks they are; it owns this.
+        panes: Each by its object's name.
+        room: What the screen has for the window.
+        turns: Does the window's changes a part at a time.
+    """
+
+    def __init__(self, window: QMainWindow, panes: Mapping[str, Pane], room: QSize, turns: Turns) -> None:
+        super().__init__(window)
+        self._turns = turns
+        self._window = window
+        self._panes = panes
+        low, narrow = room.height() < _LARGE_NEEDS.height(), room.width() < _LARGE_NEEDS.width()
+        self._columns = _SMALL if narrow else _LOW if low else _LARGE
+        self._sizes = DockSizes(window, panes.values())
+        # What was kept on a larger screen does not fit.
+        self._version = _VERSION + 1000 * (_LARGE, _LOW, _SMALL).index(self._columns)
+        # Every pane tells when it comes or goes, and a layout moves them all.
+        self._titles = QTimer(self, singleShot=True, interval=0)
+        self._titles.timeout.connect(self._show_titles)
+        for pane in panes.values():
+            pane.visibilityChanged.connect(self._titles.start)
+        self._lay_out()
+        self._first = window.saveState(self._version)
+        # Building it leaves bars of tabs behind as well.
+        self._put(self._first)
+        self._raise_first()
+        self._low = False  # whether the window was low when its right column was last looked at
+        # For when there are two places again: their heights, and which pane was in front in the lower one.
+        self._heights, self._front = dict(_HEIGHTS), "token"
+        window.installEventFilter(self)
+
+    def state(self) -> QByteArray:
+        """How the panes stand, for `restore`."""
+        return self._window.saveState(self._version)
+
+    def restore(self, state: QByteArray) -> bool:
+        """Puts the panes as `state` said; False where that is of another version, and nothing has moved."""
+        restored = self._put(state)
+        if restored:
+            # As the person left it; only when the window becomes low, or high, does anything move.
+            self._low = self._window.height() < _LOW_WINDOW
+        self._show_titles()
+        self._sizes.remember()
+        return restored
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follows the height of the window."""
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.Show):
+            QTimer.singleShot(0, self, self._follow_height)
+        return False
+
+    def reset(self) -> None:
+        """Puts every pane back where it belongs."""
+        self._put(self._first)
+        self._raise_first()
+        self._low = False
+        self._heights, self._front = dict(_HEIGHTS), "token"
+        self._sizes.forget()
+        self.share_room()
+        self._follow_height()
+        self._titles.start()
+
+    def _follow_height(self) -> None:
+        """Makes the right column one place in a low window and two in a high one, unless a person has changed it.
+
+        No other pane is moved: those stand as the person has left them.
+        """
+        low = self._window.height() < _LOW_WINDOW
+        if low == self._low or self._columns is not _LARGE or not self._window.isVisible():
+            return
+        self._low = low
+        text, token, why = right = [self._panes[key] for key in _RIGHT]
+        # One that is closed goes along, and stays closed.
+        lower = {key for key in ("token", "why") if not self._panes[key].isHidden()}
+        if text.isHidden() or not lower or any(pane.isFloating() for pane in right):
+            return
+        if not low and self._beside(text) == lower:
+            self._part(*right)
+        elif low and not self._beside(text):
+            # One that stands behind a tab has whatever place.
+            front = next((pane for pane in (token, why) if not pane.visibleRegion().isEmpty()), None)
+            if (
+                front
+                and self._beside(front) == lower - {front.objectName()}
+                and front.x() == text.x()
+                and front.y() > text.y()
+            ):
+                self._join(*right)
+
+    def _join(self, text: Pane, token: Pane, why: Pane) -> None:
+        at, sizes = self._sizes.chosen
+        self._heights |= {
+            pane.objectName(): sizes[pane].height() / at.height() for pane in sizes if pane in (text, token, why)
+        }
+        self._front = "token" if why.visibleRegion().isEmpty() else "why"
+        self._window.tabifyDockWidget(text, token)
+        self._window.tabifyDockWidget(token, why)
+        self._put(self.state())
+        text.raise_()
+        self._sizes.choose(at, sizes)
+        self._titles.start()
+
+    def _part(self, text: Pane, token: Pane, why: Pane) -> None:
+        at, sizes = self._sizes.chosen
+        shown = next((pane for pane in (token, why) if not pane.visibleRegion().isEmpty()), self._panes[self._front])
+        # Qt splits no place that is shared, and keeps one for whoever has left it: until it is somewhere else.
+        self._window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, token)
+        self._window.tabifyDockWidget(token, why)
+        self._window.splitDockWidget(text, token, Qt.Orientation.Vertical)
+        self._window.tabifyDockWidget(token, why)
+        shown.raise_()
+        for pane in (text, token, why):
+            if pane in sizes:
+                sizes[pane] = QSize(sizes[pane].width(), round(self._heights[pane.objectName()] * at.height()))
+        self._sizes.choose(at, sizes)
+        self._titles.start()
+
+    def _beside(self, pane: Pane) -> set[str]:
+        """Which panes share a place with one."""
+        return {other.objectName() for other in self._window.tabifiedDockWidgets(pane)}
+
+    def _lay_out(self) -> None:
+        add, panes = self._window.splitDockWidget, self._panes
+        tops = [panes[places[0][0]] for _, _, places in self._columns]
+        self._window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, tops[0])
+        for left, right in itertools.pairwise(tops):
+            add(left, right, Qt.Orientation.Horizontal)
+        for _, _, places in self._columns:
+            for upper, lower in itertools.pairwise(places):
+                add(panes[upper[0]], panes[lower[0]], Qt.Orientation.Vertical)
+        for _, _, places in self._columns:
+            for place in places:
+                for before, after in itertools.pairwise(place):
+                    self._window.tabifyDockWidget(panes[before], panes[after])
+        self._raise_first()
+
+    def _raise_first(self) -> None:
+        for _, _, places in self._columns:
+            for place in places:
+                if len(place) > 1:
+                    self._panes[place[0]].raise_()
+
+    def _put(self, state: QByteArray) -> bool:
+        """Restores a layout. Qt makes new bars of tabs for it and leaves the old ones standing, so those are hidden.
+
+        A pane changes its size several times until it has its place: in a window that is shown, what is in it is laid
+        out afterwards.
+        """
+        if self._window.isVisible():
+            for pane in self._panes.values():
+                pane.body.setEnabled(False)
+            self._turns.begin({pane.body: partial(_lay_out_again, pane.body) for pane in self._panes.values()})
+        before = self.state()
+        for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            bar.hide()
+        if self._window.restoreState(state, self._version):
+            return True
+        # Which of the old ones are in use nobody can tell; those that are made anew all are.
+        self._window.restoreState(before, self._version)
+        return False
+
+    def share_room(self) -> None:
+        """Gives every pane its usual share of the window."""
+        window, panes = self._window, self._panes
+        fronts = [panes[places[0][0]] for _, _, places in self._columns]
+        widths = [round(share * window.width()) for share, *_ in self._columns]
+        window.resizeDocks(fronts, widths, Qt.Orientation.Horizontal)
+        for _, usual, places in self._columns:
+            share = usual
+            if places[0][0] == "compression" and window.height() < _LOW_WINDOW:
+                share = max(usual, _LOW_CURVES)
+            heights = [round(share * window.height()), round((1 - share) * window.height())]
+            rows = [panes[place[0]] for place in places]
+            if len(rows) > 1 and rows[1] in window.tabifiedDockWidgets(rows[0]):
+                continue
+            window.resizeDocks(rows, heights[: len(rows)], Qt.Orientation.Vertical)
+        self._sizes.remember()
+
+    def _show_titles(self) -> None:
+        """A pane among tabs needs no title of its own."""
+        for pane in self._panes.values():
+            pane.show_title(not self._window.tabifiedDockWidgets(pane))
+        for bar in self._window.findChildren(QTabBar):
+            bar.setDrawBase(False)
+            if self._columns is not _LARGE:
+                # Many share a bar: it scrolls, and no name is cut.
+                bar.setElideMode(Qt.TextElideMode.ElideNone)
+                bar.setUsesScrollButtons(True)
+            bar.setExpanding(False)
+            bar.setAccessibleName("Tables")
+
+
+def _lay_out_again(body: QLayout) -> None:
+    body.setEnabled(True)
+    body.invalidate()
+    body.activate()

@@ -1,0 +1,399 @@
+"""The window: composes panes, menus and toolbar, and remembers how they were arranged. It decides nothing."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt
+from PySide6.QtGui import QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
+
+from tokstudio.core.base.wording import printable
+from tokstudio.gui.commands.actions import build_actions, refresh_actions
+from tokstudio.gui.commands.commands import Commands
+from tokstudio.gui.commands.menus import build_menus
+from tokstudio.gui.export.dialog import ExportDialog
+from tokstudio.gui.find.finder import Finder
+from tokstudio.gui.panes.compression.pane import CompressionPane
+from tokstudio.gui.panes.configure.pane import ConfigurePane
+from tokstudio.gui.panes.configure.pattern_dialog import PatternDialog
+from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
+from tokstudio.gui.panes.corpus.pane import CorpusPane
+from tokstudio.gui.panes.distribution.pane import DistributionPane
+from tokstudio.gui.panes.merges.pane import MergesPane
+from tokstudio.gui.panes.runs.pane import RunsPane
+from tokstudio.gui.panes.text.pane import TextPane
+from tokstudio.gui.panes.token.pane import TokenPane
+from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
+from tokstudio.gui.panes.why.pane import WhyPane
+from tokstudio.gui.project.autosave import Recovery
+from tokstudio.gui.project.document import ProjectKeeper
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.training_settings import Settings
+from tokstudio.gui.style.icons import icon
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.file_dialogs import Choosers
+from tokstudio.gui.widgets.pane import Pane
+from tokstudio.gui.window.about import AboutDialog, ShortcutsDialog
+from tokstudio.gui.window.dock_layout import Arrangement
+from tokstudio.gui.window.message_bar import MessageBar
+from tokstudio.gui.window.offer_cards import NoticeCard, RecoveryCard
+from tokstudio.gui.window.restyle import Dressing
+from tokstudio.gui.window.sliced_updates import Turns
+from tokstudio.gui.window.status_bar import StatusLine
+from tokstudio.gui.window.tool_bar import ToolBar
+
+_SIZE = QSize(1440, 900)
+# The icon and the tip of what was opened lately.
+_RECENT = {
+    "text": ("text", "Add this to the corpus."),
+    "bytes": ("text", "Add this to the corpus, read as bytes."),
+    "tokenizer": ("tokenizer", "Open this tokenizer."),
+    "project": ("open", "Open this project."),
+}
+_GUTTER = 8
+_AROUND = QSize(2 * _GUTTER, 48)  # what the system's title bar and borders take of the screen
+
+
+class MainWindow(QMainWindow):
+    """One window on a session.
+
+    Args:
+        session: What it shows; the window closes it when it is closed.
+        theme: Its looks.
+        preferences: What it remembers.
+        choosers: Who asks the person; None for real dialogs.
+    """
+
+    def __init__(
+        self, session: Session, theme: Theme, preferences: Preferences, choosers: Choosers | None = None
+    ) -> None:
+        super().__init__()
+        self._session = session
+        self._theme = theme
+        self._preferences = preferences
+        self._choosers = choosers or Choosers(self)
+        self.setWindowTitle("TokStudio")
+        self.setWindowIcon(icon("tokstudio", theme))
+        self.setAcceptDrops(True)
+        # The window itself has the keyboard at first: no control looks chosen before anyone chose it.
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setFocus()
+        # Not animated: what is restored while docks still move leaves bars of tabs behind.
+        self.setDockOptions(QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks)
+        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
+        self.setContentsMargins(_GUTTER, 0, _GUTTER, 0)
+        room = _room(self)
+        self.resize(_SIZE.boundedTo(self.screen().availableSize() - _AROUND))
+
+        self.projects = ProjectKeeper(session, preferences, self._choosers, self, self)
+        self.recovery = Recovery(session, self.projects, self, self)
+        self.commands = Commands(session, theme, preferences, self._choosers, self, self.projects, self)
+        self.actions_by_id = build_actions(self.commands, theme, self)
+        self._make_panes()
+        self.status = StatusLine(session, theme)
+        self.setStatusBar(self.status)
+        self.unsaved_work = RecoveryCard(theme, self)
+        self.notices = NoticeCard(theme, self)
+        self.messages = MessageBar(theme, self)
+        self.toolbar = ToolBar(self.actions_by_id, theme)
+        self.finder = Finder(session, theme, self)
+        self.toolbar.addWidget(self.finder.box)
+        self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
+        self._make_menus()
+        turns = Turns(self)
+        self._dressing = Dressing(self, theme, turns)
+        self.places = Arrangement(self, {pane.objectName(): pane for pane in self.panes}, room, turns)
+        self._connect()
+        self._restore()
+        self._refresh()
+
+    # ---- what Commands asks of the window
+
+    def plot(self) -> CompressionPane:
+        """Who draws the plot for a file."""
+        return self.compression
+
+    def merge_tree(self) -> TokenPane:
+        """Who draws the tree of the token that is looked at."""
+        return self.token
+
+    def show_export(self, run: StudioRun, formats: Collection[str]) -> None:
+        """Asks about formats and folder, and exports a run."""
+        dialog = ExportDialog(self._session, run, formats, self._theme, self._preferences, self._choosers, self)
+        dialog.told.connect(self.commands.done)
+        dialog.open()
+
+    def show_file(self, path: Path) -> bool:
+        """Shows a file in the system's file manager; gives whether that could be done."""
+        return self._choosers.show_file(path)
+
+    def focus_find(self) -> None:
+        """Puts the keyboard into the field that finds tokens."""
+        self.finder.begin()
+
+    def focus_filter(self) -> None:
+        """Puts the keyboard into the filter of the table that is shown."""
+        shown = self.vocabulary if not self.vocabulary.visibleRegion().isEmpty() else self.merges
+        shown.focus_filter()
+
+    def remove_sources(self) -> None:
+        """Takes the chosen sources out of the corpus."""
+        self.corpus.remove_selected()
+
+    def reload_sources(self) -> None:
+        """Reads the chosen sources' files again."""
+        self.corpus.reload_selected()
+
+    def show_why(self) -> None:
+        """Brings the pane into sight that says why a merge was made."""
+        self.why.show()
+        self.why.raise_()
+
+    def show_why_not(self) -> None:
+        """Says why what is selected of the text is not one token."""
+        self.text.show()
+        self.text.raise_()
+        self.text.ask_why_not()
+
+    def show_steps(self) -> None:
+        """Puts the keyboard on the steps of the text's encoding."""
+        self.text.show()
+        self.text.raise_()
+        self.text.step_through()
+
+    def copy_ids(self) -> None:
+        """Copies the ids of the selected tokens of the text."""
+        self.text.copy_ids()
+
+    def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None:
+        """Asks how a tokenizer splits text."""
+        dialog = PatternDialog(question, self._session, self._theme, self)
+        dialog.answered.connect(answered)
+        dialog.open()
+
+    def arrangement(self) -> str:
+        """How the panes are arranged."""
+        return bytes(self.places.state().toBase64().data()).decode("ascii")
+
+    def arrange(self, layout: str) -> None:
+        """Puts the panes as `arrangement` said."""
+        self.places.restore(QByteArray.fromBase64(layout.encode("ascii", "replace")))
+
+    def reset_layout(self) -> None:
+        """Puts every pane back where it belongs."""
+        self.places.reset()
+
+    def show_shortcuts(self) -> None:
+        """Lists every key."""
+        ShortcutsDialog(self.actions_by_id, self).exec()
+
+    def show_about(self) -> None:
+        """Says version and licence."""
+        AboutDialog(self._theme, self).exec()
+
+    # ---- building
+
+    def _make_panes(self) -> None:
+        arguments = (self._session, self._theme, self.actions_by_id)
+        self.corpus = CorpusPane(*arguments)
+        self.configure = ConfigurePane(*arguments)
+        self.compression = CompressionPane(*arguments)
+        self.distribution = DistributionPane(*arguments)
+        self.merges = MergesPane(*arguments)
+        self.vocabulary = VocabularyPane(*arguments)
+        self.runs = RunsPane(*arguments)
+        self.text = TextPane(*arguments)
+        self.token = TokenPane(*arguments)
+        self.why = WhyPane(*arguments)
+        self.panes = (
+            self.corpus,
+            self.configure,
+            self.compression,
+            self.distribution,
+            self.merges,
+            self.vocabulary,
+            self.runs,
+            self.text,
+            self.token,
+            self.why,
+        )
+
+    def _make_menus(self) -> None:
+        menus = build_menus(self.menuBar(), self.actions_by_id)
+        self.toolbar.export_button.setMenu(menus["Export"])
+        self._recent_menu = menus["Recent"]
+        self._recent_menu.aboutToShow.connect(self._fill_recent)
+        self._encoding_menu = menus["Encoding"]
+        self._encoding_menu.aboutToShow.connect(self._fill_encodings)
+        self._curves_menu = menus["Curves_of_Runs"]
+        self._curves_menu.aboutToShow.connect(self._fill_curves)
+        for pane in self.panes:
+            menus["Panes"].addAction(pane.toggleViewAction())
+        menus["Playing_Speed"].addActions(self.compression.speeds.actions())
+        menus["Columns_of_Runs"].addActions(self.runs.table.columns_menu.actions())
+        themes = QActionGroup(self)
+        for mode in ("system", "light", "dark"):
+            themes.addAction(self.actions_by_id[f"theme_{mode}"])
+        self.actions_by_id[f"theme_{self._theme.mode}"].setChecked(True)
+        # A toolbar's own menu would let people lose it.
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
+
+    def _connect(self) -> None:
+        session = self._session
+        for signal in (
+            session.training_changed,
+            session.runs_changed,
+            session.playhead_changed,
+            session.token_changed,
+            session.text_changed,
+            session.stretch_changed,
+            session.settings_changed,
+            session.sources_changed,
+            session.found_changed,
+            session.places_changed,
+        ):
+            signal.connect(self._refresh)
+        session.failed.connect(self.messages.show_problem)
+        session.settings_changed.connect(self._keep_settings)
+        self.distribution.lengthsChosen.connect(self._list_lengths)
+        self.runs.deleteAsked.connect(self.commands.delete)
+        self.corpus.problems.bytesAsked.connect(self.commands.read_as_bytes)
+        self.runs.table.columnsChosen.connect(self._keep_columns)
+        session.player.changed.connect(self._keep_speed)
+        self.finder.said.connect(self.status.say)
+        session.refused.connect(self.status.say)
+        session.noticed.connect(self.notices.tell)
+        self.commands.done.connect(self.status.say)
+        self.projects.changed.connect(self._refresh)
+        self.recovery.offered.connect(self._offer)
+        self.unsaved_work.restore_button.clicked.connect(self.recovery.restore)
+        self.unsaved_work.discard_button.clicked.connect(self.recovery.discard)
+        self.unsaved_work.close_button.clicked.connect(self.recovery.put_off)
+        # What was tried next, or went well, takes the place of what went wrong before it.
+        for signal in (self.commands.done, session.begun):
+            signal.connect(self.messages.clear)
+        for signal in (session.sources_changed, session.settings_changed):
+            signal.connect(self.messages.clear_of_training)
+
+    def _fill_recent(self) -> None:
+        self._recent_menu.clear()
+        for path, kind in self._preferences.recent:
+            action = self._recent_menu.addAction(printable(str(path)).replace("&", "&&"))
+            drawn, tip = _RECENT.get(kind, _RECENT["text"])
+            action.setIcon(icon(drawn, self._theme))
+            action.setStatusTip(tip)
+            action.triggered.connect(partial(self.commands.open_recent, path, kind))
+        self._recent_menu.addSeparator()
+        self._recent_menu.addAction(self.actions_by_id["clear_recent"])
+
+    def _fill_encodings(self) -> None:
+        self._encoding_menu.clear()
+        self.corpus.add_encodings(self._encoding_menu)
+
+    def _fill_curves(self) -> None:
+        self.compression.fill_curves(self._curves_menu)
+
+    def _list_lengths(self, fewest: int, most: int) -> None:
+        self.vocabulary.show()
+        self.vocabulary.raise_()
+        self.vocabulary.show_lengths(fewest, most)
+
+    # ---- keeping up
+
+    def _refresh(self) -> None:
+        refresh_actions(self.actions_by_id, self._session)
+        self.notices.refresh()
+        self.toolbar.show_paused(self._session.state == "paused")
+        run = self._session.active
+        project = f"{self.projects.name}[*]" if self.projects.path is not None else ""
+        self.setWindowTitle(" – ".join(filter(None, (project, run.name if run is not None else "", "TokStudio"))))
+        self.setWindowModified(self.projects.modified)
+
+    def _offer(self) -> None:
+        self.unsaved_work.offer(self.recovery.sentence)
+
+    def _keep_settings(self) -> None:
+        self._preferences.set("training", self._session.settings.to_text())
+
+    def _keep_columns(self, choices: str) -> None:
+        self._preferences.set("run_columns", choices)
+
+    def _keep_speed(self) -> None:
+        self._preferences.set("playing_speed", self._session.player.speed.key)
+
+    def _restore(self) -> None:
+        preferences = self._preferences
+        self.restoreGeometry(preferences.bytes("geometry"))
+        if not self.places.restore(preferences.bytes("layout")):
+            self.places.share_room()
+        for name in ("show_white_space", "byte_level_characters", "show_ids", "recognise_specials", "more_settings"):
+            self.actions_by_id[name].setChecked(preferences.get(name, name == "show_white_space"))
+        self.runs.table.set_choices(preferences.get("run_columns", ""))
+        self._session.player.set_speed(preferences.get("playing_speed", ""))
+        self._session.set_settings(Settings.from_text(preferences.get("training", "")))
+
+    def remember(self) -> None:
+        """Keeps how the window is arranged."""
+        self._preferences.set_bytes("geometry", self.saveGeometry())
+        self._preferences.set_bytes("layout", self.places.state())
+        self._preferences.flush()
+
+    # ---- Qt's own
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Asks once where something would be lost, remembers the layout, and ends every job."""
+        if not self.projects.may_leave("Quit TokStudio", self.close):
+            event.ignore()
+            return
+        self.remember()
+        self._session.close()
+        event.accept()
+
+    def focusNextPrevChild(self, next: bool) -> bool:
+        """Passes over panes that stand behind a tab: to Qt they are visible, and nobody sees what has the keyboard."""
+        first = self.focusWidget()
+        while super().focusNextPrevChild(next):
+            now = self.focusWidget()
+            if now is None or now is first or not any(_is_behind(pane, now) for pane in self.panes):
+                return True
+        return False
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Closes the message by Escape, where nothing nearer to the keyboard has a use for it."""
+        if event.key() == Qt.Key.Key_Escape and self.messages.isVisible():
+            self.messages.clear()
+        else:
+            super().keyPressEvent(event)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Takes files, folders and text, anywhere on the window."""
+        if _has_text(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Opens tokenizers or a project that are dropped, and adds all else to the corpus."""
+        data = event.mimeData()
+        if data.hasUrls():
+            self.commands.open_any([Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()])
+        elif data.hasText():
+            self._session.add_text(data.text(), "Dropped text")
+        event.acceptProposedAction()
+
+
+def _has_text(data: QMimeData) -> bool:
+    return data.hasText() or any(url.isLocalFile() for url in data.urls())
+
+
+def _room(window: QMainWindow) -> QSize:
+    """What the screen has for a window; a picture that nobody looks at while it is drawn has all that it may want."""
+    return _SIZE if QGuiApplication.platformName() == "offscreen" else window.screen().availableSize() - _AROUND
+
+
+def _is_behind(pane: Pane, inner: QWidget) -> bool:
+    return pane.isAncestorOf(inner) and pane.visibleRegion().isEmpty()

@@ -1,0 +1,126 @@
+"""A card at the bottom of the window that offers something from an earlier start: a sentence and buttons."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
+
+from tokstudio.gui.state.notice import Notice
+from tokstudio.gui.style.icons import icon
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.card import BottomCard
+
+_ICON = 18
+
+
+class OfferCard(BottomCard):
+    """One sentence between a sign and buttons; hidden until there is something to offer.
+
+    Args:
+        theme: Its looks.
+        parent: The window that it stands in.
+        sign: The drawing before the sentence, and the role of its colour.
+        buttons: What the person can do, from left to right.
+    """
+
+    def __init__(
+        self, theme: Theme, parent: QWidget, sign: tuple[str, str], buttons: Sequence[QAbstractButton]
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._drawing = sign
+        self._sign = QLabel()
+        self.text = QLabel()
+        self.text.setWordWrap(True)
+        self.text.setTextFormat(Qt.TextFormat.PlainText)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 8, 8, 8)
+        column.addLayout(self.make_row(self._sign, self.text, buttons))
+        theme.changed.connect(self._paint_sign)
+        self._paint_sign()
+        self.hide()
+
+    def offer(self, sentence: str) -> None:
+        """Says what there is; without words it goes."""
+        self.text.setText(sentence)
+        if self.isVisible() and not sentence:
+            # Else the keyboard would be with whatever control comes next.
+            self.window().setFocus()
+        if sentence:
+            self.place()
+        self.setVisible(bool(sentence))
+        if sentence:
+            self.raise_()
+
+    def _paint_sign(self) -> None:
+        name, role = self._drawing
+        self._sign.setPixmap(icon(name, self._theme, role).pixmap(_ICON, _ICON))
+
+
+class RecoveryCard(OfferCard):
+    """One sentence, Restore and Discard; closed, it comes again at the next start."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        self.restore_button = QPushButton("Restore")
+        self.restore_button.setProperty("primary", "true")
+        self.discard_button = QPushButton("Discard")
+        self.close_button = QToolButton()
+        self.close_button.setIcon(icon("close", theme))
+        self.close_button.setAccessibleName("Not now")
+        self.close_button.setToolTip("Not now: ask again at the next start")
+        buttons = (self.restore_button, self.discard_button, self.close_button)
+        super().__init__(theme, parent, ("info", "accent"), buttons)
+        self.setAccessibleName("Unsaved work")
+
+
+class ReportCard(OfferCard):
+    """One sentence, Copy Report, Show File and Dismiss."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        self.copy_button = QPushButton("Copy Report")
+        self.show_button = QPushButton("Show File")
+        self.dismiss_button = QPushButton("Dismiss")
+        buttons = (self.copy_button, self.show_button, self.dismiss_button)
+        super().__init__(theme, parent, ("warning", "error"), buttons)
+        self.setAccessibleName("Crash report")
+
+
+class NoticeCard(OfferCard):
+    """Shows the newest notice until its button is pressed, it is closed, or there is nothing to take back any more."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        self._notice: Notice | None = None
+        self.act_button = QPushButton()
+        self.close_button = QToolButton()
+        self.close_button.setIcon(icon("close", theme))
+        self.close_button.setAccessibleName("Close the notice")
+        self.close_button.setToolTip("Close")
+        super().__init__(theme, parent, ("info", "accent"), (self.act_button, self.close_button))
+        self.setAccessibleName("Notice")
+        self.act_button.clicked.connect(self._act)
+        self.close_button.clicked.connect(self.clear)
+
+    def tell(self, notice: Notice) -> None:
+        """Shows a notice in the place of the one before."""
+        self._notice = notice
+        self.act_button.setText(notice.verb)
+        self.offer(notice.text)
+
+    def refresh(self) -> None:
+        """Goes where there is nothing to take back any more."""
+        if self._notice is not None and not self._notice.holds():
+            self.clear()
+
+    def clear(self) -> None:
+        """Goes."""
+        self._notice = None
+        self.offer("")
+
+    def _act(self) -> None:
+        notice = self._notice
+        self.clear()
+        if notice is not None:
+            notice.act()

@@ -1,0 +1,342 @@
+"""The line at the bottom: what is being done and how far it is, and the figures of the active run.
+
+A pointer that waits past half a second, a bar past two, time left past five; it reads the jobs' progress by a timer.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+
+from PySide6.QtCore import QRect, Qt, QTimer
+from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QStatusBar,
+    QStyle,
+    QStyleOption,
+    QToolButton,
+    QWidget,
+)
+
+from tokstudio.core.base.progress import Progress
+from tokstudio.gui.session.jobs import Job
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.style.icons import icon
+from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.labels import ElidedLabel, plain
+
+_TICK = 100
+_MARGIN = 2
+_INSET = 12
+_MOST_FIGURES = 0.55  # of the line's width
+_POINTER_AFTER = 0.5
+_BAR_AFTER = 2.0
+_TIME_LEFT_AFTER = 5.0
+_JUDGED_BY = 5.0  # seconds of work by which the time left is judged
+_LEAST_DONE = 0.02  # share of a phase below which nobody can judge
+_SHOWN_FOR = 15_000  # milliseconds a sentence about something done stays
+_SHOWN_BRIEFLY = 5_000  # and where it hides the progress of something else
+
+# Of a training, these come before merging.
+_BEFORE_MERGING = ("reading", "hashing", "cutting", "holding out", "splitting", "counting", "joining", "laying out")
+
+_WORDS = {
+    "compiling": "Compiling the engine (first start only, some seconds)",
+    "loading": "Loading the engine",
+    "reading": "Reading the text",
+    "hashing": "Computing the corpus's checksum",
+    "cutting": "Looking for special tokens",
+    "holding out": "Holding out text",
+    "splitting": "Splitting the text",
+    "counting": "Counting pairs",
+    "joining": "Combining the counts",
+    "laying out": "Preparing the tokens",
+    "repeating": "Repeating the merges of the run",
+    "merging": "Merging",
+    "counting lines": "Counting lines and characters",
+    "counting characters": "Counting lines and characters",
+    "encoding": "Encoding",
+    "measuring held-out text": "Measuring held-out text",
+    "writing": "Writing",
+    "proving": "Checking the written files",
+}
+
+
+class StatusLine(QStatusBar):
+    """Shows the training, else the oldest other job, else how the active run ended."""
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._theme = theme
+        self._job: Job | None = None
+        self._begun = self._since = self._looked = 0.0  # when the job, its phase, and the last look began
+        self._phase = ""
+        self._pace = Pace()
+        self._merges_before = 0
+        self._rate = 0.0
+        self.setSizeGripEnabled(False)
+
+        self.words = ElidedLabel()
+        self.bar = QProgressBar()
+        self.bar.setRange(0, 1000)
+        self.bar.setTextVisible(False)
+        self.bar.setFixedWidth(180)
+        self.bar.setAccessibleName("Progress")
+        self.cancel = QToolButton()
+        self.cancel.setIcon(icon("close", theme))
+        self.cancel.setToolTip("Cancel")
+        self.cancel.setAccessibleName("Cancel")
+        self.cancel.clicked.connect(self._cancel)
+        self.left_over = QLabel()
+        self.left_over.setTextFormat(Qt.TextFormat.PlainText)
+        self.left_over.setProperty("role", "muted")
+        self._row = QWidget()
+        layout = QHBoxLayout(self._row)
+        layout.setContentsMargins(_INSET, 0, 0, _MARGIN)
+        layout.setSpacing(10)
+        for widget in (self.words, self.bar, self.left_over, self.cancel):
+            layout.addWidget(widget)
+        layout.addStretch(1)
+        self.addWidget(self._row, 1)
+
+        self.figures = QLabel()
+        self.figures.setTextFormat(Qt.TextFormat.PlainText)
+        self.figures.setContentsMargins(0, 0, _INSET, _MARGIN)
+        self.figures.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.addPermanentWidget(self.figures)
+
+        self._timer = QTimer(self)
+        self._timer.setInterval(_TICK)
+        self._timer.timeout.connect(self._refresh)
+        for signal in (session.busy_changed, session.training_changed):
+            signal.connect(self._jobs_changed)
+        for signal in (session.playhead_changed, session.runs_changed):
+            signal.connect(self._show_figures)
+        theme.tell_sizes(self._set_fonts)
+        self.messageChanged.connect(self._tell_rest)
+        self._set_fonts()
+        self._refresh()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Shows as many figures as there is room for now."""
+        super().resizeEvent(event)
+        self._show_figures()
+        self._tell_rest()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draws as much of a sentence as fits, with dots where it goes on; Qt would cut it anywhere."""
+        if not self.currentMessage():
+            super().paintEvent(event)
+            return
+        try:
+            with QPainter(self) as painter:
+                option = QStyleOption()
+                option.initFrom(self)
+                self.style().drawPrimitive(QStyle.PrimitiveElement.PE_PanelStatusBar, option, painter, self)
+                painter.setPen(self.palette().windowText().color())
+                how = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
+                painter.drawText(self._room(), how, self._fitting(self.currentMessage()))
+        except Exception as error:  # an exception that leaves an override ends Qt's event loop
+            sys.excepthook(type(error), error, error.__traceback__)
+
+    def say(self, sentence: str) -> None:
+        """Shows what was done, for a while."""
+        # A job that tells what it has done is over, and hides nothing.
+        hides_progress = self._job is not None and self._job.running
+        self.showMessage(sentence, _SHOWN_BRIEFLY if hides_progress else _SHOWN_FOR)
+
+    def _room(self) -> QRect:
+        """Where a sentence stands: from where the words of progress begin to the figures."""
+        return QRect(_INSET, 0, self.figures.x() - 2 * _INSET, self.height() - _MARGIN)
+
+    def _fitting(self, sentence: str) -> str:
+        return self.fontMetrics().elidedText(sentence, Qt.TextElideMode.ElideRight, self._room().width())
+
+    def _tell_rest(self) -> None:
+        sentence = self.currentMessage()
+        self.setToolTip(plain(sentence) if self._fitting(sentence) != sentence else "")
+
+    def _set_fonts(self) -> None:
+        for label in (self.figures, self.left_over):
+            label.setFont(self._theme.tabular_font())
+        # A line whose height changes while something is said would show these behind it.
+        highest = max(widget.sizeHint().height() for widget in (self.words, self.bar, self.left_over, self.cancel))
+        self._row.setMinimumHeight(highest + _MARGIN)
+        self._show_figures()
+
+    def _current(self) -> Job | None:
+        if self._session.training is not None:
+            return self._session.training.job
+        return next((job for job in self._session.jobs if not job.quiet), None)
+
+    def _jobs_changed(self) -> None:
+        job = self._current()
+        if job is not self._job:
+            self._job = job
+            self._phase = ""
+            self._since = self._begun = self._looked = time.monotonic()
+            self._rate = 0.0
+            training = self._session.training
+            self._merges_before = len(training.run) if training is not None else 0
+        if job is None:
+            self._timer.stop()
+        elif not self._timer.isActive():
+            self._timer.start()
+        self._refresh()
+
+    def _refresh(self) -> None:
+        job = self._job
+        if job is None:
+            _set_busy_pointer(False)
+            self.bar.hide()
+            self.cancel.hide()
+            self.left_over.setText("")
+            self.words.setText(self._how_it_ended())
+            return
+        progress, now = job.progress, time.monotonic()
+        if progress.phase != self._phase:
+            self._phase, self._since = progress.phase, now
+            self._pace = Pace()
+        if job.paused:
+            # What a pause takes is no work.
+            self._since += now - self._looked
+            self._pace = Pace()
+        self._pace.note(now, progress)
+        elapsed = now - self._begun
+        training = self._session.training
+        if job.paused:
+            self.words.setText(self._where_it_waits(progress.phase))
+        else:
+            self.words.setText(_WORDS.get(progress.phase, progress.phase.capitalize()) + "…" if progress.phase else "")
+        self.bar.setVisible(elapsed > _BAR_AFTER and not job.paused)
+        self.bar.setRange(0, 1000 if progress.total else 0)
+        if progress.total:
+            self.bar.setValue(1000 * progress.done // progress.total)
+        _set_busy_pointer(training is None and elapsed > _POINTER_AFTER)
+        self.cancel.setVisible(training is None and elapsed > _BAR_AFTER)
+        left = self._pace.seconds_left() if now - self._since > _TIME_LEFT_AFTER else None
+        then = ", then merging" if training is not None and progress.phase in _BEFORE_MERGING else ""
+        told = f"about {_seconds(left)} left{then}" if left is not None else ""
+        self.left_over.setText(" · ".join(filter(None, (self._speed(now), told))))
+        if job.paused:
+            self.left_over.setText("")
+        self._looked = now
+
+    def _where_it_waits(self, phase: str) -> str:
+        training = self._session.training
+        made = len(training.run) if training is not None else 0
+        if not made:
+            return f"Paused while {phase}. F6 resumes." if phase else "Paused. F6 resumes."
+        return f"Paused after {_several(made, 'merge', 'merges')}. F6 resumes, F10 makes one more."
+
+    def _speed(self, now: float) -> str:
+        training = self._session.training
+        if training is None or training.job.paused:
+            return ""
+        made = len(training.run)
+        if now - self._looked < _TICK / 2000:
+            return f"{self._rate:,.0f} merges/s" if self._rate >= 1 else ""
+        rate = (made - self._merges_before) / (now - self._looked)
+        self._merges_before = made
+        self._rate = rate if self._rate == 0 else 0.8 * self._rate + 0.2 * rate
+        return f"{self._rate:,.0f} merges/s" if self._rate >= 1 and training.progress.phase == "merging" else ""
+
+    def _how_it_ended(self) -> str:
+        run = self._session.active
+        if run is None or run.ended is None:
+            return ""
+        if run.run is None:
+            return run.ended.capitalize() + "."
+        remarks = [f"Trained in {_seconds(run.run.seconds)}: {run.ended}."]
+        if run.replaced:
+            remarks.append(f"{_several(run.replaced, 'place was', 'places were')} not UTF-8 and became U+FFFD.")
+        if run.unknown:
+            remarks.append(f"{_several(run.unknown, 'character is', 'characters are')} unknown.")
+        return " ".join(remarks)
+
+    def _show_figures(self) -> None:
+        run, at = self._session.active, self._session.playhead
+        if run is None:
+            self._show_longest("")
+        elif not run.has_counts:
+            self._show_longest(_several(at, "merge", "merges"))
+        elif not run.tokens_before:
+            self._show_longest("")
+        else:
+            ratio = run.held_out_bytes_per_token(at)
+            held_out = f" ({ratio:,.2f} in held-out text)" if ratio is not None else ""
+            before = f" ({run.tokens_before:,} at first)" if at else ""
+            ratio_told = f"{_several(at, 'merge', 'merges')}    {run.bytes_per_token(at):,.2f} bytes per token"
+            tokens = f"    {_several(run.tokens_at(at), 'token', 'tokens')} in corpus"
+            self._show_longest(f"{ratio_told}{held_out}{tokens}{before}", f"{ratio_told}{tokens}", ratio_told)
+        if self._job is None:
+            self.words.setText(self._how_it_ended())
+
+    def _show_longest(self, *texts: str) -> None:
+        """Shows the longest of some figures, longest first, that leaves room for words: no digit is ever cut."""
+        metrics, room = self.figures.fontMetrics(), _MOST_FIGURES * self.width()
+        text = next((text for text in texts if metrics.horizontalAdvance(text) <= room), texts[-1])
+        # Of a size of its own, so that the window is not laid out for every new figure.
+        margins = self.figures.contentsMargins()
+        beside, above = margins.left() + margins.right(), margins.top() + margins.bottom()
+        self.figures.setFixedSize(metrics.horizontalAdvance(text) + beside + 1, metrics.height() + above)
+        self.figures.setText(text)
+        self.figures.setToolTip(plain(texts[0]))
+
+    def _cancel(self) -> None:
+        if self._job is not None and self._session.training is None:
+            self._job.cancel()
+
+
+def _set_busy_pointer(busy: bool) -> None:
+    """Shows the pointer that says "working, go on"; calls are not nested."""
+    shown = QGuiApplication.overrideCursor() is not None
+    if busy and not shown:
+        QGuiApplication.setOverrideCursor(Qt.CursorShape.BusyCursor)
+    elif not busy and shown:
+        QGuiApplication.restoreOverrideCursor()
+
+
+class Pace:
+    """How fast one phase gets on: judged by the last seconds, as later merges are quicker than the first ones."""
+
+    def __init__(self) -> None:
+        self._noted: deque[tuple[float, float]] = deque()
+
+    def note(self, now: float, progress: Progress) -> None:
+        """Takes down how far it is at this moment."""
+        if progress.total:
+            self._noted.append((now, progress.done / progress.total))
+        while len(self._noted) > 2 and now - self._noted[1][0] > _JUDGED_BY:
+            self._noted.popleft()
+
+    def seconds_left(self) -> float | None:
+        """How long it will still take; None where that cannot be said."""
+        if len(self._noted) < 2:
+            return None
+        (first, begun), (last, done) = self._noted[0], self._noted[-1]
+        if last - first < _JUDGED_BY / 2 or done <= begun or done < _LEAST_DONE:
+            return None
+        return (1 - done) * (last - first) / (done - begun)
+
+
+def _several(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _seconds(seconds: float) -> str:
+    if seconds < 0.01:
+        return "under 0.01 s"
+    if seconds < 0.095:
+        return f"{seconds:.2f} s"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min"
