@@ -130,7 +130,7 @@ def test_where_a_low_window_becomes_high_only_the_right_column_is_divided_again(
         set_height(qtbot, window, 900)
         qtbot.waitUntil(lambda: tabs(window) == HIGH, timeout=PATIENCE)
         assert window.configure.y() < window.corpus.y()
-        assert abs(window.corpus.width() - wide) < 3
+        qtbot.waitUntil(lambda: abs(window.corpus.width() - wide) < 3, timeout=PATIENCE)
         qtbot.waitUntil(lambda: abs(window.text.height() - usual["text"].height()) < 12, timeout=PATIENCE)
 
     assert at_the_window(monkeypatch, act) == 0
