@@ -1,7 +1,7 @@
-"""The command line: opens the window, or drives the core without one.
+"""The command line: runs a command of the core, or opens the window.
 
-Every error ends here, as a sentence and an exit code. What can be asked for is left to `arguments`, the commands to
-modules of their own, the window to `gui.app`.
+May import the core, and `gui.app` to open the window. Every error ends here, as a sentence and an exit code. See also
+`arguments`.
 """
 
 # SPDX-License-Identifier: MIT

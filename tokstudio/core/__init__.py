@@ -1,1 +1,4 @@
-"""The tokenizer library: trains, encodes, measures, reads and writes. It has never heard of Qt."""
+"""The tokenizer library: trains, encodes, measures, reads and writes tokenizers.
+
+May import neither Qt nor the window nor the command line.
+"""

@@ -1,1 +1,4 @@
-"""The desktop application: it shows what the core does while it does it."""
+"""The desktop application.
+
+May import the core.
+"""

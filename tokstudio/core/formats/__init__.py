@@ -1,6 +1,7 @@
 """Tokenizer files: `save`, `load` and the formats they know.
 
-A new format is one module with a class, and one line in `_KNOWN`.
+May import `core.tokenizer` and what that may import; not `core.training`, not `core.analysis`. A new format is one
+folder with a subclass of `Format`, and one line in `_KNOWN`.
 """
 
 # SPDX-License-Identifier: MIT

@@ -1,4 +1,6 @@
-"""The compiled loops, one file a kind. Nothing else in TokStudio is compiled.
+"""The loops that Numba compiles, and their cache: arrays in, arrays out. Nothing else in TokStudio is compiled.
+
+May import `core.text` and `core.base`.
 
 Every loop here is `njit(nogil=True, cache=True)` of `compiled`: it holds no lock while it runs, and is compiled once an
 installation.

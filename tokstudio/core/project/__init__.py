@@ -1,6 +1,6 @@
-"""The project file `.tokstudio`: everything a person has in the window, saved, opened, and recovered after a kill.
+"""The project file `.tokstudio`: its model, reader and writer, and the recorder for crashes.
 
-What the window makes of it is left to the window.
+May import `core.formats`, `core.training` and what those may import.
 """
 
 # SPDX-License-Identifier: MIT
