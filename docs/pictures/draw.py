@@ -240,10 +240,11 @@ def main() -> None:
     pattern = sys.argv[2] if len(sys.argv) > 2 else "none"
     made, run = rounds_of(Corpus.from_files([sys.argv[1]]), TrainingConfig(vocabulary_size=32_768, pattern=pattern))
     for here in made:
-        print(here)
+        sys.stdout.write(f"{here}\n")
     before = np.concatenate([[run.tokens_before], run.tokens_after])
     recounted, merged = int(before[:-1].sum()), int(before[0] - before[-1])
-    print(f"{len(run):,} merges; a recount looks at {recounted:,} tokens; {merged:,} tokens were merged away")
+    words = f"{len(run):,} merges; a recount looks at {recounted:,} tokens; {merged:,} tokens were merged away"
+    sys.stdout.write(f"{words}\n")
 
 
 if __name__ == "__main__":
