@@ -114,7 +114,7 @@ def layout() -> None:
 
 @dataclass(frozen=True)
 class Round:
-    """One round as it begins: its floor, the merges before it, positions, pairs stored and places written."""
+    """One round as it begins: its floor, the merges before it, positions, pairs that reach the floor, and places."""
 
     floor: int
     merges: int
@@ -132,8 +132,9 @@ def rounds_of(corpus: Corpus, config: TrainingConfig) -> tuple[list[Round], Run]
         if engine is not None and not engine._founding and (not rounds or rounds[-1].floor != engine.floor):
             state = engine._state
             merges = 0 if not rounds else trainer.merges_made
-            length, pairs, pool = int(state[k.LENGTH]), int(state[k.PAIRS]) - 1, int(state[k.POOL]) - 1
-            rounds.append(Round(engine.floor, merges, length, pairs, pool))
+            counts = engine._tables.pairs[1 : state[k.PAIRS], k.COUNT]
+            pairs = int(np.count_nonzero(counts >= engine.floor))
+            rounds.append(Round(engine.floor, merges, int(state[k.LENGTH]), pairs, int(state[k.POOL]) - 1))
     return rounds, trainer.run
 
 
