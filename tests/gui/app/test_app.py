@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import subprocess
 import sys
 import time
 
@@ -430,6 +431,16 @@ def test_the_window_fits_a_small_screen(qtbot, monkeypatch, book):
         assert window.minimumSizeHint().height() <= 640
 
     assert at_the_window(monkeypatch, act) == 0
+
+
+@pytest.mark.parametrize("logged", [False, True], ids=["no log", "a log"])
+def test_nothing_is_said_of_hints_that_no_screen_takes(tmp_path, logged):
+    log = tmp_path / "log.txt"
+    command = [sys.executable, "-m", "tokstudio", "--demo", "--screenshot", tmp_path / "a.png"]
+    command += ["--log-file", log] if logged else []
+    done = subprocess.run(command, capture_output=True, env={**os.environ, "QT_QPA_PLATFORM": "offscreen"}, check=True)
+    said = done.stdout + done.stderr + (log.read_bytes() if logged else b"")
+    assert b"propagateSizeHints" not in said
 
 
 @pytest.mark.parametrize("moment", ["while it trains", "when it has ended"])

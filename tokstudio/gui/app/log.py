@@ -19,6 +19,8 @@ _LEVELS = {
     QtMsgType.QtCriticalMsg: logging.ERROR,
     QtMsgType.QtFatalMsg: logging.CRITICAL,
 }
+# What Qt's platforms without a screen say of every window, again and again; it concerns nobody.
+_NO_HINTS = "This plugin does not support propagateSizeHints()"
 
 
 class Log:
@@ -54,11 +56,11 @@ class Log:
                 handler.setLevel(max(handler.level, self._root.level))
             self._ours.setLevel(min(logging.INFO, self._root.level))
             self._root.addHandler(self._file)
-            self._before = qInstallMessageHandler(self._take_qt)
+        self._before = qInstallMessageHandler(self._take_qt)
 
     def __exit__(self, *_: object) -> None:
+        qInstallMessageHandler(self._before)
         if self._file is not None:
-            qInstallMessageHandler(self._before)
             self._root.removeHandler(self._file)
             self._file.close()
             self._ours.setLevel(self._level)
@@ -66,6 +68,8 @@ class Log:
                 handler.setLevel(level)
 
     def _take_qt(self, kind: QtMsgType, context: QMessageLogContext, text: str | None) -> None:
+        if text == _NO_HINTS:
+            return
         logging.getLogger("qt").log(_LEVELS.get(kind, logging.WARNING), "%s", text)
         if self._before is not None:
             self._before(kind, context, text or "")
