@@ -355,6 +355,37 @@ def test_a_project_is_dropped_on_the_window_after_one_question(qtbot, monkeypatc
     assert at_the_window(monkeypatch, act) == 0
 
 
+@pytest.mark.parametrize("answer", ["discard", "save", None])
+def test_a_project_that_is_opened_twice_at_once_is_asked_about_once(
+    qtbot, monkeypatch, tmp_path, book, project, answer
+):
+    make(qtbot, monkeypatch, book, project)
+    asked = []
+
+    def act(window, answers):
+        def ask(title, question):
+            asked.append(question)
+            # As in a dialog, what else there is to do is done meanwhile; what asks is the end of a job itself.
+            if len(asked) == 1:
+                qtbot.waitUntil(lambda: len(window._session.jobs) == 1, timeout=PATIENCE)
+            return answer
+
+        trained(qtbot, window, 290)
+        answers.target = tmp_path / "other.tokstudio"
+        answers.save_or_not, before = ask, answers.save_or_not
+        window.commands.open_any([project])
+        window.commands.open_any([project])
+        qtbot.waitUntil(lambda: bool(asked), timeout=PATIENCE)
+        quiet(qtbot, window)
+        if answer is not None:
+            opened(qtbot, window, project)
+        answers.save_or_not = before
+        assert window.projects.path == (None if answer is None else project)
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+    assert asked == ["Neither saved nor exported: Run 1."]
+
+
 def test_what_is_unsaved_is_saved_on_the_way_out(qtbot, monkeypatch, book, project):
     def act(window, answers):
         qtbot.waitUntil(lambda: len(window._session.sources) == 1, timeout=PATIENCE)

@@ -89,7 +89,7 @@ class ProjectKeeper(QObject):
         self._in_file: object = None  # the state that the file holds
         self._stamp: Stamp | None = None  # of the file, as it was saved or opened
         self._saving = self._again = self._all_saved = False
-        self._save_when_idle = False
+        self._save_when_idle = self._asking = False
         self._then: Callable[[], object] | None = None
         self._opened: list[Any] = []  # what was opened, and waits for the end of a training
         self._take: Callable[..., None] = self._adopt
@@ -191,7 +191,8 @@ class ProjectKeeper(QObject):
     def open(self, path: Path) -> None:
         """Opens a project in the place of all that is there, which is asked about where it would be lost."""
         begin = partial(self._open, path)
-        if not self._session.opening and self.may_leave("Open Project", begin):
+        # Where it is asked, or saved first, another one is about to be opened: a person may have named it twice.
+        if not (self._session.opening or self._asking or self._then) and self.may_leave("Open Project", begin):
             begin()
 
     def _open(self, path: Path) -> None:
@@ -262,7 +263,11 @@ class ProjectKeeper(QObject):
         """
         question = self._question()
         if question is not None:
-            answer = self._choosers.save_or_not(title, question)
+            self._asking = True
+            try:
+                answer = self._choosers.save_or_not(title, question)
+            finally:
+                self._asking = False
             if answer == "save":
                 self._then, self._save_when_idle = then, True
                 self._session.stop()
