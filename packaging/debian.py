@@ -68,7 +68,7 @@ the libraries of the build system, package by package.
 
 def version() -> str:
     """TokStudio's version."""
-    text = (ROOT / "tokstudio" / "__init__.py").read_text(encoding="utf-8")
+    text = (ROOT / "tokstudio" / "version.py").read_text(encoding="utf-8")
     return re.search(r'__version__ = "(.*)"', text)[1]  # type: ignore[index]
 
 

@@ -17,7 +17,7 @@ class ReadmeHook(MetadataHookInterface):
     def update(self, metadata: dict) -> None:
         """Reads README.md; its links go to the files of this version at the project's address."""
         root = Path(self.root)
-        source = (root / "tokstudio" / "__init__.py").read_text(encoding="utf-8")
+        source = (root / "tokstudio" / "version.py").read_text(encoding="utf-8")
         version = re.search(r'__version__ = "(.*)"', source)[1]  # type: ignore[index]
         text = absolute_links((root / "README.md").read_text(encoding="utf-8"), metadata["urls"]["Homepage"], version)
         metadata["readme"] = {"content-type": "text/markdown", "text": text}

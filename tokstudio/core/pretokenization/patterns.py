@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +19,6 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.pretokenization.custom_regex import Ends, OwnPattern
 from tokstudio.core.text.unicode_classes import classes
 from tokstudio.core.text.utf8 import Text, to_utf8
-
-if TYPE_CHECKING:
-    pass
 
 NAMES = ("none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
 

@@ -37,7 +37,7 @@ class Trainer:
 
     Between two pieces `run` and `tokenizer()` give what there is so far.
 
-    The corpus is prepared first: see `core.preparation`.
+    The corpus is prepared first: see `prepare_corpus`.
     """
 
     def __init__(self, corpus: Corpus, config: TrainingConfig) -> None:

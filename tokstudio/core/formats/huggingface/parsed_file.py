@@ -5,16 +5,12 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.formats.common.json_reader import shown
 from tokstudio.core.formats.huggingface.parts import AddedToken
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass
