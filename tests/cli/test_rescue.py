@@ -175,7 +175,7 @@ def test_a_fault_in_the_middle_of_a_training_keeps_what_was_made(text, tmp_path,
     monkeypatch.setattr(Trainer, "_advance", out_of_memory)
     out = tmp_path / "out"
     assert cli.main(["train", text, "--vocab-size", "306", "--export", f"classic={out}"]) == 1
-    assert "not enough free memory" in capsys.readouterr().err
+    assert "not have enough free memory" in capsys.readouterr().err
     merges = json.loads((out / "merges.json").read_text())["merges"]
     assert [pair for pair, _ in merges] == expected
 

@@ -225,7 +225,7 @@ def test_word_counts_are_refused_only_where_they_do_not_fit(tmp_path, monkeypatc
         for module in (training, forecast):
             monkeypatch.setattr(module, "free_memory", lambda free=free: free)
         assert cli.main(arguments) == code
-        assert ("are free: leave out the rarest words. Or add --force" in capsys.readouterr().err) == bool(code)
+        assert ("is free: leave out the rarest words. Or add --force" in capsys.readouterr().err) == bool(code)
 
 
 def test_what_else_a_forecast_finds_is_left_to_the_training(text, monkeypatch, capsys):

@@ -126,7 +126,7 @@ def test_bytes_that_are_not_utf8_become_replacement_characters_wherever_pieces_e
 
 @pytest.mark.parametrize("number", [0xD800, 0xDFFF])
 def test_a_surrogate_is_no_character(number):
-    with pytest.raises(ConfigError, match=f"Id {number} .* no character"):
+    with pytest.raises(ConfigError, match=f"Id {number} .* not a Unicode character"):
         CharacterTokenizer().decode([97, number])
 
 
@@ -150,7 +150,7 @@ def test_there_are_256_bytes():
     tokenizer = ByteTokenizer()
     assert len(tokenizer) == len(tokenizer.tokens) == 256
     assert [tokenizer.tokens[byte] for byte in (0, 65, 255)] == [b"\0", b"A", b"\xff"]
-    with pytest.raises(ConfigError, match=r"Id 256 .* no byte"):
+    with pytest.raises(ConfigError, match=r"Id 256 .* not a byte"):
         tokenizer.decode([256])
 
 
@@ -288,7 +288,7 @@ def test_a_pattern_that_never_gets_on_is_stopped(monkeypatch, seconds):
 
 @pytest.mark.parametrize("segments", [("a", ""), ("a", "b", "a")])
 def test_segments_must_differ_and_not_be_empty(segments):
-    with pytest.raises(ConfigError, match="different texts"):
+    with pytest.raises(ConfigError, match="must be distinct"):
         WordTokenizer(segments)
 
 

@@ -132,7 +132,7 @@ def test_the_encoding_of_a_legacy_text_is_found(read, encoding, times):
 def test_a_mark_of_utf8_is_believed(read):
     source = read(codecs.BOM_UTF8 + b"h\0e\0l\0l\0o\0")
     assert (source.encoding, text_of(source)) == ("utf-8", b"h\0e\0l\0l\0o\0")
-    assert source.note == "byte order mark dropped; holds 5 NUL bytes"
+    assert source.note == "byte order mark dropped; contains 5 NUL bytes"
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
@@ -147,7 +147,7 @@ def test_utf16_without_a_mark_is_found(read, encoding, text):
 def test_nul_bytes_in_utf8_stay_and_are_said(read, data):
     source = read(data)
     assert (source.encoding, text_of(source)) == ("utf-8", data)
-    assert source.note.startswith(f"holds {data.count(0)} NUL byte")
+    assert source.note.startswith(f"contains {data.count(0)} NUL byte")
 
 
 def test_broken_utf8_is_kept_as_bytes_and_said(read):
@@ -183,7 +183,7 @@ def test_characters_and_faults_at_the_borders_of_pieces_are_seen_once(read):
     broken = ("é" * 70_000).encode() + b"\xff" + ("é" * 70_000).encode() + b"\xc3"
     source = read(broken)
     assert (text_of(source), source.note) == (broken, "2 bytes are not UTF-8; kept as is")
-    assert read(broken, encoding="utf-8").note.startswith("2 places")
+    assert read(broken, encoding="utf-8").note.startswith("2 byte sequences")
 
 
 ARRAY = io.BytesIO()

@@ -241,7 +241,7 @@ def test_any_bytes_are_refused_in_one_sentence(place, name, data):
         (b'{"version": NaN, "merges": []}', "this is not JSON (NaN is not a value), line 1, column 13"),
         (b'{"merges": [[[97, -Infinity], 256]]}', "this is not JSON (-Infinity is not a value)"),
         (b'{"merges": [], "merges": []}', 'the key "merges" appears twice'),
-        (b'{"merges": [],}', "a text is missing"),
+        (b'{"merges": [],}', "a string is missing"),
         (b'{"pairs": []}', 'the key "merges" is missing'),
         (b"null", "an object is missing"),
         (b"\xff\xfe{\x00", "this is not UTF-8, byte 0"),

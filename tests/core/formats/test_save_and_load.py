@@ -70,9 +70,9 @@ def test_one_file_takes_a_file_or_a_folder_and_several_take_a_folder(tmp_path):
     )
     assert save(everything(), tmp_path, "vocabulary-csv").files == (tmp_path / "vocabulary.csv",)
     assert save(banana(), str(tmp_path / "mine.json")).files == (tmp_path / "mine.json",)
-    with pytest.raises(FormatError, match=r"^mine\.json: Classic pair is saved to a folder"):
+    with pytest.raises(FormatError, match=r"^mine\.json: Classic pair has several files"):
         save(banana(), tmp_path / "mine.json", "classic")
-    with pytest.raises(FormatError, match=r"^merges\.json: Classic pair is saved to a folder"):
+    with pytest.raises(FormatError, match=r"^merges\.json: Classic pair has several files"):
         save(banana(), tmp_path / "merges.json", "classic")
     with pytest.raises(FormatError, match=r"^x\.json: the folder .*nowhere does not exist"):
         save(banana(), tmp_path / "nowhere" / "x.json")

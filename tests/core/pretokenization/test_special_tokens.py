@@ -152,7 +152,7 @@ def test_an_unknown_special_is_named():
     made = trained(special_tokens=["<end>"])
     with pytest.raises(ConfigError, match='There is no special token "<no>"'):
         made.encode("a", ["<no>"])
-    with pytest.raises(ConfigError, match="in a list"):
+    with pytest.raises(ConfigError, match="as a list"):
         made.encode("a", "<end>")
 
 

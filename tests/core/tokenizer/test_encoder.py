@@ -249,7 +249,7 @@ class TestRefusing:
             Tokenizer(np.array([[1, 2]]), np.array([256, 257]))
 
     def test_an_empty_special_token(self):
-        with pytest.raises(ConfigError, match="may not be empty"):
+        with pytest.raises(ConfigError, match="must not be empty"):
             Tokenizer(np.empty((0, 2), np.int32), special_tokens={"": 256})
 
     @pytest.mark.parametrize("merges", [0.5, 1.0, "1"])

@@ -184,10 +184,10 @@ def test_of_given_counts_no_sample_is_offered(monkeypatch):
     monkeypatch.setattr(forecast, "free_memory", lambda: 1_000)
     made = forecast_of(counts)
     assert (made.sample, made.too_large) == (0, True)
-    assert made.problem.endswith("are free: leave out the rarest words.")
+    assert made.problem.endswith("is free: leave out the rarest words.")
     mixed = forecast_of(Corpus((*Corpus.from_text("some text").sources, *counts.sources)))
     assert mixed.sample == 0
-    assert mixed.problem.endswith("are free: leave out some of the corpus.")
+    assert mixed.problem.endswith("is free: leave out some of the corpus.")
 
 
 def test_many_small_files_are_tried_as_one():

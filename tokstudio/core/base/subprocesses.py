@@ -34,4 +34,4 @@ def own_command(module: str, *arguments: str) -> list[str]:
 
 def own_folder() -> Path:
     """The folder of the package `tokstudio`; a relative name in a variable such as PYTHONPATH then leads there."""
-    return Path(__file__).resolve().parents[2]
+    return Path(__file__).resolve().parents[3]

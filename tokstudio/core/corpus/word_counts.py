@@ -46,7 +46,7 @@ def counts_of_mapping(counts: Mapping[Text, int], name: str = "Word counts") -> 
         if problem := made.add_text(token, count):
             raise CorpusError(f"{name}: {problem}.")
     if not len(made):
-        raise CorpusError(f"{name}: no word counts: give at least one pre-token and its count.")
+        raise CorpusError(f"{name}: the mapping is empty; give at least one pre-token and its count.")
     return finish(made.source_work(name))
 
 

@@ -146,7 +146,7 @@ def test_a_merge_that_readers_take_for_the_first_line_cannot_be_held(tmp_path):
     assert fit(spelling_out(b"#version"), "gpt2").problem is None
     assert fit(spelling_out(b"a#version"), "gpt2").problem is None
     again = spelling_out(b"#versions")
-    with pytest.raises(FormatError, match=r'^vocab\.json: A merge begins with the token "#version", and readers skip'):
+    with pytest.raises(FormatError, match=r'^vocab\.json: A merge begins with the token "#version", but readers skip'):
         save(again, tmp_path / "out", "gpt2", accept_loss=True)
     assert list(tmp_path.iterdir()) == []
 

@@ -281,13 +281,13 @@ def test_a_special_token_that_the_library_decodes_as_bytes_is_a_loss(tmp_path):
         ),
         (
             Tokenizer(banana().merges, special_tokens={"an": 900}),
-            'The special token "an" and token 256 have one spelling',
+            'The special token "an" and token 256 have the same spelling',
         ),
         (
             Tokenizer(
                 np.array([[0, 1]]), np.array([2]), alphabet=Alphabet.of_characters("an"), special_tokens={"an": 9}
             ),
-            'The special token "an" and token 2 have one spelling',
+            'The special token "an" and token 2 have the same spelling',
         ),
     ],
 )

@@ -138,7 +138,7 @@ def is_the_library_s(folder, file, reason, texts=None):
         ),
         ("pre_tokenizer", None, "its decoder ByteLevel does not match its pre-tokenizer"),
         ("pre_tokenizer", split_by(r"[\s\S]"), "its decoder ByteLevel does not match its pre-tokenizer"),
-        ("decoder", METASPACE, "its decoder Metaspace does not go"),
+        ("decoder", METASPACE, "its decoder Metaspace does not match"),
         ("decoder", {"type": "Fuse"}, "its decoder Fuse does not match its pre-tokenizer"),
         ("decoder", None, "it has no decoder, so decoding leaves bytes written as characters"),
         ("normalizer", {"type": "NFC"}, "its normalizer NFC changes the text"),
@@ -167,7 +167,7 @@ def test_what_our_engine_does_not_do_is_left_to_the_library(tmp_path, part, valu
         ("post_processor", [], "the tokenizers library cannot read it: "),
         ("truncation", 5, '"truncation" has the wrong type'),
         ("padding", "left", '"padding" has the wrong type'),
-        ("version", "2.0", "its version is another"),
+        ("version", "2.0", "TokStudio cannot read this version"),
     ],
 )
 def test_parts_that_mean_nothing_are_refused(tmp_path, part, value, words):
@@ -280,7 +280,7 @@ def test_added_tokens_get_their_ids_as_the_library_gives_them(tmp_path):
         ([added("<s>", "257")], 'added token "<s>": an id must be a whole number'),
         ([added("<s>", -1)], 'added token "<s>": id -1 is negative'),
         ([added("<s>", 10**9)], 'added token "<s>": id 1000000000 is too large'),
-        ([added("\ud83d", 257)], 'added token "\\ud83d" is not a text'),
+        ([added("\ud83d", 257)], 'added token "\\ud83d" is not a string'),
         (
             [added("<s>", 258)],
             'added token "<s>" has the id 258, but by the vocabulary or its place it must have 257',
@@ -510,7 +510,7 @@ def test_a_byte_without_a_token_is_left_to_the_library(tmp_path):
 
 def test_a_part_that_stands_there_twice_is_refused(tmp_path):
     whole = json.dumps(settings_of(banana()))
-    for old, words in (('"version"', 'the key "version" stands'), ('"type": "BPE"', 'the key "type" stands')):
+    for old, words in (('"version"', 'the key "version" appears'), ('"type": "BPE"', 'the key "type" appears')):
         first = old if ":" in old else f'{old}: "1.0"'
         (tmp_path / "tokenizer.json").write_text(whole.replace(old, f"{first}, {old}", 1))
         with pytest.raises(FormatError, match=words):

@@ -99,8 +99,8 @@ def test_a_file_beside_it_that_says_something_else_is_no_sidecar(tmp_path):
         ({"special_tokens": []}, "an object is missing, line 1, column "),
         ({"special_tokens": {"<s>": "7"}}, 'token "<s>": an id must be a whole number, line 1'),
         ({"special_tokens": {"<s>": 700, "<t>": 700}}, 'token "<t>": id 700 appears twice'),
-        ({"special_tokens": {"": 700}}, 'the special token "" is not a text'),
-        ({"special_tokens": {"\ud83d": 700}}, 'the special token "\\ud83d" is not a text'),
+        ({"special_tokens": {"": 700}}, 'the special token "" is not a string'),
+        ({"special_tokens": {"\ud83d": 700}}, 'the special token "\\ud83d" is not a string'),
     ],
 )
 def test_a_sidecar_that_cannot_be_is_refused(tmp_path, change, words):
