@@ -469,7 +469,7 @@ def test_what_is_trained_beside_the_demo_is_asked_about(qtbot, monkeypatch):
         quiet(qtbot, window)
 
     assert at_the_window(monkeypatch, act, ["--demo"]) == 0
-    assert asked == [["Neither saved nor exported: Run 2."]]
+    assert asked == [["Run 2 has not been saved or exported."]]
 
 
 def test_the_demo_writes_a_picture_and_ends_with_zero(qtbot, tmp_path):

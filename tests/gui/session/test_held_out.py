@@ -136,7 +136,7 @@ def test_in_a_low_pane_what_they_saved_is_one_line_with_all_of_it_in_its_tip(qtb
     trained(qtbot, session)
     choose(pane, "Saved by a merge")
     assert pane.remark_line.isHidden()
-    lowest = 14 * pane.fontMetrics().height()
+    lowest = 17 * pane.fontMetrics().height()
     pane.resize(430, lowest - 1)
     assert pane.remark.isHidden()
     assert pane.remark_line.text() == pane.remark.text()
@@ -175,7 +175,7 @@ def test_beyond_65536_tokens_an_id_takes_four_bytes_and_what_that_costs_is_said(
             f"{4e6 * tokens[merges] / size:,.0f} bytes, not {2e6 * tokens[244] / size:,.0f} as before."
         )
         assert (cost in told) == (width == 4)
-        assert ("Past 500" in told) == (width == 4)
+        assert ("Beyond 500" in told) == (width == 4)
 
 
 def test_runs_beside_each_other_have_their_own_dots(qtbot, session, pane):

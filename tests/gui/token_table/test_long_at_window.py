@@ -129,7 +129,7 @@ def test_where_there_is_no_room_to_spell_all_out_it_is_said(qtbot, monkeypatch, 
         monkeypatch.setattr(token_search, "ROOM", 0)
         long = sum(len(tokens[token]) >= 256 for token in range(len(tokens)))
         assert long > 1
-        said = f"Of {long:,} very long tokens only the first 256 bytes were searched."
+        said = f"For {long:,} very long tokens, only the first 256 bytes were searched."
         for pane in (look_at_vocabulary(qtbot, window), window.merges):
             pane.raise_()
             qtbot.waitUntil(lambda pane=pane: pane.seen)

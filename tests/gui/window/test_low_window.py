@@ -6,9 +6,9 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtWidgets import QApplication
-from tests.gui.test_little_room import body_of, tabs
 
 from tests.gui.person import PATIENCE, TEXT, at_the_window
+from tests.gui.window.test_little_room import body_of, tabs
 from tokstudio.gui.state.training_settings import Settings
 
 CENTRE = {"Compression Distribution", "Merges Vocabulary Runs"}

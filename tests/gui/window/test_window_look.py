@@ -18,9 +18,9 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
-from tests.gui.test_little_room import body_of, in_sight
 
 from tests.gui.person import PATIENCE, at_the_window, quiet
+from tests.gui.window.test_little_room import body_of, in_sight
 from tokstudio.gui.panes.runs.model import CORPUS, HELD_OUT
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.style.theme import Theme

@@ -11,9 +11,9 @@ import tokenizers
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
-from tests.gui.test_token_cells import lefts
 
 from tests.gui.person import PATIENCE
+from tests.gui.token_table.test_delegate import lefts
 from tokstudio import load
 from tokstudio.core.analysis.library_concordance import MOST
 from tokstudio.core.base.progress import Progress, finish

@@ -308,7 +308,7 @@ def test_a_token_that_no_text_becomes_says_why(qtbot, session, pane):
     merges = np.array([[ord("b"), ord("c")], [ord("a"), ord("b")], [257, ord("c")], [ord("b"), ord(" ")]], np.int32)
     session.add_tokenizer(Tokenizer(merges, pattern="gpt2"), "cut")
     session.look_at(258)
-    qtbot.waitUntil(lambda: "other merges come first" in pane.meaning.text(), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: "other merges join its bytes first" in pane.meaning.text(), timeout=PATIENCE)
     session.look_at(259)
     assert "the pattern always cuts it" in pane.meaning.text()
     session.look_at(256)

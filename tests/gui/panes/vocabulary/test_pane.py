@@ -375,7 +375,7 @@ def test_the_panel_is_opened_and_used_by_keys(qtbot, pane, trained):
     assert ids(pane) == list(range(256, 600))
     qtbot.keyClick(pane.panel, Qt.Key.Key_Escape)
     assert not pane.panel.isVisible()
-    assert pane.kinds.accessibleName().endswith("1 chosen")
+    assert pane.kinds.accessibleName().endswith("1 selected")
 
 
 def test_special_tokens_that_nobody_counts_are_neither_used_nor_unused(pane, make_run):
