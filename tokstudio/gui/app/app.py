@@ -202,7 +202,7 @@ class Demo(QObject):
         studio.session.set_text(_DEMO_TEXT)
         commands.train_sample(sample)
         if (run := studio.session.active) is not None:
-            run.exported = True  # everybody can have it again: nobody is asked whether to keep it
+            run.is_demo = True
         if screenshot is not None:
             # So that the picture is the same on every machine, whatever was set there before.
             studio.window.resize(1440, 900)

@@ -281,9 +281,9 @@ class ProjectKeeper(QObject):
     def _question(self) -> str | None:
         training = self._session.training
         ended = [run for run in self._session.runs if training is None or run is not training.run]
-        unsaved = [run.name for run in ended if run.unsaved]
+        unsaved = [run.name for run in ended if run.unsaved and not run.is_demo]
         listed = f"{_listed(unsaved)} not been saved or exported." if unsaved else ""
-        if training is not None and not training.run.exported:
+        if training is not None and not training.run.is_demo:
             return f"Training is in progress and will stop. Its merges are not saved. {listed}".rstrip()
         if self.path is not None and self.modified:
             return f"{self.name} has unsaved changes."

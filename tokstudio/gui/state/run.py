@@ -72,7 +72,8 @@ class StudioRun(MergeLog):
         held_out_bytes: Bytes of that text, once it is measured.
         held_out_tokens: int64 [n + 1], its tokens after 0, 1, ... n merges; None where it is not measured.
         held_out_problem: Why it could not be measured; "" where it could, or was not tried.
-        exported: Whether it was written to a file since it ended, or need not be.
+        exported: Whether it was written to a file since it ended.
+        is_demo: Whether it is the demo's, which anyone can make again: closing need not ask about it.
         saved: How many of its merges a project file holds.
         begun: The run before its first merge, while it trains; None before that is known.
         seconds: What its training has taken so far, while it trains.
@@ -101,6 +102,7 @@ class StudioRun(MergeLog):
         self.alphabet: Alphabet | None = None
         self.base_counts: NDArray[np.int64] | None = None
         self.exported = False
+        self.is_demo = False
         self.curve_hidden = False
         self.saved = 0
         self.seconds = 0.0
