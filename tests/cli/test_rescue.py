@@ -10,7 +10,7 @@ import pytest
 from fifty import FIFTY
 
 from tokstudio import Corpus, Trainer, TrainingConfig, cli, train
-from tokstudio.cli import exporting, rescue
+from tokstudio.cli import exporting, rescue, training
 from tokstudio.core.base.atomic_files import StagedFiles
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
@@ -193,3 +193,37 @@ def test_files_that_may_not_grow_are_said_and_leave_nothing(text, tmp_path, own_
     assert "cannot be written" in capsys.readouterr().err
     assert {path.name for path in tmp_path.iterdir()} == {"fifty.txt"}
     assert not list(own_home.rglob("*.tokstudio"))
+
+
+@pytest.mark.parametrize(("number", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
+def test_a_signal_between_the_last_merge_and_the_export_keeps_the_run(tmp_path, monkeypatch, number, code):
+    if not hasattr(signal, number):
+        pytest.skip("the system has no such signal")
+    summary = training._summary
+
+    def interrupted(run):
+        signal.raise_signal(getattr(signal, number))
+        return summary(run)
+
+    monkeypatch.setattr(training, "_summary", interrupted)
+    file = tmp_path / "fifty.txt"
+    file.write_text(FIFTY)
+    ended = cli.main(["train", str(file), "--vocab-size", "306", "--export", f"huggingface={tmp_path / 'mine'}"])
+    assert ended == code
+    assert merges_in(tmp_path / "mine.tokstudio") == whole_run()
+
+
+def test_a_second_signal_does_not_end_the_rescue(tmp_path, monkeypatch, failing_export):
+    failing_export()
+    save_work = rescue.save_work
+
+    def interrupted(*arguments):
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+        return (yield from save_work(*arguments))
+
+    monkeypatch.setattr(rescue, "save_work", interrupted)
+    file = tmp_path / "fifty.txt"
+    file.write_text(FIFTY)
+    assert cli.main(["train", str(file), "--vocab-size", "306", "--export", f"classic={tmp_path / 'mine'}"]) == 143
+    assert merges_in(tmp_path / "mine.tokstudio") == whole_run()

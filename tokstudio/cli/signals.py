@@ -20,7 +20,7 @@ class Signals:
 
     def __init__(self) -> None:
         self._last = 0
-        self._held = self._finishing = False
+        self._held = self._finishing = self._saving = False
 
     @property
     def received(self) -> bool:
@@ -62,11 +62,20 @@ class Signals:
         finally:
             self._finishing = False
 
+    @contextmanager
+    def saving(self) -> Generator[None]:
+        """Lets the block come to its end whatever signal comes: what it saves would be lost."""
+        self._saving = True
+        try:
+            yield
+        finally:
+            self._saving = False
+
     def _receive(self, number: int, _frame: FrameType | None) -> None:
         first = not self._last
         if number == _HANGUP and not first:
             return
         self._last = number
-        if first and (self._held or (self._finishing and number == _HANGUP)):
+        if self._saving or (first and (self._held or (self._finishing and number == _HANGUP))):
             return
         raise KeyboardInterrupt

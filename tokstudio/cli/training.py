@@ -42,34 +42,35 @@ def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> 
     if not arguments.force:
         _check_memory(corpus, config, console)
     trainer = Trainer(corpus, config)
-    code = _train(trainer, arguments, console, signals)
-    trainer.stop()
-    run = trainer.run
     reports: list[ExportReport] = []
     kept: Path | None = None
     ratio: float | None = None
-    if code not in (DONE, FAILED) and not len(run):
-        console.say("Interrupted before the first merge" + (": nothing was exported." if exports else "."))
-        exports = []
-    else:
-        console.say(_summary(run))
-        try:
-            tokenizer = trainer.tokenizer()
+    try:
+        code = _train(trainer, arguments, console, signals)
+        trainer.stop()
+        run = trainer.run
+        if code in (DONE, FAILED) or len(run):
+            console.say(_summary(run))
             with signals.finishing():
                 sample = corpus.sample(_SAMPLE) if exports else b""
-                reports = export(tokenizer, exports, arguments.accept_loss, sample, console)
-        except BaseException:
-            if exports:
-                rescue(run, exports[0][1], console)
-            raise
-        if len(reports) < len(exports):
+                reports = export(trainer.tokenizer(), exports, arguments.accept_loss, sample, console)
+        else:
+            console.say("Interrupted before the first merge" + (": nothing was exported." if exports else "."))
+            exports = []
+    except BaseException:
+        if exports and trainer.prepared is not None and len(trainer.run):
+            with signals.saving():
+                rescue(trainer.run, exports[0][1], console)
+        raise
+    if len(reports) < len(exports):
+        with signals.saving():
             kept = rescue(run, exports[0][1], console)
-        if signals.received:
-            code = signals.code
-        # At the end: whoever cannot wait for it has all the rest, and who has interrupted the training need not.
-        if config.held_out and code in (DONE, FAILED):
-            ratio, interrupted = _measure(tokenizer, trainer, console, signals)
-            code = interrupted or code
+    if signals.received:
+        code = signals.code
+    # At the end: whoever cannot wait for it has all the rest, and who has interrupted the training need not.
+    if config.held_out and code in (DONE, FAILED):
+        ratio, interrupted = _measure(trainer.tokenizer(), trainer, console, signals)
+        code = interrupted or code
     if arguments.json:
         put(sys.stdout, json.dumps(_as_json(run, reports, ratio, kept)) + "\n")
     return code or (DONE if len(reports) == len(exports) else FAILED)

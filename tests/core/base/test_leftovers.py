@@ -411,3 +411,15 @@ def test_a_pair_that_cannot_be_finished_is_not_loaded(tmp_path, monkeypatch, thr
         (tmp_path / "merges.txt").symlink_to(half / "merges.txt")
     assert load(path, "gpt2").merges.tolist() == new.merges.tolist()
     assert names(half) == ["merges.txt", "vocab.json"]
+
+
+def test_a_journal_from_elsewhere_moves_nothing(tmp_path):
+    temporary = tmp_path / ".00112233445566aa.deadbeef-1.tokstudio"
+    temporary.write_text("a stranger's")
+    journal = tmp_path / ".ffeeddccbbaa9988.deadbeef-1.journal.tokstudio"
+    status = temporary.stat()
+    journal.write_text(json.dumps([[temporary.name, "new.sh", None, [status.st_size, status.st_mtime_ns]]]))
+    for path in (temporary, journal):
+        os.utime(path, (0, status.st_mtime) if path == temporary else (0, 0))
+    finish(recover_work(tmp_path, "reading", strangers=False))
+    assert not (tmp_path / "new.sh").exists()

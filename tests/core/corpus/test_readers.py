@@ -11,6 +11,7 @@ import io
 import lzma
 import os
 import pkgutil
+import random
 import sys
 from pathlib import Path
 
@@ -640,3 +641,19 @@ def test_a_file_that_is_named_twice_is_there_once(folder, monkeypatch):
     given_paths = [folder / "b.txt", folder / "a", folder, folder / "a" / ".." / "b.txt", "b.txt"]
     monkeypatch.chdir(folder)
     assert expand(given_paths) == [folder / "b.txt", folder / "a" / "z.py", *read_folder(folder)[1:-1]]
+
+
+@pytest.mark.parametrize("mark", [codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE])
+def test_a_mark_makes_no_text_of_binary_data(tmp_path, mark):
+    file = tmp_path / "marked"
+    file.write_bytes(mark + random.Random(1).randbytes(5_000))
+    with pytest.raises(CorpusError, match="not text"):
+        Corpus.from_files([file])
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_a_long_text_with_a_mark_opens(tmp_path, encoding):
+    text = "漢字とかな交じりの文。\nHello, reader!\n" * 5_000
+    file = tmp_path / "marked.txt"
+    file.write_bytes(text.encode(encoding))
+    assert Corpus.from_files([file]).sources[0].data.tobytes() == text.encode()

@@ -34,11 +34,12 @@ _State = tuple[int, int]  # size, and time of the last change in nanoseconds; bo
 
 @dataclass(frozen=True)
 class _Left:
-    """A hidden file; `writer` is the place and the process in its name."""
+    """A hidden file; `writer` is the place and the process in its name, `is_here` whether that place is this one."""
 
     path: Path
     writer: str
     is_journal: bool
+    is_here: bool
     is_gone: bool
     owner: int
 
@@ -117,7 +118,8 @@ def recover_work(folder: Path, phase: str, strangers: bool) -> Work[frozenset[st
             waiting.add(journal.writer)
         if not all(move.is_done(journal.owner) or move.is_possible(journal.owner) for move in moves):
             continue
-        if journal.is_gone and journal.owner == _user():
+        # A journal that came with a folder from elsewhere is a stranger's: it moves nothing.
+        if journal.is_gone and journal.is_here and journal.owner == _user():
             _finish(moves)
         pending = sum(move.is_pending() for move in moves)
         if pending:
@@ -148,6 +150,9 @@ def _place() -> str:
     name = platform.node()
     with suppress(OSError):
         name += str(os.stat("/proc/self/ns/pid").st_ino)
+    with suppress(OSError):
+        # No stranger knows it, so that none can write a journal for this machine.
+        name += Path("/etc/machine-id").read_text(encoding="ascii", errors="replace")
     return f"{zlib.crc32(name.encode('utf-8', 'surrogateescape')):08x}"
 
 
@@ -156,8 +161,9 @@ def _left(entry: os.DirEntry[str]) -> _Left | None:
     if name is None or not entry.is_file(follow_symlinks=False):
         return None
     status = entry.stat(follow_symlinks=False)
-    gone = time.time() - status.st_mtime > _STALE or (name[2] == _place() and _is_gone(int(name[3])))
-    return _Left(Path(entry.path), name[1], name[4] is not None, gone, status.st_uid)
+    is_here = name[2] == _place()
+    gone = time.time() - status.st_mtime > _STALE or (is_here and _is_gone(int(name[3])))
+    return _Left(Path(entry.path), name[1], name[4] is not None, is_here, gone, status.st_uid)
 
 
 def _is_gone(process: int) -> bool:

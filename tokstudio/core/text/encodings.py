@@ -227,7 +227,11 @@ def binary_kind(head: NDArray[np.uint8]) -> str:
     for pattern, kind in _KINDS:
         if pattern.match(beginning):
             return kind
-    if len(head) < _FEWEST_JUDGED or _marks_of(head):
+    marks = _marks_of(head)
+    if any(_reads_as(head[len(mark) :], encoding) for encoding, mark in marks.items() if encoding != "utf-8"):
+        return ""
+    head = head[len(marks.get("utf-8", b"")) :]
+    if len(head) < _FEWEST_JUDGED:
         return ""
     controls = int(np.bincount(head, minlength=256)[_CONTROLS].sum())
     # A tenth of compressed data are control characters, and more of other data. Text in legacy encodings has next to
@@ -236,6 +240,13 @@ def binary_kind(head: NDArray[np.uint8]) -> str:
     if (3 if is_utf8 else 20) * controls <= len(head) or _wide_without_mark(head, is_utf8):
         return ""
     return "binary data"
+
+
+def _reads_as(head: NDArray[np.uint8], encoding: str) -> bool:
+    """Whether bytes are text in an encoding, but for a few faults."""
+    text = codecs.getincrementaldecoder(encoding)("replace").decode(head.tobytes())
+    faults = text.count("\ufffd")
+    return not faults or (200 * faults <= len(text) and _is_plausible(text))
 
 
 def _marks_of(raw: NDArray[np.uint8]) -> dict[str, bytes]:
