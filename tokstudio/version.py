@@ -1,4 +1,4 @@
 """The version of TokStudio."""
 
 # SPDX-License-Identifier: MIT
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"

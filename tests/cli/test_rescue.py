@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import stat
 
 import pytest
 from fifty import FIFTY
@@ -227,3 +229,15 @@ def test_a_second_signal_does_not_end_the_rescue(tmp_path, monkeypatch, failing_
     file.write_text(FIFTY)
     assert cli.main(["train", str(file), "--vocab-size", "306", "--export", f"classic={tmp_path / 'mine'}"]) == 143
     assert merges_in(tmp_path / "mine.tokstudio") == whole_run()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are others there")
+def test_nobody_else_can_read_a_run_that_is_kept_in_the_own_folder(tmp_path, monkeypatch, failing_export):
+    failing_export()
+    monkeypatch.setattr(rescue, "_nearest_folder", lambda target: tmp_path / "gone" / "\0")
+    file = tmp_path / "fifty.txt"
+    file.write_text(FIFTY)
+    assert cli.main(["train", str(file), "--vocab-size", "306", "--export", f"classic={tmp_path / 'mine'}"]) == 1
+    folder = rescue._state_folder()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder / "mine.tokstudio").stat().st_mode) == 0o600

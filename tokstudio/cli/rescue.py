@@ -35,7 +35,7 @@ def rescue(run: Run, target: Path, console: Console) -> Path | None:
     name = target.absolute().name[:_LONGEST_NAME].strip(".") or "run"
     for folder in (_nearest_folder(target), _state_folder()):
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             place = _reserved(folder, name)
         except (OSError, ValueError):
             continue
@@ -69,7 +69,7 @@ def _reserved(folder: Path, name: str) -> Path:
     """Makes an empty file that nobody had, so that what is moved there later replaces nothing else."""
     for place in _names(folder, name):
         with suppress(FileExistsError):
-            place.touch(exist_ok=False)
+            place.touch(mode=0o600, exist_ok=False)
             return place
     raise AssertionError
 

@@ -18,6 +18,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton
 
 from tests.gui.person import PATIENCE, at_the_window
+from tokstudio import __version__
 from tokstudio.gui.app.crash_offer import ReportOffer
 from tokstudio.gui.app.crash_report import is_running, left_reports, reports_folder
 from tokstudio.gui.window.offer_cards import ReportCard
@@ -66,7 +67,7 @@ def test_a_crash_is_offered_at_the_next_start_copied_shown_and_dismissed(qtbot, 
         assert card.text.text().startswith("TokStudio crashed the last time. ")
         qtbot.mouseClick(card.copy_button, Qt.MouseButton.LeftButton)
         report = QGuiApplication.clipboard().text()
-        assert report.startswith("TokStudio 0.1.0")
+        assert report.startswith(f"TokStudio {__version__}")
         assert "Fatal Python error: Aborted" in report
         qtbot.mouseClick(card.show_button, Qt.MouseButton.LeftButton)
         assert [file.read_text(encoding="utf-8") for file in answers.shown] == [report]

@@ -16,6 +16,7 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 from tests.gui.person import PATIENCE, at_the_window
+from tokstudio import __version__
 from tokstudio.cli import main
 from tokstudio.gui.app import single_instance
 from tokstudio.gui.app.crash_report import reports_folder
@@ -377,7 +378,7 @@ def test_the_log_says_what_is_running_and_that_it_ended(qtbot, monkeypatch, tmp_
 
     assert at_the_window(monkeypatch, act, ["--log-file", str(log), str(book)]) == 0
     lines = log.read_text(encoding="utf-8").splitlines()
-    assert "TokStudio 0.1.0 (Python package), Python 3." in lines[0]
+    assert f"TokStudio {__version__} (Python package), Python 3." in lines[0]
     assert "Qt 6." in lines[0]
     assert lines[-1].endswith("Ended with 0.")
     assert not [line for line in lines if " ERROR " in line]
