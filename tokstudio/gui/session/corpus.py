@@ -192,7 +192,7 @@ class CorpusKeeper(JobKeeper):
             if read.documents != self._documents:
                 # What a document is has been changed while they were read.
                 self.split()
-        for path, remark in read.skipped:
+        for path, remark in read.remarks:
             self.corpus_failed.emit(Problem(remark, path=path, remark=True))
         for path, error in read.problems:
             self.corpus_failed.emit(problem_of(error, path))

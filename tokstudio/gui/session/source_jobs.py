@@ -13,6 +13,7 @@ from tokstudio.core.base.errors import BinaryError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.readers import Folder, expand_work, read_source, unique_work
 from tokstudio.core.corpus.source import Source
+from tokstudio.core.corpus.structured import structure_remark
 from tokstudio.core.corpus.word_counts import read_counts_work
 from tokstudio.core.project import ProjectSource, reopen_source_work
 from tokstudio.core.text.utf8 import to_utf8
@@ -29,13 +30,13 @@ class Read:
         sources: What could be read.
         problems: What was wrong with the rest, by file or folder.
         documents: What of them is one document, "file" or "line".
-        skipped: What folders hold beside texts, in a sentence, by folder.
+        remarks: What to tell of what was read, by file or folder: skipped files, structured text read as plain text.
     """
 
     sources: tuple[Source, ...]
     problems: tuple[tuple[Path, Exception], ...]
     documents: str
-    skipped: tuple[tuple[Path, str], ...] = ()
+    remarks: tuple[tuple[Path, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,16 @@ def read_all(paths: list[Path], encoding: str | None, documents: str = "file") -
     if len(paths) > 1:
         files = yield from unique_work(files)
     read = yield from _read_each(files, lambda file: read_source(file, documents, encoding), documents)
-    skipped = tuple((folder.path, folder.remark) for folder in folders if folder.remark)
-    return replace(read, problems=(*problems, *read.problems), skipped=skipped)
+    remarks = [(folder.path, folder.remark) for folder in folders if folder.remark]
+    return replace(read, problems=(*problems, *read.problems), remarks=(*remarks, *_structured(read.sources)))
+
+
+def _structured(sources: tuple[Source, ...]) -> list[tuple[Path, str]]:
+    """One remark for all sources of JSON or tables, which are read as plain text."""
+    told = [(source, structure_remark(source.name, source.data)) for source in sources]
+    told = [(source, remark) for source, remark in told if remark]
+    more = f" and {len(told) - 1:,} more" if len(told) > 1 else ""
+    return [(source.path, f"{source.name}{more}: {remark}.") for source, remark in told[:1] if source.path is not None]
 
 
 def read_counts(paths: list[Path], documents: str = "file") -> Work[Read]:

@@ -152,6 +152,6 @@ def test_json_lines_are_said_to_be_read_as_plain_text(qtbot, monkeypatch, tmp_pa
         window.commands.open_paths([tmp_path / "a.jsonl"])
         quiet(qtbot, window)
         assert "JSON Lines read as plain text, field names included" in window.corpus.caption.text()
-        assert window.corpus.problems.problems == ()
+        assert window.corpus.problems.problems == ("a.jsonl: JSON Lines read as plain text, field names included.",)
 
     assert at_the_window(monkeypatch, act) == 0
