@@ -383,7 +383,7 @@ def test_a_project_that_is_opened_twice_at_once_is_asked_about_once(
         assert window.projects.path == (None if answer is None else project)
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
-    assert asked == ["Neither saved nor exported: Run 1."]
+    assert asked == ["Run 1 has not been saved or exported."]
 
 
 def test_what_is_unsaved_is_saved_on_the_way_out(qtbot, monkeypatch, book, project):

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QObject, QTimer
 
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.gui.session.jobs import Job, JobKeeper
+from tokstudio.gui.session.jobs import Job, Jobs
 
 
 class Listener(QObject):
@@ -118,7 +118,7 @@ def test_a_pause_holds_it_and_resuming_loses_nothing(qtbot):
 
 
 def test_what_a_timer_asks_for_after_the_end_does_not_begin(qtbot):
-    keeper, jobs, seen = JobKeeper(), list[Job](), list[int]()
+    keeper, jobs, seen = Jobs(), list[Job](), list[int]()
     timer = QTimer(keeper, singleShot=True, interval=0)
     timer.timeout.connect(lambda: jobs.append(keeper.start_job(lambda: counting(50, seen))))
     timer.start()

@@ -15,7 +15,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.gui.panes.vocabulary.model import VocabularyModel
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import RunTokens
-from tokstudio.gui.token_table.index import Snapshot, Texts, index_work, snapshot
+from tokstudio.gui.token_table.index import IndexedTokens, Texts, index_work, snapshot
 from tokstudio.gui.token_table.query import FilterQuery, Query
 from tokstudio.resources import sample_text
 
@@ -24,7 +24,7 @@ pieces = st.lists(st.binary(max_size=20) | st.text(max_size=8).map(str.encode), 
 
 def index_of(texts):
     lengths = np.array([len(text) for text in texts], np.int64)
-    return finish(index_work(Snapshot(tuple(texts), np.empty((0, 2), np.int32), lengths)))
+    return finish(index_work(IndexedTokens(tuple(texts), np.empty((0, 2), np.int32), lengths)))
 
 
 @given(pieces, st.binary(max_size=4))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_text.blocks import TokenTable
+from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.token_view import TokenView
 
 pytestmark = pytest.mark.qt_log_ignore("OpenType support missing", "This plugin does not support", extend=True)
@@ -98,7 +98,7 @@ def test_a_text_may_be_long_gone_from_its_place_when_it_shrinks(view):
     "text", ["line\n" * 9_000, "word " * 9_000, "太阳" * 9_000, "\u0301" * 20_000, "x" * 40_000, ""]
 )
 def test_blocks_cover_every_token_once_and_cut_no_character_where_they_need_not(text):
-    table = TokenTable(*tokens_of(text.encode(), 6)) if text else TokenTable(b"", np.zeros(0, np.int64), np.zeros(0))
+    table = EncodedText(*tokens_of(text.encode(), 6)) if text else EncodedText(b"", np.zeros(0, np.int64), np.zeros(0))
     assert table.cuts[[0, -1]].tolist() == [0, table.tokens]
     assert (np.diff(table.cuts) > 0).all() or not text
     assert (np.diff(table.cuts) <= 5 * 1024).all()

@@ -9,7 +9,7 @@ import pytest
 from tests.gui.person import PATIENCE
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.source import Source
-from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.training import Settings
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.window.status_bar import Pace, StatusLine
@@ -144,7 +144,7 @@ def test_a_quiet_job_is_not_shown(qtbot, session, line):
 
 
 def test_what_was_cancelled_elsewhere_is_no_longer_waited_for(qtbot, session):
-    latest, told = Latest(session), []
+    latest, told = LatestJob(session), []
     latest.failed.connect(told.append)
     latest.run(for_ever)
     assert latest.busy

@@ -69,7 +69,7 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
+class StepPieces:
     """Every piece that stands at some time: int64 arrays of one length, in the order in which they came to be.
 
     Attributes:
@@ -120,7 +120,7 @@ class Steps:
         data: bytes,
         tokenizer: Tokenizer,
         merges: int,
-        pieces: Pieces,
+        pieces: StepPieces,
         allowed_special: AllowedSpecial = (),
     ) -> None:
         self.data = data
@@ -185,7 +185,7 @@ class Steps:
         made = pieces.merges[kept] > 0
         first = np.where(made, 1 + np.cumsum(made), pieces.first[kept])
         gone = np.where(parents >= 0, first[parents], np.where(pieces.first[kept] == 0, pieces.gone[kept], _NEVER))
-        own = Pieces(
+        own = StepPieces(
             starts=pieces.starts[kept],
             stops=pieces.stops[kept],
             ids=pieces.ids[kept],
@@ -253,7 +253,7 @@ def steps_work(
 
 
 class _Making:
-    """Pieces while they are made; a row each, as `Pieces` has them in columns."""
+    """Pieces while they are made; a row each, as `StepPieces` has them in columns."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._alphabet = tokenizer.alphabet
@@ -326,11 +326,11 @@ class _Making:
         self._states += 1
         return piece
 
-    def pieces(self) -> Pieces:
+    def pieces(self) -> StepPieces:
         """All pieces so far."""
         columns = np.array(self._rows, np.int64).reshape(-1, 9).T.copy()
         columns.setflags(write=False)
-        return Pieces(*columns)
+        return StepPieces(*columns)
 
 
 class _Ranks:

@@ -26,7 +26,7 @@ _MARGIN = 1 << 10  # bytes on either side
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class LineSpan:
     """Some lines of a document, or a part of a long line.
 
     Attributes:
@@ -46,9 +46,9 @@ class Stretch:
     text: bytes
 
 
-def stretches_of(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Iterator[list[Stretch]]:
+def stretches_of(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Iterator[list[LineSpan]]:
     """Cuts documents into stretches, and gives as many together as are some 32 KiB."""
-    together: list[Stretch] = []
+    together: list[LineSpan] = []
     start = size = 0
     for document, end in enumerate(ends.tolist()):
         for first, last in lines_of(data, start, end):
@@ -57,7 +57,7 @@ def stretches_of(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Iterator[l
                 together, size = [], 0
             before = _text_before(data, start, first)
             text = before + data[first:last].tobytes() + _text_behind(data, last, end)
-            together.append(Stretch(document, first, last, last == end, first - len(before), text))
+            together.append(LineSpan(document, first, last, last == end, first - len(before), text))
             size += last - first
         start = end
     if together:
@@ -87,7 +87,7 @@ def lines_of(data: NDArray[np.uint8], start: int, stop: int) -> Iterator[tuple[i
 
 
 def places_work(
-    tokenizer: LibraryTokenizer, token: int, stretches: Sequence[Stretch]
+    tokenizer: LibraryTokenizer, token: int, stretches: Sequence[LineSpan]
 ) -> Work[list[tuple[int, int, int]]]:
     """In which document a token stands, where it begins and where it ends, for all places that begin in some stretches.
 

@@ -51,7 +51,7 @@ def without_newer(text: str) -> str:
     return kept.tobytes().decode("utf-32-le")
 
 
-class OwnPattern:
+class CustomRegex:
     """A person's own expression: compiled, and how characters are translated before it sees them."""
 
     def __init__(self, pattern: str) -> None:

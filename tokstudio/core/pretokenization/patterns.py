@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
-from tokstudio.core.pretokenization.custom_regex import Ends, OwnPattern
+from tokstudio.core.pretokenization.custom_regex import CustomRegex, Ends
 from tokstudio.core.text.unicode_classes import classes
 from tokstudio.core.text.utf8 import Text, to_utf8
 
@@ -95,7 +95,7 @@ class Splitter:
     pattern: str
     regex: str
     kind: int
-    _own: OwnPattern | None = field(default=None, repr=False)
+    _own: CustomRegex | None = field(default=None, repr=False)
 
     @property
     def classes(self) -> NDArray[np.uint8]:
@@ -151,7 +151,7 @@ def splitter(pattern: str) -> Splitter:
         raise ConfigError(
             f'Pattern "{pattern}" is unknown. Choose one of: {", ".join(NAMES)}. Or give a regular expression.'
         )
-    return Splitter(pattern, pattern, OWN, OwnPattern(pattern))
+    return Splitter(pattern, pattern, OWN, CustomRegex(pattern))
 
 
 def cut(data: NDArray[np.uint8], at: int, stop: int) -> int:

@@ -10,7 +10,7 @@ from tokstudio.core.project.model import Project, ProjectRun, ProjectSource, Pro
 from tokstudio.core.project.reader import open_work
 from tokstudio.core.project.recorder import LeftBehind, Recorder, recoverable_work
 from tokstudio.core.project.schema import SUFFIX
-from tokstudio.core.project.sources import Reopened, keep_source_work, reopen_source_work
+from tokstudio.core.project.sources import RestoredSource, keep_source_work, reopen_source_work
 from tokstudio.core.project.tokenizers import keep_tokenizer_work, reopen_tokenizer_work
 from tokstudio.core.project.writer import save_work
 
@@ -22,7 +22,7 @@ __all__ = [
     "ProjectSource",
     "ProjectTokenizer",
     "Recorder",
-    "Reopened",
+    "RestoredSource",
     "TokenizerFile",
     "keep_source_work",
     "keep_tokenizer_work",

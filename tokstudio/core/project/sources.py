@@ -23,7 +23,7 @@ _PIECE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Reopened:
+class RestoredSource:
     """A source that a project remembered.
 
     Attributes:
@@ -59,14 +59,14 @@ def keep_source_work(source: Source, in_corpus: bool = True) -> Work[ProjectSour
     )
 
 
-def reopen_source_work(kept: ProjectSource) -> Work[Reopened]:
+def reopen_source_work(kept: ProjectSource) -> Work[RestoredSource]:
     """Finds a source's text again: in the project, or in its file, of which the project may say anything.
 
     Raises:
         CorpusError: Its file cannot be read.
     """
     if kept.text is not None:
-        return Reopened(kept.text, False)
+        return RestoredSource(kept.text, False)
     assert kept.path is not None
     source = None
     # What was found out may not be what is read where it is asked for: faults are kept by one, replaced by the other.
@@ -77,11 +77,11 @@ def reopen_source_work(kept: ProjectSource) -> Work[Reopened]:
             break
         source = yield from _beginning_work(found, kept)
         if (yield from text_hash_work(source.data)) == kept.sha256:
-            return Reopened(replace(source, note=kept.note), False)
+            return RestoredSource(replace(source, note=kept.note), False)
         if found.size_on_disk != kept.size_on_disk:
             break
     assert source is not None
-    return Reopened(source, True)
+    return RestoredSource(source, True)
 
 
 def text_hash_work(data: NDArray[np.uint8]) -> Work[str]:

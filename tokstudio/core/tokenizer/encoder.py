@@ -35,7 +35,7 @@ _MOST_KNOWN = 1 << 19  # words kept with their tokens
 _MOST_BYTES = 1 << 26
 
 
-class Merges:
+class MergeTable:
     """The merges of a tokenizer, ready to be looked up; shared by the tokenizers `at` each of them.
 
     Args:
@@ -65,7 +65,7 @@ class Encoder:
     def __init__(
         self,
         alphabet: Alphabet,
-        merges: Merges,
+        merges: MergeTable,
         limit: int,
         pattern: str,
         whole_words: Mapping[bytes, int] | None = None,

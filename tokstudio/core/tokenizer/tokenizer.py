@@ -80,7 +80,7 @@ class Tokenizer:
         self._results = frozen_ids(merge_results)
         if len(self._results) != len(self._merges):
             counts = f"{len(self._merges):,} and {len(self._results):,}"
-            raise ConfigError(f"Merges and their results must be equally many, not {counts}.")
+            raise ConfigError(f"MergeTable and their results must be equally many, not {counts}.")
         if "" in self._specials:
             raise ConfigError("A special token must not be empty.")
         self._run = run
@@ -331,10 +331,10 @@ class Tokenizer:
             pattern: A name of `patterns.NAMES` or a regular expression.
             whole_words: Whether the pre-tokens that have a token of their own become it; else they are merged.
         """
-        from tokstudio.core.tokenizer.encoder import Encoder, Merges
+        from tokstudio.core.tokenizer.encoder import Encoder, MergeTable
 
         if "merges" not in self._shared:
-            self._shared["merges"] = Merges(self._merges, self._results)
+            self._shared["merges"] = MergeTable(self._merges, self._results)
         chosen = self._whole_words if whole_words else ()
         words = {self._parts[token]: token for token in chosen if self.tokens.in_use(token)}
         return Encoder(self._alphabet, self._shared["merges"], self._limit, pattern, words)

@@ -67,7 +67,7 @@ class Units:
 
 
 @dataclass(frozen=True)
-class Merges:
+class ChosenMerges:
     """Some merges in order: ids of left and right, the count when chosen, tokens left in the corpus afterwards."""
 
     left: NDArray[np.int32]
@@ -144,7 +144,7 @@ class Engine:
         length = max(1, int(self._state[k.LENGTH]))
         return (stages.index(stage) + min(1.0, int(self._state[k.CURSOR]) / length)) / len(stages)
 
-    def advance(self, merges: int = _BATCH) -> Merges | None:
+    def advance(self, merges: int = _BATCH) -> ChosenMerges | None:
         """Does one bounded piece of work, and at most so many merges.
 
         Returns:
@@ -167,7 +167,7 @@ class Engine:
                 self._founding = False
                 self._drop_cells()
         out = self._tables.out[: state[k.OUT]]
-        return Merges(out[:, 0].astype(np.int32), out[:, 1].astype(np.int32), out[:, 2].copy(), out[:, 3].copy())
+        return ChosenMerges(out[:, 0].astype(np.int32), out[:, 1].astype(np.int32), out[:, 2].copy(), out[:, 3].copy())
 
     def has_eligible_pair(self) -> bool:
         """Whether two neighbours are left that may be merged, however rare. To be asked when `advance` gave None."""

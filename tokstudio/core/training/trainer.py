@@ -25,7 +25,7 @@ from tokstudio.version import __version__
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
-    from tokstudio.core.training.engine import Engine, Merges, Units
+    from tokstudio.core.training.engine import ChosenMerges, Engine, Units
     from tokstudio.core.training.progress_estimate import MergingProgress
 
 _ALL = 1 << 62
@@ -189,7 +189,7 @@ class Trainer:
 
         return Tokenizer.from_run(self.run)
 
-    def _advance(self, merges: int | None) -> Merges | None:
+    def _advance(self, merges: int | None) -> ChosenMerges | None:
         if self._engine is None:
             self._prepare()
             return None
@@ -237,7 +237,7 @@ class Trainer:
             limit = self.config.max_merges(self._base_size)
             self._merging = MergingProgress(prepared.positions, limit, floor)
 
-    def _batch(self, made: Merges | None) -> MergeBatch:
+    def _batch(self, made: ChosenMerges | None) -> MergeBatch:
         """What the caller sees of some merges: those of a resumed run are checked and kept back."""
         if made is None:
             none32, none64 = np.empty(0, np.int32), np.empty(0, np.int64)

@@ -17,7 +17,7 @@ from tokstudio.core.base.wording import several
 from tokstudio.core.model.base_vocabulary import corpus_characters_work, read_base_vocabulary_work
 from tokstudio.gui.commands.open_commands import OpenCommands
 from tokstudio.gui.commands.window_protocol import Views
-from tokstudio.gui.project.document import ProjectKeeper
+from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.notice import Notice
@@ -41,7 +41,7 @@ class Commands(OpenCommands):
         preferences: Preferences,
         choosers: Choosers,
         views: Views,
-        projects: ProjectKeeper,
+        projects: ProjectDocument,
         parent: QObject,
     ) -> None:
         super().__init__(session, preferences, choosers, views, projects, parent)

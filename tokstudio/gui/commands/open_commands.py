@@ -21,7 +21,7 @@ from tokstudio.core.project import SUFFIX, ProjectTokenizer, keep_tokenizer_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.commands.export_commands import ExportCommands, Exports
 from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
-from tokstudio.gui.project.document import ProjectKeeper
+from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import Origin, StudioRun
@@ -127,7 +127,7 @@ class OpenCommands(ExportCommands):
         preferences: Preferences,
         choosers: Choosers,
         views: Asker,
-        projects: ProjectKeeper,
+        projects: ProjectDocument,
         parent: QObject,
     ) -> None:
         super().__init__(session, preferences, choosers, views, parent)

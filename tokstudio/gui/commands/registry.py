@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from PySide6.QtGui import QAction, QKeySequence
 
 from tokstudio.gui.export.plan import TOKENIZERS
-from tokstudio.gui.session import availability as obstacles
+from tokstudio.gui.session import availability
 from tokstudio.gui.session.availability import Obstacle
 
 _Key = QKeySequence.StandardKey
@@ -39,7 +39,7 @@ class Spec:
     tip: str
     keys: tuple[str | _Key, ...] = ()
     icon: str = ""
-    obstacle: Obstacle = obstacles.never
+    obstacle: Obstacle = availability.always
     checkable: bool = False
     role: QAction.MenuRole = QAction.MenuRole.NoRole
     format: str = ""
@@ -54,7 +54,7 @@ def _format_specs() -> Iterator[Spec]:
         place = next(free, 0)
         taken.add(title[place].lower())
         text = f"{title[:place]}&{title[place:]}…"
-        yield Spec(f"export_{known.name}", text, tip, (), "export", obstacles.run_in_the_making, format=known.name)
+        yield Spec(f"export_{known.name}", text, tip, (), "export", availability.run_in_the_making, format=known.name)
 
 
 SPECS: tuple[Spec, ...] = (
@@ -83,10 +83,10 @@ SPECS: tuple[Spec, ...] = (
         "Remove the selected sources from the corpus.",
         (),
         "remove",
-        obstacles.no_corpus,
+        availability.no_corpus,
     ),
-    Spec("reload_source", "Re&load Selected", "Read the selected files again.", (), "reload", obstacles.no_corpus),
-    Spec("clear_corpus", "&Clear Corpus", "Remove all sources from the corpus.", (), "remove", obstacles.no_corpus),
+    Spec("reload_source", "Re&load Selected", "Read the selected files again.", (), "reload", availability.no_corpus),
+    Spec("clear_corpus", "&Clear Corpus", "Remove all sources from the corpus.", (), "remove", availability.no_corpus),
     Spec("open_tokenizer", "Open &Tokenizer…", "Open a tokenizer's files.", ("Ctrl+Shift+O",), "tokenizer"),
     Spec("open_tokenizer_folder", "Open To&kenizer Folder…", "Open the tokenizer in a folder.", (), "folder"),
     Spec(
@@ -95,7 +95,7 @@ SPECS: tuple[Spec, ...] = (
         "Write files for other programs, and check that they read the same tokenizer.",
         ("Ctrl+E",),
         "export",
-        obstacles.run_in_the_making,
+        availability.run_in_the_making,
     ),
     *_format_specs(),
     Spec(
@@ -104,7 +104,7 @@ SPECS: tuple[Spec, ...] = (
         "Write every merge with its counts.",
         (),
         "export",
-        obstacles.no_counts,
+        availability.no_counts,
     ),
     Spec(
         "export_merges_jsonl",
@@ -112,7 +112,7 @@ SPECS: tuple[Spec, ...] = (
         "Write every merge with its counts, as JSON.",
         (),
         "export",
-        obstacles.no_counts,
+        availability.no_counts,
     ),
     Spec(
         "export_vocabulary_csv",
@@ -120,7 +120,7 @@ SPECS: tuple[Spec, ...] = (
         "Write every token with its bytes and uses.",
         (),
         "export",
-        obstacles.run_in_the_making,
+        availability.run_in_the_making,
     ),
     Spec(
         "export_ids",
@@ -128,17 +128,19 @@ SPECS: tuple[Spec, ...] = (
         "Write the ids of the text in the Text pane, as a JSON list or as a NumPy array.",
         (),
         "export",
-        obstacles.no_text,
+        availability.no_text,
     ),
-    Spec("export_plot_png", "Plot as &PNG…", "Save the plot as a picture.", (), "export", obstacles.no_counts),
-    Spec("export_plot_svg", "Plot as &SVG…", "Save the plot as a vector drawing.", (), "export", obstacles.no_counts),
+    Spec("export_plot_png", "Plot as &PNG…", "Save the plot as a picture.", (), "export", availability.no_counts),
+    Spec(
+        "export_plot_svg", "Plot as &SVG…", "Save the plot as a vector drawing.", (), "export", availability.no_counts
+    ),
     Spec(
         "export_tree_svg",
         "Merge T&ree as SVG…",
         "Save the merge tree of the current token as a vector drawing.",
         (),
         "export",
-        obstacles.no_tree,
+        availability.no_tree,
     ),
     Spec("quit", "&Quit", "Close TokStudio.", (_Key.Quit, "Ctrl+Q"), "", role=QAction.MenuRole.QuitRole),
     Spec("copy", "&Copy", "Copy the selection.", (_Key.Copy,), "copy"),
@@ -150,7 +152,7 @@ SPECS: tuple[Spec, ...] = (
         "Go to the next use of the found token in the text.",
         (_Key.FindNext, "F3"),
         "next",
-        obstacles.nothing_found,
+        availability.nothing_found,
     ),
     Spec(
         "find_previous",
@@ -158,7 +160,7 @@ SPECS: tuple[Spec, ...] = (
         "Go to the previous use of the found token in the text.",
         (_Key.FindPrevious, "Shift+F3"),
         "previous",
-        obstacles.nothing_found,
+        availability.nothing_found,
     ),
     Spec("filter", "Fi&lter", "Go to the filter of the current table.", ("Ctrl+Shift+F",), "filter"),
     Spec("train", "&Train", "Train a tokenizer on the corpus.", ("Ctrl+R", "F5"), "train", lambda s: s.obstacle),
@@ -168,13 +170,13 @@ SPECS: tuple[Spec, ...] = (
         "Train on as much of the corpus as fits into memory.",
         (),
         "train",
-        obstacles.no_sample,
+        availability.no_sample,
     ),
     Spec(
         "train_anyway",
         "Train Any&way",
         "Train even if there may be too little memory.",
-        obstacle=obstacles.no_need_to_force,
+        obstacle=availability.no_need_to_force,
     ),
     Spec(
         "continue_run",
@@ -182,7 +184,7 @@ SPECS: tuple[Spec, ...] = (
         "Continue the active run up to the current limits.",
         ("Ctrl+Shift+R",),
         "train",
-        obstacles.cannot_continue,
+        availability.cannot_continue,
     ),
     Spec(
         "load_base_tokens",
@@ -197,19 +199,19 @@ SPECS: tuple[Spec, ...] = (
         "Fill the list of base tokens with the characters of the corpus.",
         (),
         "text",
-        obstacles.no_corpus,
+        availability.no_corpus,
     ),
-    Spec("pause", "&Pause", "Pause training; nothing is lost.", ("F6",), "pause", obstacles.not_running),
-    Spec("resume", "&Resume", "Continue the paused training.", ("F6",), "train", obstacles.not_paused),
-    Spec("step", "&Step", "Make one merge, then pause.", ("F10",), "step", obstacles.cannot_step),
-    Spec("stop", "St&op", "End training here and keep the run.", ("Shift+F5",), "stop", obstacles.no_training),
+    Spec("pause", "&Pause", "Pause training; nothing is lost.", ("F6",), "pause", availability.not_running),
+    Spec("resume", "&Resume", "Continue the paused training.", ("F6",), "train", availability.not_paused),
+    Spec("step", "&Step", "Make one merge, then pause.", ("F10",), "step", availability.cannot_step),
+    Spec("stop", "St&op", "End training here and keep the run.", ("Shift+F5",), "stop", availability.no_training),
     Spec(
         "sample_train_article",
         "&Train on “How Tokenizers Work”",
         "Train on the English article.",
         (),
         "train",
-        obstacles.cannot_train_a_sample,
+        availability.cannot_train_a_sample,
     ),
     Spec(
         "sample_train_scripts",
@@ -217,7 +219,7 @@ SPECS: tuple[Spec, ...] = (
         "Train on the text in eight scripts.",
         (),
         "train",
-        obstacles.cannot_train_a_sample,
+        availability.cannot_train_a_sample,
     ),
     Spec(
         "sample_train_python",
@@ -225,7 +227,7 @@ SPECS: tuple[Spec, ...] = (
         "Train on the Python program.",
         (),
         "train",
-        obstacles.cannot_train_a_sample,
+        availability.cannot_train_a_sample,
     ),
     Spec(
         "first",
@@ -233,51 +235,60 @@ SPECS: tuple[Spec, ...] = (
         "Move the playhead before the first merge.",
         ("Alt+Home",),
         "first",
-        obstacles.at_start,
+        availability.at_start,
     ),
-    Spec("previous", "One Merge &Back", "Move the playhead back by one merge.", ("[",), "previous", obstacles.at_start),
-    Spec("next", "One Merge &Forward", "Move the playhead forward by one merge.", ("]",), "next", obstacles.at_end),
-    Spec("last", "To the &End", "Move the playhead to the newest merge.", ("Alt+End",), "last", obstacles.at_end),
+    Spec(
+        "previous", "One Merge &Back", "Move the playhead back by one merge.", ("[",), "previous", availability.at_start
+    ),
+    Spec("next", "One Merge &Forward", "Move the playhead forward by one merge.", ("]",), "next", availability.at_end),
+    Spec("last", "To the &End", "Move the playhead to the newest merge.", ("Alt+End",), "last", availability.at_end),
     Spec(
         "play",
         "Pla&y Merges",
         "Move the playhead forward by itself; at the end, start over.",
         ("Ctrl+P",),
         "train",
-        obstacles.nothing_to_play,
+        availability.nothing_to_play,
         checkable=True,
     ),
     Spec(
-        "previous_run", "Earl&ier Run", "Show the run before the active one.", ("Alt+PgUp",), "", obstacles.no_other_run
+        "previous_run",
+        "Earl&ier Run",
+        "Show the run before the active one.",
+        ("Alt+PgUp",),
+        "",
+        availability.no_other_run,
     ),
-    Spec("next_run", "Later R&un", "Show the run after the active one.", ("Alt+PgDown",), "", obstacles.no_other_run),
-    Spec("rename_run", "Rena&me Run…", "Give the active run another name.", ("F2",), "rename", obstacles.no_run),
+    Spec(
+        "next_run", "Later R&un", "Show the run after the active one.", ("Alt+PgDown",), "", availability.no_other_run
+    ),
+    Spec("rename_run", "Rena&me Run…", "Give the active run another name.", ("F2",), "rename", availability.no_run),
     Spec(
         "change_pattern",
         "C&hange Pattern…",
         "Choose how an opened tokenizer splits text, if its files do not say.",
-        obstacle=obstacles.pattern_is_known,
+        obstacle=availability.pattern_is_known,
     ),
     Spec(
         "count_uses",
         "Cou&nt Uses in the Corpus",
         "Encode the corpus with the opened tokenizer, and count how often each token occurs.",
-        obstacle=obstacles.cannot_count_uses,
+        obstacle=availability.cannot_count_uses,
     ),
     Spec(
         "measure_held_out",
         "Measure Held-Out Te&xt",
         "Measure the held-out text of the active run, if that was cancelled.",
-        obstacle=obstacles.cannot_measure_held_out,
+        obstacle=availability.cannot_measure_held_out,
     ),
-    Spec("delete_run", "&Delete Run", "Delete the active run.", (), "delete", obstacles.run_in_the_making),
+    Spec("delete_run", "&Delete Run", "Delete the active run.", (), "delete", availability.run_in_the_making),
     Spec(
         "why_merge",
         "Wh&y This Merge?",
         "Show the candidate pairs for the current token's merge, and the rule that decided.",
         ("Ctrl+Shift+Y",),
         "help",
-        obstacles.no_trained_run,
+        availability.no_trained_run,
     ),
     Spec(
         "why_not_one_token",
@@ -285,7 +296,7 @@ SPECS: tuple[Spec, ...] = (
         "Show which merge is missing, or came too late, to make one token of the selected tokens or of a word.",
         ("Ctrl+Shift+N",),
         "help",
-        obstacles.no_text,
+        availability.no_text,
     ),
     Spec(
         "step_through_text",
@@ -293,7 +304,7 @@ SPECS: tuple[Spec, ...] = (
         "Step through the encoding of the text, merge by merge, with Left and Right.",
         ("Ctrl+Shift+T",),
         "step",
-        obstacles.no_text,
+        availability.no_text,
     ),
     Spec("show_white_space", "&White Space", "Mark spaces and newlines in tokens.", (), "whitespace", checkable=True),
     Spec("show_ids", "Token &Ids", "Show the id below each token of the text.", ("Ctrl+I",), "ids", checkable=True),
@@ -301,14 +312,14 @@ SPECS: tuple[Spec, ...] = (
         "recognise_specials",
         "Sp&ecial Tokens in Text",
         "Encode special tokens in the text as their ids, not as plain text.",
-        obstacle=obstacles.no_specials,
+        obstacle=availability.no_specials,
         checkable=True,
     ),
     Spec(
         "byte_level_characters",
         "&Byte-Level Characters",
         "Show byte tokens as in GPT-2's files: Ġ for a space, Ċ for a newline.",
-        obstacle=obstacles.no_bytes,
+        obstacle=availability.no_bytes,
         checkable=True,
     ),
     Spec("more_settings", "&More Settings", "Show all training settings.", checkable=True),

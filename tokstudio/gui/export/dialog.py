@@ -23,10 +23,10 @@ from tokstudio.gui.export.format_row import INDENT
 from tokstudio.gui.export.plan import (  # fmt: skip
     TABLES,
     TOKENIZERS,
-    Look,
     Outcome,
     Part,
     Places,
+    TargetCheck,
     export_work,
     fit_part_work,
     look_work,
@@ -35,7 +35,7 @@ from tokstudio.gui.export.plan import (  # fmt: skip
     wrote,
 )
 from tokstudio.gui.export.queue import Exporting, InTurn, Order
-from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import problem_of
@@ -82,10 +82,10 @@ class ExportDialog(QDialog):
         self._session, self._run, self._preferences, self._choosers = session, run, preferences, choosers
         self._playhead = min(session.playhead, len(run))
         self._part: Part | None = None
-        self._look: Look | None = None
+        self._look: TargetCheck | None = None
         self._outcomes: dict[str, Outcome] = {}
         self._refusals: dict[Path, str] = {}
-        self._parts, self._looks = Latest(session, self, quiet=True), Latest(session, self, quiet=True)
+        self._parts, self._looks = LatestJob(session, self, quiet=True), LatestJob(session, self, quiet=True)
         self._fits, self._exporting = InTurn(session, self), Exporting(session, self)
         self._timer = QTimer(self, interval=_TICK)
         self.setWindowTitle(f"Export {run.name}")
@@ -223,7 +223,7 @@ class ExportDialog(QDialog):
         self._looks.run(partial(look_work, places))
         self._refresh()
 
-    def _take_look(self, look: Look) -> None:
+    def _take_look(self, look: TargetCheck) -> None:
         self._look = look
         self.folder.set_help(look.words)
         self.folder.set_error(look.problem or self._refusals.get(look.places.folder))

@@ -68,7 +68,7 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Look:
+class TargetCheck:
     """What is found where an export is to go.
 
     Attributes:
@@ -128,14 +128,14 @@ def fit_part_work(part: Part, name: str, close_gaps: bool) -> Work[Fit]:
     return found
 
 
-def look_work(places: Places) -> Work[Look]:
+def look_work(places: Places) -> Work[TargetCheck]:
     """Looks whether the folder can be written to, and at what would be replaced in it."""
     yield Progress("looking")
     for folder in (places.folder, *places.folders.values()):
         if (problem := _folder_problem(folder)) is not None:
-            return Look(places, problem, is_new=False, replaced={})
+            return TargetCheck(places, problem, is_new=False, replaced={})
     replaced = {name: _there(name, folder) for name, folder in places.folders.items()}
-    return Look(places, None, not places.folder.exists(), replaced)
+    return TargetCheck(places, None, not places.folder.exists(), replaced)
 
 
 def folders_work(folders: Iterable[Path]) -> Work[None]:

@@ -20,7 +20,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats import ExportReport
 from tokstudio.gui.export.plan import Outcome, folders_work
 from tokstudio.gui.session.jobs import Job
-from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import problem_of
 
@@ -46,7 +46,7 @@ class InTurn(QObject):
     def __init__(self, session: Session, parent: QObject) -> None:
         super().__init__(parent)
         self._asked: deque[tuple[str, Callable[[], Work[Any]]]] = deque()
-        self._latest = Latest(session, self, quiet=True)
+        self._latest = LatestJob(session, self, quiet=True)
         self._latest.done.connect(self._answer)
         self._latest.failed.connect(self._answer)
 

@@ -11,10 +11,10 @@ import time
 from PySide6.QtCore import QObject, Signal
 
 from tokstudio.gui.find.find_box import FindBox
-from tokstudio.gui.find.index import MOST, TokenIndex, index_work, search_work
+from tokstudio.gui.find.index import MOST, FindIndex, index_work, search_work
 from tokstudio.gui.find.results_model import FoundModel
 from tokstudio.gui.session.availability import are_specials_off, not_in_text
-from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.query import Query
@@ -46,13 +46,13 @@ class Finder(QObject):
         self._session = session
         self.model = FoundModel(self)
         self.box = FindBox(theme, self.model)
-        self._index: TokenIndex | None = None
+        self._index: FindIndex | None = None
         self._wanted = False  # whether the list is to be shown when the index is there
-        self._indexing = Latest(session, self, quiet=True)
+        self._indexing = LatestJob(session, self, quiet=True)
         self._indexing.done.connect(self._take_index)
         self._indexing.failed.connect(session.report)
         self._entered = False  # whether the first token is to be shown when it is found
-        self._searching = Latest(session, self, quiet=True)
+        self._searching = LatestJob(session, self, quiet=True)
         self._searching.done.connect(self._take_found)
         self._searching.failed.connect(session.report)
         self.box.asked.connect(self._ask)
@@ -100,7 +100,7 @@ class Finder(QObject):
             self._indexing.run(lambda: index_work(base, parts, earlier))
         return False
 
-    def _take_index(self, index: TokenIndex) -> None:
+    def _take_index(self, index: FindIndex) -> None:
         self._index = index
         if self._wanted:
             self._search()

@@ -28,7 +28,7 @@ _SPACES = (b" ", "▁".encode())
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class TokenRow:
     """Tokens one after another, with a border behind each.
 
     Attributes:
@@ -41,7 +41,7 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False)
-class TokenIndex:
+class FindIndex:
     """The tokens one after another, with a border behind each.
 
     Attributes:
@@ -58,8 +58,8 @@ class TokenIndex:
     base: Sequence[bytes]
     parts: NDArray[np.int32]
     heads: list[bytes]
-    exact: Row
-    small: Row
+    exact: TokenRow
+    small: TokenRow
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
     long: NDArray[np.int64]
@@ -68,7 +68,7 @@ class TokenIndex:
         return len(self.heads)
 
 
-def index_work(base: Sequence[bytes], parts: NDArray[np.int32], earlier: TokenIndex | None = None) -> Work[TokenIndex]:
+def index_work(base: Sequence[bytes], parts: NDArray[np.int32], earlier: FindIndex | None = None) -> Work[FindIndex]:
     """Makes the index.
 
     Args:
@@ -97,16 +97,16 @@ def index_work(base: Sequence[bytes], parts: NDArray[np.int32], earlier: TokenIn
     starts = np.concatenate([[0], np.cumsum(sizes + len(_BORDER))])
     long = np.flatnonzero(sizes == HEAD)
     rows = _row(exact, starts), _row(small, starts)
-    return TokenIndex(base, parts, heads, *rows, starts, np.array(lengths, np.int64), long)
+    return FindIndex(base, parts, heads, *rows, starts, np.array(lengths, np.int64), long)
 
 
-def _row(parts: list[bytes], starts: NDArray[np.int64]) -> Row:
+def _row(parts: list[bytes], starts: NDArray[np.int64]) -> TokenRow:
     data = b"".join(parts)
-    return Row(data, np.frombuffer(data, np.uint8)[starts[:-1]])
+    return TokenRow(data, np.frombuffer(data, np.uint8)[starts[:-1]])
 
 
 def search_work(
-    index: TokenIndex, text: str, ids: NDArray[np.int32], slot_of_id: int, most: int = MOST
+    index: FindIndex, text: str, ids: NDArray[np.int32], slot_of_id: int, most: int = MOST
 ) -> Work[list[int]]:
     """Finds tokens by what a person has typed, the best first.
 
@@ -157,7 +157,7 @@ def search_work(
     return list(found)[:most]
 
 
-def _long_work(index: TokenIndex, wanted: list[tuple[bytes, Row]], longest: int) -> Work[TokenSearch | None]:
+def _long_work(index: FindIndex, wanted: list[tuple[bytes, TokenRow]], longest: int) -> Work[TokenSearch | None]:
     """Finds out which long tokens have something in them, by all of their bytes; None where none is long."""
     if not len(index.long) or not wanted:
         return None
@@ -179,7 +179,7 @@ def _by_id(slots: NDArray[np.int64], ids: NDArray[np.int32], most: int) -> list[
     return slots[np.argsort(ids[slots], kind="stable")[:most]].tolist()
 
 
-def _beginning(index: TokenIndex, row: Row, wanted: bytes, search: TokenSearch | None) -> NDArray[np.int64]:
+def _beginning(index: FindIndex, row: TokenRow, wanted: bytes, search: TokenSearch | None) -> NDArray[np.int64]:
     """The tokens that begin with some bytes, or are them."""
     slots = np.flatnonzero(row.firsts == wanted[0])
     slots = slots[index.lengths[slots] >= len(wanted)]
@@ -193,7 +193,7 @@ def _beginning(index: TokenIndex, row: Row, wanted: bytes, search: TokenSearch |
     return np.array([s for s, one in begins if (one.lower() if small else one).startswith(wanted)], np.int64)
 
 
-def _inside(index: TokenIndex, row: Row, wanted: bytes, most: int) -> Iterator[int]:
+def _inside(index: FindIndex, row: TokenRow, wanted: bytes, most: int) -> Iterator[int]:
     """The first tokens that have some bytes in them, in the order of slots."""
     if _BORDER in wanted:
         yield from _inside_with_border(index, row, wanted)[:most].tolist()
@@ -208,7 +208,7 @@ def _inside(index: TokenIndex, row: Row, wanted: bytes, most: int) -> Iterator[i
         at = int(index.starts[slot + 1])
 
 
-def _inside_with_border(index: TokenIndex, row: Row, wanted: bytes) -> NDArray[np.int64]:
+def _inside_with_border(index: FindIndex, row: TokenRow, wanted: bytes) -> NDArray[np.int64]:
     """The same of all tokens for bytes that look like a border: the borders themselves are none of them."""
     data = np.frombuffer(row.data, np.uint8)
     own = data == _BORDER[0]

@@ -17,9 +17,9 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.project import LeftBehind, Project, ProjectRun, Recorder, recoverable_work
-from tokstudio.gui.project.document import Arrangement, ProjectKeeper
+from tokstudio.gui.project.document import ArrangesPanes, ProjectDocument
 from tokstudio.gui.project.snapshot import (
-    Reopened,
+    OpenedProject,
     Snapshot,
     adopt_run,
     project_work,
@@ -51,7 +51,7 @@ class Recovery(QObject):
     offered = Signal()
     failed = Signal(str)
 
-    def __init__(self, session: Session, projects: ProjectKeeper, panes: Arrangement, parent: QObject) -> None:
+    def __init__(self, session: Session, projects: ProjectDocument, panes: ArrangesPanes, parent: QObject) -> None:
         super().__init__(parent)
         self._session = session
         self._projects = projects
@@ -199,7 +199,7 @@ class Recovery(QObject):
     def _restore(self, left: LeftBehind) -> None:
         self._projects.begin_opening(partial(_reopen_work, left, (), self._session.kept), self._take_reopened)
 
-    def _take_reopened(self, reopened: tuple[LeftBehind, Reopened | None, Reopened | None]) -> None:
+    def _take_reopened(self, reopened: tuple[LeftBehind, OpenedProject | None, OpenedProject | None]) -> None:
         left, project, recording = reopened
         if left not in self._left:
             return
@@ -223,7 +223,7 @@ def _copy_work(recorder: Recorder, taken: Snapshot, kept: KeptSources, state: ob
 
 def _reopen_work(
     left: LeftBehind, sources: tuple[Source, ...], kept: KeptSources
-) -> Work[tuple[LeftBehind, Reopened | None, Reopened | None]]:
+) -> Work[tuple[LeftBehind, OpenedProject | None, OpenedProject | None]]:
     """Reads both; the recorded run takes its texts from the project, else from `sources`, where they hold them."""
     project = recording = None
     if left.project is not None:

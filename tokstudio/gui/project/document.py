@@ -18,7 +18,15 @@ from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.project import SUFFIX, open_work, save_work
-from tokstudio.gui.project.snapshot import Reopened, Snapshot, adopt, layout_of, project_work, reopen_work, snapshot
+from tokstudio.gui.project.snapshot import (
+    OpenedProject,
+    Snapshot,
+    adopt,
+    layout_of,
+    project_work,
+    reopen_work,
+    snapshot,
+)
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.source_records import KeptSources
@@ -30,7 +38,7 @@ _NAMED = 3  # runs
 Stamp = tuple[int, int]  # time of modification and size of a file
 
 
-class Arrangement(Protocol):
+class ArrangesPanes(Protocol):
     """Whoever knows how the panes are arranged."""
 
     def arrangement(self) -> str:
@@ -52,7 +60,7 @@ class _Saved:
     state: object
 
 
-class ProjectKeeper(QObject):
+class ProjectDocument(QObject):
     """Saves and opens. Every method is to be called from the GUI thread.
 
     Signals:
@@ -77,7 +85,7 @@ class ProjectKeeper(QObject):
     saved = Signal()
 
     def __init__(
-        self, session: Session, preferences: Preferences, choosers: Choosers, panes: Arrangement, parent: QObject
+        self, session: Session, preferences: Preferences, choosers: Choosers, panes: ArrangesPanes, parent: QObject
     ) -> None:
         super().__init__(parent)
         self._session = session
@@ -227,7 +235,7 @@ class ProjectKeeper(QObject):
             self._save_when_idle = False
             self.save()
 
-    def _adopt(self, opened: tuple[Path, Stamp | None, Reopened]) -> None:
+    def _adopt(self, opened: tuple[Path, Stamp | None, OpenedProject]) -> None:
         path, stamp, reopened = opened
         self.take_over(reopened, path)
         self._stamp, self._in_file = stamp, self.state
@@ -239,7 +247,7 @@ class ProjectKeeper(QObject):
         self.done.emit(f"Opened {file_name(path)}.")
         self.saved.emit()
 
-    def take_over(self, reopened: Reopened, path: Path | None) -> None:
+    def take_over(self, reopened: OpenedProject, path: Path | None) -> None:
         """Puts a project in the place of everything; that its runs are saved is true only while its file is there."""
         self._session.opening = False
         self.path, self._stamp, self._in_file = path, None, None
@@ -315,7 +323,7 @@ def _save_work(taken: Snapshot, kept: KeptSources, path: Path, known: Stamp | No
     return _Saved(path, _stamp(path), taken, state)
 
 
-def _open_work(path: Path) -> Work[tuple[Path, Stamp | None, Reopened]]:
+def _open_work(path: Path) -> Work[tuple[Path, Stamp | None, OpenedProject]]:
     path = path.absolute()
     stamp = _stamp(path)
     project = yield from open_work(path)

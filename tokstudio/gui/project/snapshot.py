@@ -59,7 +59,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, eq=False)
-class Reopened:
+class OpenedProject:
     """A project with all that the session needs of it.
 
     Attributes:
@@ -142,7 +142,7 @@ def run_state(run: StudioRun) -> dict[str, Json]:
     }
 
 
-def reopen_work(project: Project) -> Work[Reopened]:
+def reopen_work(project: Project) -> Work[OpenedProject]:
     """Reads again what a project refers to; files that are not as they were keep nothing else out.
 
     Raises:
@@ -161,7 +161,7 @@ def reopen_work(project: Project) -> Work[Reopened]:
             runs.append(StudioRun.opened(key, entry.name, tokenizer, _origin(entry)))
         else:
             runs.append(_reopened_run(key, entry, texts))
-    return Reopened(
+    return OpenedProject(
         tuple(texts.corpus),
         tuple(texts.kept),
         tuple(runs),
@@ -171,7 +171,7 @@ def reopen_work(project: Project) -> Work[Reopened]:
     )
 
 
-def use_sources_work(reopened: Reopened, sources: tuple[Source, ...], kept: KeptSources) -> Work[Reopened]:
+def use_sources_work(reopened: OpenedProject, sources: tuple[Source, ...], kept: KeptSources) -> Work[OpenedProject]:
     """Lets runs have been trained on sources at hand where these hold the same, so that they can go on with them.
 
     Args:
@@ -192,7 +192,7 @@ def use_sources_work(reopened: Reopened, sources: tuple[Source, ...], kept: Kept
     return replace(reopened, kept=tuple(pair for pair in reopened.kept if pair[0] not in same))
 
 
-def adopt(session: Session, reopened: Reopened) -> None:
+def adopt(session: Session, reopened: OpenedProject) -> None:
     """Puts a project in the place of all that the session holds; nothing may be in training."""
     session.set_sources(())
     session.replace_runs(list(reopened.runs))
@@ -209,7 +209,7 @@ def adopt(session: Session, reopened: Reopened) -> None:
         session.corpus_failed.emit(problem)
 
 
-def adopt_run(session: Session, reopened: Reopened) -> StudioRun | None:
+def adopt_run(session: Session, reopened: OpenedProject) -> StudioRun | None:
     """Adds the run of a recording to those that are there, unless it is one of them; gives the run.
 
     An empty corpus becomes what it was trained on, so that it can go on.
@@ -237,7 +237,7 @@ def adopt_run(session: Session, reopened: Reopened) -> StudioRun | None:
     return run
 
 
-def layout_of(reopened: Reopened) -> str:
+def layout_of(reopened: OpenedProject) -> str:
     """How the panes are arranged; empty where that is not said."""
     layout = reopened.text("layout")
     return layout if len(layout) <= _LONGEST_LAYOUT else ""

@@ -10,7 +10,7 @@ from tokstudio.gui.session.session import Session
 Obstacle = Callable[[Session], str | None]
 
 
-def never(session: Session) -> str | None:
+def always(session: Session) -> str | None:
     return None
 
 

@@ -14,7 +14,7 @@ from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import Statistics, statistics_work
-from tokstudio.gui.session.jobs import Job, JobKeeper
+from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.source_jobs import (
     Changed,
     Read,
@@ -35,7 +35,7 @@ from tokstudio.resources import SAMPLES
 _LONG_TEXT = 1 << 20  # characters; longer texts are turned into bytes by a job
 
 
-class CorpusKeeper(JobKeeper):
+class CorpusState(Jobs):
     """The sources. Every method is to be called from the GUI thread.
 
     Signals:

@@ -19,7 +19,7 @@ from tokstudio.core.model.run import Run
 from tokstudio.core.training.held_out_curve import HeldOut, held_out_work
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.session.jobs import Job
-from tokstudio.gui.session.run_list import RunKeeper
+from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.source_records import is_missing
 
@@ -36,14 +36,14 @@ class _Measured:
     problem: str = ""
 
 
-class HeldOutKeeper(QObject):
+class HeldOutMeasurer(QObject):
     """Measures the runs with a held-out share one after another, the active one first. Tells by `runs_changed`.
 
     Args:
         runs: The runs, and who starts jobs; it owns this.
     """
 
-    def __init__(self, runs: RunKeeper) -> None:
+    def __init__(self, runs: RunList) -> None:
         super().__init__(runs)
         self._runs = runs
         self._job: Job | None = None

@@ -152,7 +152,7 @@ class Job(QObject):
         self.ended.emit()
 
 
-class JobKeeper(QObject):
+class Jobs(QObject):
     """The jobs of the studio. Every method is to be called from the GUI thread.
 
     Signals:

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.gui.session.jobs import Job, JobKeeper
+from tokstudio.gui.session.jobs import Job, Jobs
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class _Answer:
     error: Exception | None = None
 
 
-class Latest(QObject):
+class LatestJob(QObject):
     """Runs one job at a time. Emits `done` or `failed` for the newest request, and only for that.
 
     Args:
@@ -36,9 +36,7 @@ class Latest(QObject):
     done = Signal(object)
     failed = Signal(object)
 
-    def __init__(
-        self, jobs: JobKeeper, parent: QObject | None = None, *, quiet: bool = False, asked: bool = True
-    ) -> None:
+    def __init__(self, jobs: Jobs, parent: QObject | None = None, *, quiet: bool = False, asked: bool = True) -> None:
         super().__init__(parent)
         self._quiet, self._asked = quiet, asked
         self._jobs = jobs

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from tokstudio.gui.session.run_list import RunKeeper
+from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.state.run import StudioRun
 
 _EVERY_STATE = 30.0  # merges a second up to which none is left out
@@ -66,7 +66,7 @@ class Player(QObject):
 
     changed = Signal()
 
-    def __init__(self, runs: RunKeeper) -> None:
+    def __init__(self, runs: RunList) -> None:
         super().__init__(runs)
         self._runs = runs
         self.speed = _USUAL

@@ -11,14 +11,14 @@ from tokstudio.core.analysis.reachability import reach_work
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.session.latest_job import Latest
-from tokstudio.gui.session.run_list import RunKeeper
+from tokstudio.gui.session.latest_job import LatestJob
+from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.state.run import StudioRun
 
 _PAINTED = 200  # milliseconds after which what has made somebody ask is on the screen
 
 
-class Reaches(QObject):
+class Reachability(QObject):
     """Has `RunTokens.reach` worked out for the run that is asked about last.
 
     Args:
@@ -28,13 +28,13 @@ class Reaches(QObject):
     #: The reach of a run is known now.
     changed = Signal()
 
-    def __init__(self, session: RunKeeper) -> None:
+    def __init__(self, session: RunList) -> None:
         super().__init__(session)
         self._session = session
         self._run: StudioRun | None = None
         self._soon = QTimer(self, singleShot=True, interval=_PAINTED)
         self._soon.timeout.connect(self._begin)
-        self._latest = Latest(session, self, asked=False)
+        self._latest = LatestJob(session, self, asked=False)
         self._latest.done.connect(self._take)
         self._latest.failed.connect(self._fail)
         session.runs_changed.connect(self._let_go)

@@ -14,13 +14,13 @@ from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.session.corpus import CorpusKeeper
+from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.jobs import Job
-from tokstudio.gui.session.view_state import Stretch
+from tokstudio.gui.session.view_state import TextSelection
 from tokstudio.gui.state.run import CountedUses, Origin, StudioRun
 
 
-class RunKeeper(CorpusKeeper):
+class RunList(CorpusState):
     """The runs. Every method is to be called from the GUI thread.
 
     Signals:
@@ -55,7 +55,7 @@ class RunKeeper(CorpusKeeper):
         self.found: int | None = None
         self.specials_recognised = False  # whether special tokens in the text become their ids
         self.places = (0, 0)  # which place of the found token is selected, from 1 on, and how many there are
-        self.stretch: Stretch | None = None
+        self.stretch: TextSelection | None = None
         self._following = True
         self._made_runs = 0
         self._trained_runs = 0
@@ -256,7 +256,7 @@ class RunKeeper(CorpusKeeper):
             self.select(None)
             self.text_changed.emit()
 
-    def select(self, stretch: Stretch | None) -> None:
+    def select(self, stretch: TextSelection | None) -> None:
         """Notes what is selected of the text."""
         if stretch != self.stretch:
             self.stretch = stretch

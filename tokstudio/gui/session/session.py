@@ -16,11 +16,11 @@ from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.core.model.run import Run
 from tokstudio.core.project import Recorder
 from tokstudio.core.training.forecast import Forecast
-from tokstudio.gui.session.held_out import HeldOutKeeper
+from tokstudio.gui.session.held_out import HeldOutMeasurer
 from tokstudio.gui.session.jobs import Job
 from tokstudio.gui.session.player import Player
-from tokstudio.gui.session.reachability import Reaches
-from tokstudio.gui.session.run_list import RunKeeper
+from tokstudio.gui.session.reachability import Reachability
+from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.session.training import Recording, Training
 from tokstudio.gui.state.notice import Notice
 from tokstudio.gui.state.problem import problem_of
@@ -31,7 +31,7 @@ from tokstudio.gui.state.training_settings import Documents, Settings
 _TICK = 50  # milliseconds between two looks at the training
 
 
-class Session(RunKeeper):
+class Session(RunList):
     """The studio's state. Every method is to be called from the GUI thread.
 
     Signals (beside those of runs, of the corpus and of jobs):
@@ -63,9 +63,9 @@ class Session(RunKeeper):
         self.forecast: Forecast | None = None
         self.field_problem = ""
         self.training: Training | None = None
-        self._held_out = HeldOutKeeper(self)
+        self._held_out = HeldOutMeasurer(self)
         self.player = Player(self)
-        self.reaches = Reaches(self)
+        self.reaches = Reachability(self)
         self._sampling: Job | None = None
         self._undone: tuple[StudioRun, StudioRun] | None = None
         self._paused_before = False

@@ -23,7 +23,7 @@ OTHER = "o"  # all else
 _SEPARATORS = re.compile("[\x1c-\x1f]")  # white space to Python alone
 
 
-class Look(NamedTuple):
+class BytesLook(NamedTuple):
     """What is known of bytes that may be a piece of UTF-8: the rest of a character, whole characters, the begin of one.
 
     Attributes:
@@ -41,8 +41,8 @@ class Looks:
     """Describes the tokens of a run in the order of making; remembers of the long ones how they look."""
 
     def __init__(self) -> None:
-        self._long: dict[int, Look | None] = {}
-        self._same: dict[Look | None, Look | None] = {}
+        self._long: dict[int, BytesLook | None] = {}
+        self._same: dict[BytesLook | None, BytesLook | None] = {}
 
     def describe(
         self, heads: Sequence[bytes], base: Sequence[bytes], first: int, last: int, parts: NDArray[np.int32]
@@ -65,10 +65,10 @@ class Looks:
                 flags[slot - first] = self._keep(slot, _join(self._look(heads, left), self._look(heads, right)))
         return bytes(flags)
 
-    def _look(self, heads: Sequence[bytes], slot: int) -> Look | None:
+    def _look(self, heads: Sequence[bytes], slot: int) -> BytesLook | None:
         return self._long[slot] if slot in self._long else look_of(heads[slot])
 
-    def _keep(self, slot: int, look: Look | None) -> int:
+    def _keep(self, slot: int, look: BytesLook | None) -> int:
         self._long[slot] = self._same.setdefault(look, look)
         return _flags(look)
 
@@ -78,17 +78,17 @@ def describe_token(raw: bytes) -> int:
     if raw.isascii():
         return WHITE_SPACE if raw.isspace() else DIGITS if raw.strip().isdigit() else 0
     try:
-        return _flags(Look(b"", _shape(raw.decode("utf-8")), b""))
+        return _flags(BytesLook(b"", _shape(raw.decode("utf-8")), b""))
     except UnicodeDecodeError:
         return NOT_UTF8
 
 
-def is_cut(begin: Look | None, end: Look | None) -> bool:
+def is_cut(begin: BytesLook | None, end: BytesLook | None) -> bool:
     """Whether a token is no UTF-8 as its first and its last bytes have it, whatever stands between them."""
     return begin is None or end is None or bool(begin.lead or end.trail)
 
 
-def look_of(raw: bytes) -> Look | None:
+def look_of(raw: bytes) -> BytesLook | None:
     """How bytes look; None for what is no piece of UTF-8."""
     start = 0
     while start < min(3, len(raw)) and raw[start] & 0xC0 == 0x80:
@@ -100,7 +100,7 @@ def look_of(raw: bytes) -> Look | None:
         if error.end != len(whole) or error.reason != "unexpected end of data":
             return None
         text, trail = whole[: error.start].decode("utf-8"), whole[error.start :]
-    return Look(raw[:start], _shape(text), trail)
+    return BytesLook(raw[:start], _shape(text), trail)
 
 
 def pairs(parts: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
@@ -111,19 +111,19 @@ def pairs(parts: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
     return zip(parts[:, 0].tolist(), parts[:, 1].tolist(), strict=True)
 
 
-def _join(left: Look | None, right: Look | None) -> Look | None:
+def _join(left: BytesLook | None, right: BytesLook | None) -> BytesLook | None:
     """How two pieces look together."""
     if left is None or right is None:
         return None
     if not left.shape and not left.trail:
         lead = left.lead + right.lead
-        return Look(lead, right.shape, right.trail) if len(lead) <= 3 else None
+        return BytesLook(lead, right.shape, right.trail) if len(lead) <= 3 else None
     middle = look_of(left.trail + right.lead)
     goes_on = not right.shape and not right.trail
     if middle is None or middle.lead or (middle.trail and not goes_on):
         return None
     trail = middle.trail if goes_on else right.trail
-    return Look(left.lead, _joined(left.shape, middle.shape, right.shape), trail)
+    return BytesLook(left.lead, _joined(left.shape, middle.shape, right.shape), trail)
 
 
 def _shape(text: str) -> str:
@@ -142,7 +142,7 @@ def _joined(*shapes: str) -> str:
     return made if made in _SHAPES else OTHER
 
 
-def _flags(look: Look | None) -> int:
+def _flags(look: BytesLook | None) -> int:
     if look is None or is_cut(look, look):
         return NOT_UTF8
     return WHITE_SPACE if look.shape == "s" else DIGITS if "n" in look.shape else 0

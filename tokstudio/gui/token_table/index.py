@@ -87,7 +87,7 @@ class TokenIndex:
         script_bits: uint64 [n], bit i for `scripts[i]`.
     """
 
-    made: Snapshot
+    made: IndexedTokens
     heads: list[bytes]
     raw: Texts
     small: Texts
@@ -124,7 +124,7 @@ class TokenIndex:
 
 
 @dataclass(frozen=True, eq=False)
-class Snapshot:
+class IndexedTokens:
     """What an index is made of, taken in the GUI thread.
 
     Attributes:
@@ -142,12 +142,12 @@ class Snapshot:
         return self.parts[begin:end]
 
 
-def snapshot(tokens: RunTokens) -> Snapshot:
+def snapshot(tokens: RunTokens) -> IndexedTokens:
     """The tokens as they are now."""
-    return Snapshot(tokens.base, tokens.parts.copy(), tokens.lengths().copy())
+    return IndexedTokens(tokens.base, tokens.parts.copy(), tokens.lengths().copy())
 
 
-def index_work(made: Snapshot) -> Work[TokenIndex]:
+def index_work(made: IndexedTokens) -> Work[TokenIndex]:
     """Makes the index of some tokens."""
     total = len(made.lengths)
     looks = Looks()
@@ -187,7 +187,7 @@ def matches_work(index: TokenIndex, query: Query) -> Work[tuple[Query, NDArray[n
     return query, np.frombuffer(search.found, np.bool_) & query.within(made.lengths)
 
 
-def _heads_work(made: Snapshot, looks: Looks) -> Work[tuple[list[bytes], bytes]]:
+def _heads_work(made: IndexedTokens, looks: Looks) -> Work[tuple[list[bytes], bytes]]:
     heads = [token[:HEAD] for token in made.base]
     flags, base, total = bytearray(), len(made.base), len(made.lengths)
     for first in range(0, total, _STEP):
@@ -228,7 +228,7 @@ def _order_work(texts: Texts) -> Work[NDArray[np.int32]]:
 
 
 def _scripts_work(
-    made: Snapshot, heads: list[bytes], long: NDArray[np.int64]
+    made: IndexedTokens, heads: list[bytes], long: NDArray[np.int64]
 ) -> Work[tuple[tuple[tuple[str, float], ...], NDArray[np.uint64]]]:
     seen = np.zeros(0x110000, np.bool_)
     base = len(made.base)
@@ -268,7 +268,7 @@ def _scripts_work(
     return tuple((found[old][0], counts[old] / max(1, len(heads))) for old in order), sorted_bits
 
 
-def _middles_work(made: Snapshot, heads: list[bytes], long: NDArray[np.int64]) -> Work[list[str]]:
+def _middles_work(made: IndexedTokens, heads: list[bytes], long: NDArray[np.int64]) -> Work[list[str]]:
     """Of each long token the character that stands where its parts meet, where they cut one; else ""."""
     ends, middles = dict[int, bytes](), list[str]()
     for first in range(0, len(long), _STEP):

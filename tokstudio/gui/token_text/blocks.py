@@ -22,7 +22,7 @@ _SEARCHED = 8 * _TOKENS  # tokens in which the end of a line is looked for
 _KEPT = 64  # blocks that stay laid out
 
 
-class TokenTable:
+class EncodedText:
     """A text and its tokens; token t holds the bytes `edges[t]` to `edges[t + 1] - 1`. May be made in any thread.
 
     Args:
@@ -101,7 +101,7 @@ class TokenBlocks:
         ascent: Of the same.
     """
 
-    def __init__(self, table: TokenTable, shaper: Shaper, id_cell: float, width: float) -> None:
+    def __init__(self, table: EncodedText, shaper: Shaper, id_cell: float, width: float) -> None:
         self.table = table
         self.shaper = shaper
         self.height, self.ascent = shaper.height, shaper.ascent

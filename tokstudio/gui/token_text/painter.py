@@ -26,7 +26,7 @@ _MARK_HEIGHT = 2.5
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TextStyle:
     """What the view wants to be seen.
 
     Attributes:
@@ -56,7 +56,7 @@ class RowPainter:
         look: What is to be seen.
     """
 
-    def __init__(self, painter: QPainter, rows: TokenBlocks, palette: Palette, look: Look) -> None:
+    def __init__(self, painter: QPainter, rows: TokenBlocks, palette: Palette, look: TextStyle) -> None:
         self._painter = painter
         self._rows = rows
         self._look = look

@@ -15,7 +15,7 @@ from PySide6.QtGui import QFontMetricsF, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_text.blocks import TokenBlocks, TokenTable
+from tokstudio.gui.token_text.blocks import EncodedText, TokenBlocks
 from tokstudio.gui.token_text.painter import INSET
 from tokstudio.gui.token_text.rows import ROW_GAP, Shaper
 
@@ -43,7 +43,7 @@ class TokenScroll(QAbstractScrollArea):
         self._show_ids = False
         self._top_byte = 0  # the byte that stays at the top while rows are broken anew
         self._settling = False
-        self._table = TokenTable(*_NO_TOKENS)
+        self._table = EncodedText(*_NO_TOKENS)
         self._make_fonts()
         self._rows = self._new_rows()
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -64,9 +64,9 @@ class TokenScroll(QAbstractScrollArea):
             ids: For every token its id.
             special: For every token whether it is a special one; None where none is.
         """
-        self.show_table(TokenTable(data, ends, ids, special))
+        self.show_table(EncodedText(data, ends, ids, special))
 
-    def show_table(self, table: TokenTable) -> None:
+    def show_table(self, table: EncodedText) -> None:
         """Shows a text; for the same text as before, or the same tokens written otherwise, what is looked at stays."""
         before = self._table
         if table.data != before.data:

@@ -25,8 +25,8 @@ from PySide6.QtWidgets import QWidget
 
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.bidi import Box
-from tokstudio.gui.token_text.blocks import TokenTable
-from tokstudio.gui.token_text.painter import Look, RowPainter
+from tokstudio.gui.token_text.blocks import EncodedText
+from tokstudio.gui.token_text.painter import RowPainter, TextStyle
 from tokstudio.gui.token_text.scroll import MARGIN, TokenScroll
 
 _log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class TokenView(TokenScroll):
 
     # What is shown
 
-    def show_table(self, table: TokenTable) -> None:
+    def show_table(self, table: EncodedText) -> None:
         """Shows a text and selects none of it; for the same text as before the place that is looked at stays."""
         self.select(-1, -1)
         self._set_hovered(-1)
@@ -234,7 +234,7 @@ class TokenView(TokenScroll):
 
     def _paint_rows(self, painter: QPainter, event: QPaintEvent) -> None:
         id_font = self._id_font if self._show_ids else None
-        look = Look(self._white_space, id_font, self.selection(), self._hovered, self._places, self._marked)
+        look = TextStyle(self._white_space, id_font, self.selection(), self._hovered, self._places, self._marked)
         rows = RowPainter(painter, self._rows, self._theme.palette, look)
         height, scrolled = self._row_height(), self.verticalScrollBar().value()
         first = max(self._row_at(event.rect().top()), 0)

@@ -65,7 +65,7 @@ def plain(text: str) -> str:
     return html.escape(text).replace("\n", "<br>") if "<" in text else text
 
 
-def words(role: str = "") -> QLabel:
+def paragraph_label(role: str = "") -> QLabel:
     """A label for sentences of any length: plain text, broken into lines at whatever width there is."""
     label = QLabel()
     label.setProperty("role", role)

@@ -30,7 +30,7 @@ from tokstudio.gui.panes.token.pane import TokenPane
 from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
 from tokstudio.gui.panes.why.pane import WhyPane
 from tokstudio.gui.project.autosave import Recovery
-from tokstudio.gui.project.document import ProjectKeeper
+from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
@@ -91,7 +91,7 @@ class MainWindow(QMainWindow):
         room = _room(self)
         self.resize(_SIZE.boundedTo(self.screen().availableSize() - _AROUND))
 
-        self.projects = ProjectKeeper(session, preferences, self._choosers, self, self)
+        self.projects = ProjectDocument(session, preferences, self._choosers, self, self)
         self.recovery = Recovery(session, self.projects, self, self)
         self.commands = Commands(session, theme, preferences, self._choosers, self, self.projects, self)
         self.actions_by_id = build_actions(self.commands, theme, self)

@@ -26,7 +26,7 @@ from tokstudio.gui.session.training import Settings
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_text.blocks import TokenTable
+from tokstudio.gui.token_text.blocks import EncodedText
 
 pytestmark = pytest.mark.qt_log_ignore("OpenType support missing", "This plugin does not support", extend=True)
 
@@ -588,7 +588,7 @@ def test_what_takes_long_before_the_first_token_is_not_done_in_the_windows_own_t
 ):
     made: list[bool] = []
 
-    def noted(table: TokenTable, *parts) -> None:
+    def noted(table: EncodedText, *parts) -> None:
         made.append(threading.current_thread() is threading.main_thread())
         original(table, *parts)
 
@@ -596,8 +596,8 @@ def test_what_takes_long_before_the_first_token_is_not_done_in_the_windows_own_t
         assert threading.current_thread() is not threading.main_thread() or tokenizer.ready
         return encoder.fget(tokenizer)
 
-    original, encoder = TokenTable.__init__, Tokenizer._encoder
-    monkeypatch.setattr(TokenTable, "__init__", noted)
+    original, encoder = EncodedText.__init__, Tokenizer._encoder
+    monkeypatch.setattr(EncodedText, "__init__", noted)
     monkeypatch.setattr(Tokenizer, "_encoder", property(never_here))
     monkeypatch.setattr(core_tokenizer, "_SOON", 0)
     opened = Tokenizer(session.tokenizer.merges, session.tokenizer.merge_results, pattern="gpt2")

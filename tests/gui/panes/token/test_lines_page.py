@@ -147,7 +147,7 @@ def test_an_opened_tokenizer_looks_in_the_open_corpus(qtbot, session: Session, p
     assert pane.lines.model.rowCount() == 0
     session.add_text("no such", "second")
     settled(qtbot, pane)
-    assert "nowhere" in pane.lines.empty.label.text()
+    assert "does not occur" in pane.lines.empty.label.text()
 
 
 def test_a_tokenizer_that_a_library_encodes_for_has_lines_as_well(qtbot, session, pane, tmp_path, monkeypatch):

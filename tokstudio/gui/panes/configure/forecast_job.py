@@ -11,7 +11,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.training.forecast import Forecast, forecast_work
 from tokstudio.core.warm_up import prepare_work
-from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.session import Session
 
 _PATIENCE = 400  # milliseconds without a change
@@ -28,7 +28,7 @@ class Forecaster(QObject):
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self._latest = Latest(session, self, quiet=True)
+        self._latest = LatestJob(session, self, quiet=True)
         self._latest.done.connect(session.set_forecast)
         self._later = QTimer(self)
         self._later.setSingleShot(True)

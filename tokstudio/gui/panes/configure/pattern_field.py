@@ -14,10 +14,10 @@ from PySide6.QtWidgets import QGraphicsOpacityEffect, QLineEdit, QVBoxLayout, QW
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX
 from tokstudio.gui.panes.configure.split_preview import Split, dialect_work, split_work
-from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_text.blocks import TokenTable
+from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.scroll import MARGIN
 from tokstudio.gui.token_text.token_view import TokenView
 from tokstudio.gui.widgets.controls import Choice
@@ -90,9 +90,9 @@ class PatternField(QWidget):
         column.setSpacing(4)
         for widget in (self.choice, self.own, self.preview, self.caption):
             column.addWidget(widget)
-        self._latest = Latest(session, self, quiet=True)
+        self._latest = LatestJob(session, self, quiet=True)
         self._latest.done.connect(self._show_split)
-        self._dialect = Latest(session, self, quiet=True)
+        self._dialect = LatestJob(session, self, quiet=True)
         self._dialect.done.connect(self._show_dialect)
         self._later = QTimer(self)
         self._later.setSingleShot(True)
@@ -224,7 +224,7 @@ class _SplitView(TokenView):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._fit()
 
-    def show_table(self, table: TokenTable) -> None:
+    def show_table(self, table: EncodedText) -> None:
         super().show_table(table)
         self._fit()
 

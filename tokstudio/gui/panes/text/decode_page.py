@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QLabel, QPlainTextEdit, QSizePolicy
 
 from tokstudio.core.base.progress import Work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.panes.text.encoding_job import Decoded, decode_work
+from tokstudio.gui.panes.text.encoding_job import DecodedIds, decode_work
 from tokstudio.gui.panes.text.page import TextPage
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_text.blocks import TokenTable
+from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.widgets.figures import Figure
 
 _FIGURES = (
@@ -32,7 +32,7 @@ class DecodePage(TextPage):
     """Ids in, text out: as pieces, and as plain text to select and copy."""
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
-        self._decoded: Decoded | None = None
+        self._decoded: DecodedIds | None = None
         super().__init__(session, theme, actions, _FIGURES, _PLACEHOLDER)
         self.input.setAccessibleName("Ids")
         self.problem = QLabel()
@@ -44,7 +44,7 @@ class DecodePage(TextPage):
         self.output = QPlainTextEdit()
         self.output.setReadOnly(True)
         self.output.setTabChangesFocus(True)
-        self.output.setAccessibleName("Decoded text")
+        self.output.setAccessibleName("DecodedIds text")
         self.output.setPlaceholderText("The text appears here.")
         self.output.setMinimumHeight(30)
         self.output.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
@@ -59,14 +59,14 @@ class DecodePage(TextPage):
         self.input.edited.connect(self.refresh)
         self.display_nothing("")
 
-    def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[Decoded, TokenTable]]:
+    def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[DecodedIds, EncodedText]]:
         """Decodes what was written."""
         made = yield from decode_work(tokenizer, text, byte_level=self.byte_level)
-        return made, TokenTable(*made.drawn, made.ids, made.special)
+        return made, EncodedText(*made.drawn, made.ids, made.special)
 
-    def display(self, result: object, table: TokenTable) -> None:
+    def display(self, result: object, table: EncodedText) -> None:
         """Shows the text of the ids that exist, and names those that do not."""
-        assert isinstance(result, Decoded)
+        assert isinstance(result, DecodedIds)
         self._decoded = result
         self.view.show_table(table)
         self._set_output(result.text)

@@ -19,11 +19,11 @@ from tokstudio.gui.panes.text.encoding_job import LONGEST, Encoded, encode_work
 from tokstudio.gui.panes.text.id_grid import IdGrid
 from tokstudio.gui.panes.text.page import TextPage
 from tokstudio.gui.session.availability import no_specials
-from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.session.view_state import Stretch
+from tokstudio.gui.session.view_state import TextSelection
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_text.blocks import TokenTable
+from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.spelling import figure
 from tokstudio.gui.widgets.figures import Figure
 from tokstudio.gui.widgets.labels import ElidedLabel
@@ -84,18 +84,18 @@ class EncodePage(TextPage):
         """Gives the session's text."""
         return self.session.text
 
-    def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[Encoded, TokenTable]]:
+    def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[Encoded, EncodedText]]:
         """Puts the text into tokens."""
         recognised = "all" if self._recognised else ()
         made = yield from encode_work(tokenizer, text, recognised, byte_level=self.byte_level)
-        return made, TokenTable(*made.drawn, made.ids, made.special)
+        return made, EncodedText(*made.drawn, made.ids, made.special)
 
     def variant(self) -> int:
         """Tells whether special tokens are recognised; the ids of those behind the merges move while a run grows."""
         run = self.session.active
         return 1 + len(run) if self._recognised and run is not None else 0
 
-    def display(self, result: object, table: TokenTable) -> None:
+    def display(self, result: object, table: EncodedText) -> None:
         """Shows the tokens; a piece that was selected and is in sight stays selected."""
         assert isinstance(result, Encoded)
         place, before = self._selected_bytes(), self._encoded
@@ -170,7 +170,7 @@ class EncodePage(TextPage):
             self.specials.setChecked(self._recognise.isChecked())
             self.specials.toggled.connect(self._recognise.setChecked)
             self._recognise.toggled.connect(self.specials.setChecked)
-        self._comparing = Latest(self.session, self, quiet=True)
+        self._comparing = LatestJob(self.session, self, quiet=True)
         self._comparing.done.connect(self._show_counts)
         self._compare_soon = QTimer(self)
         self._compare_soon.setSingleShot(True)
@@ -290,7 +290,7 @@ class EncodePage(TextPage):
         if selection is None or place is None:
             self.session.select(None)
         else:
-            self.session.select(Stretch(*place, selection[1] - selection[0] + 1))
+            self.session.select(TextSelection(*place, selection[1] - selection[0] + 1))
 
     def _selected_bytes(self) -> tuple[int, int] | None:
         selection = self.view.selection()

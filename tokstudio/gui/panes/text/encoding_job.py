@@ -65,7 +65,7 @@ class Encoded:
 
 
 @dataclass(frozen=True, eq=False)
-class Decoded:
+class DecodedIds:
     """Ids as a text.
 
     Attributes:
@@ -122,7 +122,7 @@ def encode_work(
     return Encoded(text, data, ids, ends, special, differs, written)
 
 
-def decode_work(tokenizer: Tokenizer, written: str, *, byte_level: bool = False) -> Work[Decoded]:
+def decode_work(tokenizer: Tokenizer, written: str, *, byte_level: bool = False) -> Work[DecodedIds]:
     """Reads ids (a JSON list, or numbers between white space or commas) and decodes those that exist.
 
     Args:
@@ -155,7 +155,7 @@ def decode_work(tokenizer: Tokenizer, written: str, *, byte_level: bool = False)
     problem = f"{_name_unknown(unknown)} {_name_wrong(wrong)}".strip()
     special = _special(tokenizer, ids)
     drawn = (yield from byte_level_work(data, ends, special)) if byte_level else None
-    return Decoded(ids, data, ends, special, decoded.decode("utf-8", "replace"), problem, drawn)
+    return DecodedIds(ids, data, ends, special, decoded.decode("utf-8", "replace"), problem, drawn)
 
 
 def text_work(data: NDArray[np.uint8]) -> Work[tuple[str, bool]]:

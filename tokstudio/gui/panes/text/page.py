@@ -19,11 +19,11 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.warm_up import prepare_work
 from tokstudio.gui.panes.text.encoding_job import LONGEST
 from tokstudio.gui.panes.text.text_input import TextInput
-from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.token_text.blocks import TokenTable
+from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.token_view import TokenView
 from tokstudio.gui.widgets.figures import Figure, Figures
 
@@ -71,7 +71,7 @@ class TextPage(QWidget):
         self._shown: _Key | None = None
         self._stale = True
         self._prepared = False
-        self.latest = Latest(session, self, asked=False)
+        self.latest = LatestJob(session, self, asked=False)
         self.latest.done.connect(self._finished)
         self.latest.failed.connect(self._failed)
         self._pause, self._patience, self._hover = (self._single_shot(time) for time in (_PAUSE, _PATIENCE, _HOVER))
@@ -98,11 +98,11 @@ class TextPage(QWidget):
 
     # What a subclass says
 
-    def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[object, TokenTable]]:
+    def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[object, EncodedText]]:
         """Makes what is to be shown, and its tokens as they are drawn; in any thread."""
         raise NotImplementedError
 
-    def display(self, result: object, table: TokenTable) -> None:
+    def display(self, result: object, table: EncodedText) -> None:
         """Shows what was made, and says how the text stands."""
         raise NotImplementedError
 
@@ -230,7 +230,7 @@ class TextPage(QWidget):
         # The same text at another playhead; or whatever is typed meanwhile, where a library would begin anew.
         return key[2] == asked[2] or (tokenizer.library is not None and self.latest.busy)
 
-    def _finished(self, made: tuple[object, TokenTable]) -> None:
+    def _finished(self, made: tuple[object, EncodedText]) -> None:
         self._prepared = True
         self._shown = self._asked
         self.tell_shortened()
@@ -365,7 +365,7 @@ def _same(one: _Key, other: _Key | None) -> bool:
     return other is not None and one == other
 
 
-def _prepared_work(page: TextPage, tokenizer: Tokenizer, text: str, prepared: bool) -> Work[tuple[object, TokenTable]]:
+def _prepared_work(page: TextPage, tokenizer: Tokenizer, text: str, prepared: bool) -> Work[tuple[object, EncodedText]]:
     # A tokenizer that was opened from a file may be the first to need the compiled loops.
     if not prepared:
         yield from prepare_work()

@@ -24,7 +24,7 @@ from tokstudio.gui.panes.text.encoding_job import LONGEST, text_work
 from tokstudio.gui.panes.text.page import TextPage
 from tokstudio.gui.panes.text.step_bar import STEP_KEYS
 from tokstudio.gui.panes.text.steps_page import StepsPage
-from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
@@ -64,7 +64,7 @@ class TextPane(Pane):
         for page in (self.encode, self.decode, self.steps):
             self.pages.addWidget(page)
         self.body.addWidget(self.pages)
-        self._files = Latest(session, self)
+        self._files = LatestJob(session, self)
         self._files.done.connect(self._take_file)
         self._files.failed.connect(self._file_failed)
         self._target: TextPage = self.encode

@@ -31,14 +31,14 @@ from tokstudio.gui.panes.text.step_caption import step_words
 from tokstudio.gui.panes.text.steps_job import LONGEST, Stepping, answer_words, stepping_work
 from tokstudio.gui.panes.text.steps_model import PARTS, RoundsModel
 from tokstudio.gui.panes.text.why_not_answer import WhyNotLine
-from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.session.view_state import Stretch
+from tokstudio.gui.session.view_state import TextSelection
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.view import FollowTable
 from tokstudio.gui.token_text.token_view import TokenView
-from tokstudio.gui.widgets.labels import words
+from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.gui.widgets.scroll_body import TallBody
 
@@ -85,7 +85,7 @@ class StepsPage(QWidget):
         self._here: State | None = None
         self._playhead = -1
         self._keyboard_wanted = False  # whether the slider is to have it
-        self.latest = Latest(session, self, quiet=True)
+        self.latest = LatestJob(session, self, quiet=True)
         self.latest.done.connect(self._take)
         self.latest.failed.connect(self._fail)
         self._pause = QTimer(self)
@@ -322,7 +322,7 @@ class StepsPage(QWidget):
         self._own, self._chosen = True, None
         if first >= 0:
             self._chosen = int(here.starts[first]) + made.begin, int(here.stops[last]) + made.begin
-        self.session.select(Stretch(*self._chosen, last - first + 1) if self._chosen is not None else None)
+        self.session.select(TextSelection(*self._chosen, last - first + 1) if self._chosen is not None else None)
         self._own = False
         if first == last >= 0 and here.ids[first] >= 0:
             self.session.look_at(int(here.ids[first]))
@@ -343,7 +343,7 @@ class StepsPage(QWidget):
     # ---- building
 
     def _build(self, theme: Theme) -> None:
-        self._note = words("muted")
+        self._note = paragraph_label("muted")
         self._whole = QPushButton("Whole Text")
         self._whole.setProperty("link", True)
         self._whole.clicked.connect(self._show_whole)
@@ -354,7 +354,7 @@ class StepsPage(QWidget):
         top.addWidget(self._whole)
         self.bar = StepBar(theme)
         self.bar.moved.connect(self._show)
-        self.phase = words()
+        self.phase = paragraph_label()
         self.view = TokenView(theme)
         self.view.setAccessibleName("Pieces of this step")
         self.view.setMinimumHeight(64)

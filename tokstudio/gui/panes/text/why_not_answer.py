@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QVB
 
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
-from tokstudio.gui.widgets.labels import words
+from tokstudio.gui.widgets.labels import paragraph_label
 
 
 class WhyNotLine(QFrame):
@@ -30,7 +30,7 @@ class WhyNotLine(QFrame):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.setProperty("card", True)
-        self.words = words()
+        self.words = paragraph_label()
         self.words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.links = [QPushButton(), QPushButton()]
         self._tokens: list[int] = []

@@ -16,7 +16,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.gui.panes.token.line_search import Line, LineSearch
 from tokstudio.gui.panes.token.lines_model import ConcordanceModel
 from tokstudio.gui.panes.token.lines_table import ConcordanceTable
-from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import problem_of
 from tokstudio.gui.state.run import StudioRun
@@ -60,7 +60,7 @@ class LinesPage(QWidget):
         self._rest.setSingleShot(True)
         self._rest.setInterval(_REST)
         self._rest.timeout.connect(self._begin)
-        self._jobs = Latest(session, self, asked=False)
+        self._jobs = LatestJob(session, self, asked=False)
         self._jobs.done.connect(self._take)
         self._jobs.failed.connect(self._failed)
         self.table.moreWanted.connect(self._more)

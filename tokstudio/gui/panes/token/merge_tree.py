@@ -24,7 +24,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from tokstudio.gui.panes.token.tree_drawing import DrawnTree
-from tokstudio.gui.panes.token.tree_layout import Box, TreeNode
+from tokstudio.gui.panes.token.tree_layout import TreeBox, TreeNode
 from tokstudio.gui.widgets.svg import svg_of
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class MergeTree(QAbstractScrollArea):
         self._zoom_to(None, QPointF(self.viewport().rect().center()))
         self._show_root()
 
-    def box_at(self, place: QPoint) -> Box | None:
+    def box_at(self, place: QPoint) -> TreeBox | None:
         """The box at a place of the viewport."""
         return self._drawn.boxes[index] if (index := self._index_at(place)) >= 0 else None
 

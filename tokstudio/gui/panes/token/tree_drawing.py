@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 
-from tokstudio.gui.panes.token.tree_layout import Box, TreeNode, lay_out
+from tokstudio.gui.panes.token.tree_layout import TreeBox, TreeNode, lay_out
 from tokstudio.gui.widgets.labels import isolated
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class DrawnTree:
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
-        self.boxes: list[Box] = []
+        self.boxes: list[TreeBox] = []
         self.rows: list[list[int]] = []
         self.width = self.height = 0.0
         self._box_height = self._wide_width = self._arranged_for = 0.0
@@ -103,7 +103,7 @@ class DrawnTree:
         colour.setAlphaF(0.45)
         return colour
 
-    def _draw_line(self, painter: QPainter, box: Box, seen: QRectF) -> None:
+    def _draw_line(self, painter: QPainter, box: TreeBox, seen: QRectF) -> None:
         if box.parent < 0:
             return
         start = QPointF(self.boxes[box.parent].x, box.row * self._pitch - _ROW_GAP)
@@ -129,5 +129,5 @@ class DrawnTree:
         painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, isolated(label))
 
 
-def _width(boxes: list[Box]) -> float:
+def _width(boxes: list[TreeBox]) -> float:
     return max((box.x + box.width / 2 for box in boxes), default=0.0)

@@ -28,7 +28,7 @@ class TreeNode:
 
 
 @dataclass(frozen=True)
-class Box:
+class TreeBox:
     """One box of a laid out tree: the middle of its top edge in rows and pixels, and its place in the tree."""
 
     id: int
@@ -41,7 +41,7 @@ class Box:
     children: tuple[int, ...]
 
 
-def lay_out(root: TreeNode, width_of: Callable[[str], float], gap: float = 10.0) -> list[Box]:
+def lay_out(root: TreeNode, width_of: Callable[[str], float], gap: float = 10.0) -> list[TreeBox]:
     """Gives every box its place: leaves side by side, each parent above the middle of its children, no two overlapping.
 
     Boxes come row by row from the top and from left to right within a row. x begins at 0. Works without recursion: a
@@ -75,7 +75,9 @@ def lay_out(root: TreeNode, width_of: Callable[[str], float], gap: float = 10.0)
         for child, side in zip(below, (-1, 1), strict=False):
             xs[child] = xs[index] + side * apart[index]
     return [
-        Box(nodes[index].id, labels[index], kinds[index], xs[index], rows[index], widths[index], parents[index], below)
+        TreeBox(
+            nodes[index].id, labels[index], kinds[index], xs[index], rows[index], widths[index], parents[index], below
+        )
         for index, below in enumerate(map(tuple, children))
     ]
 

@@ -16,7 +16,7 @@ from tokstudio.gui.panes.vocabulary.filter_panel import FilterButton
 from tokstudio.gui.panes.vocabulary.model import VocabularyModel
 from tokstudio.gui.panes.vocabulary.selection import MERGE
 from tokstudio.gui.session.availability import uses_wanting
-from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
@@ -66,7 +66,7 @@ class VocabularyPane(TablePane):
 
         self.table.horizontalHeader().sortIndicatorChanged.connect(self._sorted)
         self.panel.changed.connect(self._set_kinds)
-        self._indexes = Latest(session, self, asked=False)
+        self._indexes = LatestJob(session, self, asked=False)
         self._indexes.done.connect(self._take_index)
         self._indexes.failed.connect(self._index_failed)
         # The rows are to be painted first.
@@ -74,7 +74,7 @@ class VocabularyPane(TablePane):
         self._soon.timeout.connect(self._begin_index)
         self._indexed: StudioRun | None = None
         self._index: TokenIndex | None = None
-        self._searches = Latest(session, self)
+        self._searches = LatestJob(session, self)
         self._searches.done.connect(self._take_matches)
         self._searches.failed.connect(self._search_failed)
         self._tokens.matches_changed.connect(self.show_matches)

@@ -20,7 +20,7 @@ from tokstudio.gui.panes.why.candidates_model import RunnersModel
 from tokstudio.gui.panes.why.merge_line import MergeLine
 from tokstudio.gui.panes.why.question import Asked, asked
 from tokstudio.gui.panes.why.rule_grid import RuleChoice, RuleGrid
-from tokstudio.gui.session.latest_job import Latest
+from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
@@ -28,7 +28,7 @@ from tokstudio.gui.token_table.view import FollowTable
 from tokstudio.gui.token_text.spelling import whole_characters
 from tokstudio.gui.token_text.token_chips import Chip
 from tokstudio.gui.token_text.token_label import in_characters, token_label
-from tokstudio.gui.widgets.labels import isolated, words
+from tokstudio.gui.widgets.labels import isolated, paragraph_label
 from tokstudio.gui.widgets.pane import EmptyState, HeaderTabs, Pane
 from tokstudio.gui.widgets.scroll_body import TallBody
 
@@ -84,7 +84,7 @@ class WhyPane(Pane):
         self._answer: WhyMerge | None = None
         self._known: dict[tuple[StudioRun, int], WhyMerge] = {}
         self._characters = actions["byte_level_characters"]
-        self._latest = Latest(session, self, quiet=True)
+        self._latest = LatestJob(session, self, quiet=True)
         self._latest.done.connect(self._take)
         self._latest.failed.connect(self._fail)
         self._settled, self._patience = self._single_shot(_SETTLED), self._single_shot(_PATIENCE)
@@ -292,7 +292,7 @@ class WhyPane(Pane):
         self.line = MergeLine(theme)
         self.line.setAccessibleName("Merge")
         self.line.clicked.connect(self._session.look_at)
-        self.number = words("muted")
+        self.number = paragraph_label("muted")
         self.number.setWordWrap(False)
         self.tabs = HeaderTabs("Runners-up or other rules", _TABS)
         self.header.insertWidget(1, self.tabs)
@@ -319,7 +319,7 @@ class WhyPane(Pane):
             QWidget.setTabOrder(one, other)
 
     def _build_answer(self, theme: Theme) -> QWidget:
-        self.reason, self.caption, self.later = words(), words("muted"), words("muted")
+        self.reason, self.caption, self.later = paragraph_label(), paragraph_label("muted"), paragraph_label("muted")
         self.reason.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.rules = RuleGrid(theme)
         self.model = RunnersModel(self)
@@ -367,7 +367,7 @@ class WhyPane(Pane):
         return rules
 
     def _build_problem(self) -> QWidget:
-        self.problem = words()
+        self.problem = paragraph_label()
         self.again = QPushButton("Try Again")
         self.again.clicked.connect(self._ask_again)
         self._problem_page = QWidget()
