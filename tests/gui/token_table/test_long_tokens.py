@@ -50,7 +50,7 @@ def vocabularies(draw, pieces=PIECES):
 
 
 def snapshot_of(base, parts, spelled):
-    return token_index.Snapshot(base, parts, np.array(list(map(len, spelled)), np.int64))
+    return token_index.IndexedTokens(base, parts, np.array(list(map(len, spelled)), np.int64))
 
 
 def run_of(made, spelled, flags=b""):
