@@ -33,7 +33,7 @@ def test_an_interrupted_training_is_kept_where_it_is_exported(
     made = printed.out.decode().splitlines()
     assert made == FIFTY_LINES[: len(made)]
     assert 5 <= len(made) < 50
-    assert b": stopped. " in printed.err
+    assert b"Stopped after " in printed.err
     assert signal.getsignal(number) is before
     # What was written is what was printed.
     typed(FIFTY.encode())
@@ -139,7 +139,7 @@ def test_a_real_interrupt_keeps_what_was_trained(tmp_path, long_book):
         program.send_signal(signal.SIGINT)
         _, errors = program.communicate(timeout=120)
     assert program.returncode == 130, errors
-    assert b": stopped. " in errors
+    assert b"Stopped after " in errors
     assert out.exists()
 
 

@@ -55,6 +55,16 @@ def test_what_the_window_cannot_do_is_wrong_usage(window, capsys, arguments):
     assert capsys.readouterr().err.startswith("usage: tokstudio")
 
 
+def test_a_mistyped_command_is_not_taken_for_a_file(window, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["inspec", "book.model"]) == 2
+    assert not window
+    assert "inspec is neither a command (train, encode, decode" in capsys.readouterr().err
+    (tmp_path / "notes").touch()
+    assert cli.main(["notes"]) == 0
+    assert [files for files, _ in window] == [["notes"]]
+
+
 def test_a_window_without_its_libraries_is_explained():
     script = "import sys; sys.modules['PySide6'] = None; from tokstudio.cli import main; sys.exit(main([]))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60)

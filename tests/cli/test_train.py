@@ -341,7 +341,7 @@ def test_a_binary_file_is_refused_and_trained_on_as_bytes(tmp_path, typed, capsy
     (tmp_path / "a.bin").write_bytes(data)
     sentence = 'this is binary data, not text; use the encoding "bytes" to read it anyway.'
     assert cli.main(["train", str(tmp_path / "a.bin"), "--vocab-size", "258"]) == 1
-    assert f"a.bin: {sentence}" in capsys.readouterr().err
+    assert f"a.bin: {sentence} On the command line: --encoding bytes." in capsys.readouterr().err
     arguments = ["train", str(tmp_path / "a.bin"), "--vocab-size", "258", "--encoding", "bytes", "--json"]
     assert cli.main(arguments) == 0
     printed = capsys.readouterr()

@@ -87,6 +87,8 @@ def _window(words: Sequence[str]) -> argparse.Namespace:
         parser.error("--screenshot needs --demo")
     if arguments.demo and arguments.files:
         parser.error("--demo opens its own text: give no files with it")
+    if words and words[0].isalpha() and not Path(words[0]).exists():
+        parser.error(f"{words[0]} is neither a command ({', '.join(_COMMANDS)}) nor a file in this folder")
     return arguments
 
 

@@ -90,12 +90,9 @@ def _lines(found: dict[str, object]) -> Iterator[str]:
         rows.append(("Not made by merges", f"{extra:,}"))
     if unreachable := found["unreachable_tokens"]:
         rows.append(("Unreachable", f"{unreachable:,}: no text becomes them"))
-    rows.append(
-        (
-            "Highest id",
-            f"{found['highest_id']:,}, with {several(int(str(found['unused_ids'])), 'id', 'ids')} below it not in use",
-        )
-    )
+    unused = int(str(found["unused_ids"]))
+    gaps = f"{several(unused, 'id')} below it not in use" if unused else "no gaps"
+    rows.append(("Highest id", f"{found['highest_id']:,}, {gaps}"))
     rows.append(("Pattern", _pattern(found)))
     rows.append(("Encoded by", str(found["encoded_by"])))
     if found["no_playhead"]:

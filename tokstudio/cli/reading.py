@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tokstudio.cli.terminal import Console, standard_input_work
-from tokstudio.core.base.errors import CorpusError
+from tokstudio.core.base.errors import BinaryError, CorpusError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.readers import Folder, expand_work
@@ -34,7 +34,10 @@ def read_corpus_work(
             sources.append((yield from _read_standard_input(documents, encoding)))
         else:
             texts = yield from expand_work([file], tell)
-            sources += (yield from Corpus.from_files_work(texts, documents, encoding)).sources
+            try:
+                sources += (yield from Corpus.from_files_work(texts, documents, encoding)).sources
+            except BinaryError as error:
+                raise CorpusError(f"{error} On the command line: --encoding bytes.") from error
     for path in counts:
         if str(path) == "-":
             raise CorpusError("--counts: word counts are read from a file; standard input is for text.")

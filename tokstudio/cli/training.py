@@ -24,7 +24,7 @@ from tokstudio.core.corpus.sampling import sample_work
 from tokstudio.core.formats import ExportReport
 from tokstudio.core.model.base_vocabulary import read_base_vocabulary_work
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.run import MergeBatch, Run
+from tokstudio.core.model.run import STOPPED, MergeBatch, Run
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import forecast_work
 from tokstudio.core.training.trainer import Trainer
@@ -209,8 +209,11 @@ def _measure(tokenizer: Tokenizer, trainer: Trainer, console: Console, signals: 
 
 def _summary(run: Run) -> str:
     merges = several(len(run), "merge")
+    ended = (
+        f"Stopped after {run.seconds:.1f} s" if run.ended == STOPPED else f"Trained in {run.seconds:.1f} s: {run.ended}"
+    )
     return (
-        f"Trained in {run.seconds:.1f} s: {run.ended}. {merges}, {run.bytes_per_token():.2f} bytes per token, "
+        f"{ended}. {merges}, {run.bytes_per_token():.2f} bytes per token, "
         f"{run.tokens_before:,} -> {_tokens(run):,} tokens."
     )
 

@@ -45,7 +45,7 @@ def small_pieces(monkeypatch):
 @pytest.mark.parametrize("tokenizer", ALL, ids=lambda tokenizer: tokenizer.title)
 class TestEach:
     def test_it_has_a_title_and_no_special_tokens(self, tokenizer):
-        assert tokenizer.title in ("Characters", "Bytes", "Words", "White space")
+        assert tokenizer.title in ("Characters", "Bytes", "Words", "Split at spaces")
         assert tokenizer.special_tokens == {}
 
     def test_encode_and_encode_array_agree(self, tokenizer):
@@ -192,7 +192,7 @@ def test_without_a_pattern_decoding_puts_one_space_between_words():
     tokenizer = WordTokenizer.from_text("  two  words\n", pattern=None)
     assert tokenizer.encode("words\ttwo three") == [2, 1, 0]
     assert tokenizer.decode([2, 1, 0]) == "words two \ufffd"
-    assert tokenizer.title == "White space"
+    assert tokenizer.title == "Split at spaces"
 
 
 PATTERNS = [

@@ -341,7 +341,7 @@ def test_reading_tells_how_far_it_is(tmp_path):
 
 @pytest.mark.parametrize("data", MARKED.values())
 def test_a_file_of_a_mark_alone_holds_no_text(read, data):
-    with pytest.raises(CorpusError, match=r"^text\.txt: the file holds no text\.$"):
+    with pytest.raises(CorpusError, match=r"^text\.txt: the file has no text\.$"):
         read(data)
 
 

@@ -154,7 +154,7 @@ def test_without_a_text_there_is_nothing_to_train(session):
 def test_a_tiny_corpus_ends_cleanly_and_says_why(qtbot, session, text):
     session.add_text(text)
     if not text:
-        assert session.obstacle == "The corpus holds no text."
+        assert session.obstacle == "The corpus has no text."
         return
     session.set_settings(Settings(vocabulary_size=1000))
     session.train()

@@ -53,7 +53,7 @@ class SimpleTokenizer(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What people call it: "Characters", "Bytes", "Words" or "White space"."""
+        """What people call it: "Characters", "Bytes", "Words" or "Split at spaces"."""
 
     @property
     def special_tokens(self) -> Mapping[str, int]:
@@ -228,7 +228,7 @@ class WordTokenizer(SimpleTokenizer):
     @property
     def title(self) -> str:
         """What people call it."""
-        return "White space" if self.pattern is None else "Words"
+        return "Split at spaces" if self.pattern is None else "Words"
 
     @cached_property
     def tokens(self) -> Sequence[bytes]:

@@ -213,7 +213,7 @@ def _read(journal: _Left) -> tuple[Move, ...]:
 def _move(journal: _Left, row: object) -> Move:
     temporary, target, old, new = _listed(row)
     if not (isinstance(temporary, str) and isinstance(target, str)):
-        raise ValueError("a name is no text")
+        raise ValueError("the name is not a string")
     name = _NAME.fullmatch(temporary)
     if name is None or name[1] != journal.writer or name[4]:
         raise ValueError("the temporary file is another writer's")
@@ -226,14 +226,14 @@ def _move(journal: _Left, row: object) -> Move:
 
 def _listed(value: object) -> list[object]:
     if not isinstance(value, list):
-        raise ValueError("this is no list")
+        raise ValueError("the value is not a list")
     return cast(list[object], value)
 
 
 def _number_pair(value: object) -> _State:
     size, changed = _listed(value)
     if not (isinstance(size, int) and isinstance(changed, int)):
-        raise ValueError("these are no numbers")
+        raise ValueError("the values are not numbers")
     return size, changed
 
 

@@ -62,7 +62,7 @@ def read_source(path: AnyPath, documents: str = "file", encoding: str | None = N
             refuse_binary(raw, file_name(path))
         decoded = yield from (detect(raw) if chosen is None else decode(raw, chosen))
         if not len(decoded.data):
-            raise CorpusError(f"{file_name(path)}: the file holds no text.")
+            raise CorpusError(f"{file_name(path)}: the file has no text.")
         ends = yield from document_ends(decoded.data, documents)
     note = "; ".join(filter(None, (decoded.note, structure_remark(file_name(path), decoded.data))))
     return Source(file_name(path), path, decoded.encoding, note, decoded.data, ends, status.st_mtime, status.st_size)

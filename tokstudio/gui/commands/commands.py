@@ -71,7 +71,7 @@ class Commands(OpenCommands):
         if text:
             self._session.add_text(text)
         else:
-            self._session.corpus_failed.emit(Problem("The clipboard holds no text."))
+            self._session.corpus_failed.emit(Problem("The clipboard has no text."))
 
     def sample_article(self) -> None:
         """Adds the article."""

@@ -174,7 +174,7 @@ def at_end(session: Session) -> str | None:
     return no_playhead(session) or ("The playhead is at the end." if at_end else None)
 
 
-_UNKNOWN = "The tokenizer's file has no uses."
+_UNKNOWN = "The tokenizer's file does not say how often each token is used."
 _NO_CORPUS = f"{_UNKNOWN} Open a text to count them."
 _ELSEWHERE = "The uses were counted after merge {:,}, not here."
 _COUNTING = "The uses are being counted."

@@ -102,7 +102,7 @@ class Session(RunList):
         if (gone := next(filter(is_missing, self.sources), None)) is not None:
             return f"{gone.name} is missing: restore and reload it, or remove it from the corpus."
         if self.corpus.bytes == 0:
-            return "The corpus holds no text."
+            return "The corpus has no text."
         if self.splitting:
             return "The corpus is being divided into documents."
         return self.settings.problem or self.field_problem or self._foreseen

@@ -1,4 +1,4 @@
-"""What the studio has done beside what was asked for, and how the person takes it back."""
+"""A message about something that was done without being asked for, with a button that takes it back."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from tokstudio.core.base.progress import Progress
+from tokstudio.core.model.run import STOPPED
 from tokstudio.gui.session.jobs import Job
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.icons import icon
@@ -253,7 +254,8 @@ class StatusLine(QStatusBar):
             return ""
         if run.run is None:
             return run.ended.capitalize() + "."
-        remarks = [f"Trained in {_seconds(run.run.seconds)}: {run.ended}."]
+        seconds = _seconds(run.run.seconds)
+        remarks = [f"Stopped after {seconds}." if run.ended == STOPPED else f"Trained in {seconds}: {run.ended}."]
         if run.replaced:
             remarks.append(f"{_several(run.replaced, 'place was', 'places were')} not UTF-8 and became U+FFFD.")
         if run.unknown:

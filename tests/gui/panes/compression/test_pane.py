@@ -245,7 +245,7 @@ def test_a_tokenizer_from_a_file_has_a_playhead_but_no_curve(pane, trained, make
     assert len(pane.legend._buttons) == 2
     trained.add_tokenizer(trained.active.tokenizer, "opened")
     assert pane.stack.currentWidget() is pane.opened
-    assert "no counts" in pane.opened.label.text()
+    assert "does not store pair counts" in pane.opened.label.text()
     assert not any(button.isVisible() for button in pane.legend.findChildren(QToolButton)), (
         "nothing is drawn that it could name"
     )

@@ -225,7 +225,7 @@ def test_special_tokens_are_checked_as_they_are_typed_and_have_a_place(qtbot, mo
     qtbot.keyClick(more.specials.edit, Qt.Key.Key_Backspace)
     assert session.settings.special_tokens == (SPECIAL,)
     assert more.specials.text() == f"{SPECIAL}\n"
-    assert pane.summary.text() == "Limit: 743 merges after the 256 bytes and 1 special token."
+    assert pane.summary.text() == "At most 743 merges on top of the 256 base bytes and 1 special token."
     choose(qtbot, more.placement.combo, "First")
     assert session.settings.special_placement == "first"
 
@@ -361,7 +361,7 @@ def test_what_does_not_fit_is_said_and_a_sample_offered(qtbot, pane, session):
     session.training_changed.connect(lambda: shown.append(pane.summary.text()))
     qtbot.mouseClick(pane.sample_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: bool(session.runs), timeout=PATIENCE)
-    assert "Limit: 744 merges after the 256 bytes." in shown
+    assert "At most 744 merges on top of the 256 base bytes." in shown
     qtbot.waitUntil(lambda: session.training is None and bool(session.runs), timeout=PATIENCE)
     assert session.active.name.startswith("Run 1 (sample of 1.")
 
@@ -459,7 +459,7 @@ def test_in_characters_the_number_of_merges_is_told_when_it_is_counted(qtbot, pa
     session.set_settings(Settings(40, base="characters"))
     qtbot.waitUntil(lambda: session.statistics is not None)
     distinct = len(set(TEXT))
-    assert pane.summary.text() == f"Limit: about {40 - distinct} merges after {distinct} base tokens."
+    assert pane.summary.text() == f"At most about {40 - distinct} merges on top of {distinct} base tokens."
 
 
 def test_the_reason_stays_in_sight_where_there_is_little_room(qtbot, pane, session):

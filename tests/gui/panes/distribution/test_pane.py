@@ -81,7 +81,7 @@ def test_the_few_longest_share_one_bar_that_can_be_seen_and_clicked(qtbot, pane,
     expected = Counter(min(length, last) for length in lengths)
     assert values(plot) == dict(expected)
     assert sum(length > last for length in lengths) <= 0.01 * len(lengths)
-    assert plot._caption == f"tokens by bytes; the last bar has those of {last} or more"
+    assert plot._caption == f"tokens by length in bytes; the last bar counts {last} and over"
     # Two pixels above the axis there is something of every bar.
     boxes = [polygon.boundingRect() for polygon in plot._curves["values"].fill.path().toSubpathPolygons()]
     scale = plot._area().height() / (plot._view.viewRange()[1][1] - plot._view.viewRange()[1][0])

@@ -357,16 +357,16 @@ def others(pane: TextPane) -> tuple[str, ...]:
 
 
 def test_the_tokens_of_others_stand_beside_ours(qtbot, session: Session, trained: TextPane, make_run):
-    qtbot.waitUntil(lambda: others(trained) == ("Words 7", "White space 4"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained) == ("Words 7", "Split at spaces 4"), timeout=PATIENCE)
     first = session.active
     make_run(vocabulary_size=260)
     session.rename(first, "First")
     count = len(first.tokenizer.encode("the cat is that"))
-    qtbot.waitUntil(lambda: others(trained) == (f"First {count}", "Words 7", "White space 4"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained) == (f"First {count}", "Words 7", "Split at spaces 4"), timeout=PATIENCE)
     grid = trained.encode.others
     assert grid.tip_at(grid.place_of(0).center()) == f"First: {count} tokens of this text"
     session.set_text("it's")
-    qtbot.waitUntil(lambda: others(trained)[1:] == ("Words 3", "White space 1"), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: others(trained)[1:] == ("Words 3", "Split at spaces 1"), timeout=PATIENCE)
     session.set_text("")
     qtbot.waitUntil(lambda: others(trained) == (), timeout=PATIENCE)
 
@@ -398,7 +398,7 @@ def test_opened_tokenizers_are_counted_before_other_runs_and_simple_tokenizers(
         *(run.name for run in opened),
         *(f"Run {number}" for number in range(3, 7)),
         "Words",
-        "White space",
+        "Split at spaces",
     ]
     sizes = [len(run.tokenizer.encode("the cat is that")) for run in opened]
     assert [count for _, count in counts()[:2]] == sizes
@@ -437,13 +437,13 @@ def test_in_a_low_pane_the_tokens_have_most_of_the_room(qtbot, session, trained:
     page = trained.encode
     qtbot.waitUntil(lambda: not page.others.isVisible())
     assert not page.specials.isVisible()
-    assert page.figures.tip("tokens").endswith("Others: Words 7, White space 4")
+    assert page.figures.tip("tokens").endswith("Others: Words 7, Split at spaces 4")
     row = page.view.token_rectangle(0).height() + 5
     qtbot.waitUntil(lambda: page.view.viewport().height() >= 3 * row)
     assert page.view.height() > page.input.height()
     trained.resize(294, 340)
     qtbot.waitUntil(page.brief.isVisible)
-    assert page.brief.text() == "Others: Words 7, White space 4"
+    assert page.brief.text() == "Others: Words 7, Split at spaces 4"
     assert page.figures.geometry().bottom() <= page.figures.parentWidget().height()
 
 

@@ -55,7 +55,7 @@ class Tiktoken(Format):
 
     name = "tiktoken"
     title = "tiktoken"
-    description = "ranks for OpenAI's tiktoken, with the few lines of Python that load them"
+    description = "ranks for OpenAI's tiktoken, with a short Python script that loads them"
     files = (RANKS_FILE, SIDECAR, LOADER)
     folder = True
     readable = True

@@ -45,7 +45,7 @@ _HELD_OUT = "held-out"  # of a curve's name, and of what the plot calls it
 
 _READY = "Each merge joins the most frequent pair of tokens. Press Train and watch."
 _WAITING = "The curve begins with the first merge."
-_OPENED = "There is no curve: the tokenizer was opened from a file, which has no counts."
+_OPENED = "No curve: the file of this tokenizer does not store pair counts."
 
 
 class CompressionPane(Pane):
@@ -167,7 +167,7 @@ class CompressionPane(Pane):
         self.welcome = Welcome(
             theme,
             "Watch a tokenizer being made",
-            "Open a text, press Train, and see it fall into fewer and fewer pieces.",
+            "Open a text, press Train, and watch its characters merge into tokens.",
             ActionButton(actions["open_corpus"], "Open a text…", theme, "open"),
             "or drop one anywhere. To start right away, train on a sample:",
             cards,

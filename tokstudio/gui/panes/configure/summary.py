@@ -26,15 +26,15 @@ def limit_words(settings: Settings, distinct: int | None) -> str:
     base, about = config.base_size, ""
     if base is None:
         if distinct is None:
-            return f"Limit: {size:,} tokens, including the corpus's characters."
+            return f"At most {size:,} tokens, including the characters of the corpus."
         base, about = distinct + len(config.leading_specials), "about "
     count = config.max_merges(base) or 0
-    first = "the 256 bytes" if settings.base == "bytes" else f"{base - len(config.leading_specials):,} base tokens"
+    first = "the 256 base bytes" if settings.base == "bytes" else f"{base - len(config.leading_specials):,} base tokens"
     specials = len(config.special_tokens)
     also = f" and {_special_tokens(specials)}" if specials else ""
     merges = f"{about}{max(0, count):,} merge{'' if count == 1 else 's'}"
-    earlier = f", or when no pair occurs {frequency:,} times" if frequency is not None else ""
-    return f"Limit: {merges} after {first}{also}{earlier}."
+    earlier = f"; ends earlier when no pair occurs {frequency:,} times" if frequency is not None else ""
+    return f"At most {merges} on top of {first}{also}{earlier}."
 
 
 def unusual_words(settings: Settings) -> str:

@@ -114,10 +114,10 @@ class DistributionPane(Pane):
         self._last_bar = min(last, _MOST_BARS)
         if len(counts) > self._last_bar + 1:
             counts = np.append(counts[: self._last_bar], counts[self._last_bar :].sum())
-            self._caption_lengths(f"tokens by bytes; the last bar has those of {self._last_bar:,} or more")
+            self._caption_lengths(f"tokens by length in bytes; the last bar counts {self._last_bar:,} and over")
         else:
             self._last_bar = 0
-            self._caption_lengths("tokens by bytes")
+            self._caption_lengths("tokens by length in bytes")
         x = np.flatnonzero(counts)
         self.lengths.set_bars(x.astype(np.float64), counts[x].astype(np.float64))
         self.stack.setCurrentWidget(self.lengths)

@@ -129,7 +129,7 @@ class CountsGrid(QWidget):
 
 
 # What is meant by names that mean something else in everyday language.
-_EXPLAINED = {"Words": ": runs of letters, digits and _, and every other character by itself, white space as well"}
+_EXPLAINED = {"Words": ": runs of letters, digits and _; every other character, white space included, by itself"}
 
 
 def _told(count: Count) -> str:
