@@ -225,7 +225,7 @@ def test_special_tokens_are_checked_as_they_are_typed_and_have_a_place(qtbot, mo
     qtbot.keyClick(more.specials.edit, Qt.Key.Key_Backspace)
     assert session.settings.special_tokens == (SPECIAL,)
     assert more.specials.text() == f"{SPECIAL}\n"
-    assert pane.summary.text() == "At most 743 merges on top of the 256 base bytes and 1 special token."
+    assert pane.summary.text() == "At most 743 merges on top of 256 bytes and 1 special token."
     choose(qtbot, more.placement.combo, "First")
     assert session.settings.special_placement == "first"
 
@@ -361,7 +361,7 @@ def test_what_does_not_fit_is_said_and_a_sample_offered(qtbot, pane, session):
     session.training_changed.connect(lambda: shown.append(pane.summary.text()))
     qtbot.mouseClick(pane.sample_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: bool(session.runs), timeout=PATIENCE)
-    assert "At most 744 merges on top of the 256 base bytes." in shown
+    assert "At most 744 merges on top of 256 bytes." in shown
     qtbot.waitUntil(lambda: session.training is None and bool(session.runs), timeout=PATIENCE)
     assert session.active.name.startswith("Run 1 (sample of 1.")
 

@@ -44,7 +44,7 @@ def shown_buttons(pane) -> list[str]:
 def test_what_is_typed_is_taken_at_once(qtbot, pane, session):
     type_number(qtbot, pane.size_field, "32000")
     assert session.settings == Settings(32_000, None)
-    assert pane.summary.text() == "At most 31,744 merges on top of the 256 base bytes."
+    assert pane.summary.text() == "At most 31,744 merges on top of 256 bytes."
     qtbot.keyClick(pane.size_field.number, Qt.Key.Key_Tab)
     assert pane.size_field.number.text() == "32,000"
 
@@ -85,7 +85,7 @@ def test_a_vocabulary_that_is_too_small_is_told_why_in_the_words_of_the_core(qtb
     assert pane.buttons["train"].toolTip() == words
     type_number(qtbot, pane.size_field, "257")
     assert pane.size_field.note.property("role") == "muted"
-    assert pane.summary.text() == "At most 1 merge on top of the 256 base bytes."
+    assert pane.summary.text() == "At most 1 merge on top of 256 bytes."
     assert pane.buttons["train"].isEnabled()
 
 
@@ -125,10 +125,7 @@ def test_settings_from_elsewhere_are_shown(pane, session):
 
 def test_both_limits_are_told_as_limits(pane, session):
     session.set_settings(Settings(1000, 3))
-    assert (
-        pane.summary.text()
-        == "At most 744 merges on top of the 256 base bytes; ends earlier when no pair occurs 3 times."
-    )
+    assert pane.summary.text() == "At most 744 merges on top of 256 bytes; ends earlier when no pair occurs 3 times."
 
 
 def test_without_a_corpus_it_says_what_to_do_first(pane, session):

@@ -32,7 +32,7 @@ from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.widgets.scroll_body import TallBody
 
 _SIZE_HELP = "Base tokens, merges and special tokens."
-_FREQUENCY_HELP = "Stop when the most frequent pair occurs less often than this."
+_FREQUENCY_HELP = "Stop when no pair occurs this often."
 _SIZE_ABOUT = (
     "Training stops when the vocabulary has this many tokens.\n"
     "It must exceed the number of base tokens and special tokens: more than 256 for bytes."

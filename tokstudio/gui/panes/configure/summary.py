@@ -29,7 +29,7 @@ def limit_words(settings: Settings, distinct: int | None) -> str:
             return f"At most {size:,} tokens, including the characters of the corpus."
         base, about = distinct + len(config.leading_specials), "about "
     count = config.max_merges(base) or 0
-    first = "the 256 base bytes" if settings.base == "bytes" else f"{base - len(config.leading_specials):,} base tokens"
+    first = "256 bytes" if settings.base == "bytes" else f"{base - len(config.leading_specials):,} base tokens"
     specials = len(config.special_tokens)
     also = f" and {_special_tokens(specials)}" if specials else ""
     merges = f"{about}{max(0, count):,} merge{'' if count == 1 else 's'}"
