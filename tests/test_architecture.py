@@ -89,3 +89,72 @@ def test_state_and_session_draw_nothing(folder: str):
     for file in (ROOT / "gui" / folder).rglob("*.py"):
         drawn = {name for name in imports_of(file) if name.startswith(("PySide6.QtWidgets", "PySide6.QtGui"))}
         assert not drawn, file.name
+
+
+#: Where no object may change the fields of another.
+CHANGED_BY_METHODS = ("session", "project", "export", "find", "panes", "commands", "window")
+#: What may be done all the same, with the reason.
+ALLOWED = {
+    "asked.emit": "RunsTable chooses among its own signals by the key that was pressed",
+    "theme.dressed.emit": "the last step of the incremental change of theme",
+    "preferences.folder": "a property with a setter, which writes to the settings file",
+    "option.font": "Qt hands a style option to a delegate to be filled in",
+    "option.text": "Qt hands a style option to a delegate to be filled in",
+}
+
+
+def is_own(node: ast.expr) -> bool:
+    """Whether it is a field of the object whose method this is: `self.name`."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+
+
+def is_allowed(node: ast.AST) -> bool:
+    return ast.unparse(node).removeprefix("self.").removeprefix("_") in ALLOWED
+
+
+def foreign_emits(tree: ast.AST) -> list[str]:
+    """Where a signal is emitted, or its `emit` handed on, that is no field of `self`."""
+    emits = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "emit"]
+    return [f"{node.lineno}: {ast.unparse(node)}" for node in emits if not (is_own(node.value) or is_allowed(node))]
+
+
+def targets_of(node: ast.AST) -> Iterator[ast.expr]:
+    """What an assignment assigns to, one by one."""
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign | ast.Delete):
+        targets = list(node.targets)
+    elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.For):
+        targets = [node.target]
+    while targets:
+        target = targets.pop()
+        if isinstance(target, ast.Tuple | ast.List):
+            targets += target.elts
+        else:
+            yield target.value if isinstance(target, ast.Starred) else target
+
+
+def foreign_writes(tree: ast.AST) -> list[str]:
+    """Where a field of another object than `self` is assigned."""
+    written = [target for node in ast.walk(tree) for target in targets_of(node) if isinstance(target, ast.Attribute)]
+    return [f"{node.lineno}: {ast.unparse(node)}" for node in written if not (is_own(node) or is_allowed(node))]
+
+
+def test_nobody_emits_the_signal_of_another():
+    found = {name_of(file): foreign_emits(ast.parse(file.read_text("utf-8"))) for file in (ROOT / "gui").rglob("*.py")}
+    assert {name: emits for name, emits in found.items() if emits} == {}
+
+
+@pytest.mark.parametrize("folder", CHANGED_BY_METHODS)
+def test_nobody_changes_the_fields_of_another(folder: str):
+    files = (ROOT / "gui" / folder).rglob("*.py")
+    found = {name_of(file): foreign_writes(ast.parse(file.read_text("utf-8"))) for file in files}
+    assert {name: writes for name, writes in found.items() if writes} == {}
+
+
+def test_a_foreign_emit_and_a_foreign_write_would_be_found():
+    emits = "session.runs.changed.emit()\nself.runs.changed.emit()\ndone.connect(other.changed.emit)"
+    assert len(foreign_emits(ast.parse(emits))) == 3
+    assert foreign_emits(ast.parse("self.changed.emit()")) == []
+    writes = "run.saved = 1\nself.run.name, self.x = 1, 2\nrun.count += 1\nfor run.key in (): pass\ndel run.name"
+    assert len(foreign_writes(ast.parse(writes))) == 5
+    assert foreign_writes(ast.parse("self.run = run\nrun = 1\nself.names[0] = 1")) == []

@@ -48,7 +48,7 @@ def by_hand(studio: Studio) -> list[list[str]]:
         pane.raise_()
         clock.during("", busy(studio))
         rows.append(clock.during(name, _at_work(studio, acts)))
-    session.set_playhead(len(session.active) if session.active is not None else 0)
+    session.view.set_playhead(len(session.runs.active) if session.runs.active is not None else 0)
     return rows
 
 
@@ -105,20 +105,20 @@ def _sorting(studio: Studio) -> Acts:
 
 def _lines(studio: Studio) -> Acts:
     session, token = studio.session, studio.window.token
-    assert session.active is not None
-    first = session.active.base_size
+    assert session.runs.active is not None
+    first = session.runs.active.base_size
     yield lambda: token.tabs.setCurrentIndex(1)
     for number in range(10):
-        yield lambda number=number: session.look_at(first + 40 * number)
+        yield lambda number=number: session.view.look_at(first + 40 * number)
     yield from _wheel(token.lines.table)
     yield lambda: token.tabs.setCurrentIndex(0)
 
 
 def _zooming(studio: Studio) -> Acts:
     session = studio.session
-    assert session.active is not None
-    longest = session.active.base_size + len(session.active) // 2
-    yield lambda: session.look_at(longest)
+    assert session.runs.active is not None
+    longest = session.runs.active.base_size + len(session.runs.active) // 2
+    yield lambda: session.view.look_at(longest)
     yield from _wheel(studio.window.token.tree, Qt.KeyboardModifier.ControlModifier)
 
 
@@ -160,9 +160,9 @@ def _stepping(studio: Studio) -> Acts:
 
 def _playing(studio: Studio) -> Acts:
     session = studio.session
-    assert session.active is not None
+    assert session.runs.active is not None
     for number in range(2 * _TURNS):
-        yield lambda number=number: session.set_playhead(len(session.active or ()) * number // (2 * _TURNS))
+        yield lambda number=number: session.view.set_playhead(len(session.runs.active or ()) * number // (2 * _TURNS))
 
 
 def _tabs(tabs: QWidget) -> Acts:

@@ -69,12 +69,12 @@ def open_studio(folder: Path, choosers: Choosers | None = None, recovery: Path |
     studio.window.resize(1440, 900)
     studio.show()
     shown = time.perf_counter()
-    while time.perf_counter() - shown < _ANSWERS or studio.session.jobs:
+    while time.perf_counter() - shown < _ANSWERS or studio.session.jobs.running:
         QApplication.processEvents()
     try:
         yield studio
     finally:
-        for run in studio.session.runs:
+        for run in studio.session.runs.all:
             run.exported = True
         studio.window.close()
         studio.close()
@@ -87,8 +87,8 @@ def busy(studio: Studio) -> Callable[[], bool]:
 
     def going_on() -> bool:
         now, session = time.perf_counter(), studio.session
-        state = session.training is not None and session.state == "running"
-        if state or session.jobs or QApplication.activeModalWidget() is not None:
+        state = session.training.current is not None and session.training.state == "running"
+        if state or session.jobs.running or QApplication.activeModalWidget() is not None:
             last[0] = now
         return now - last[0] < _AT_LEAST and now - began < _AT_MOST
 

@@ -84,14 +84,14 @@ def _prepare(studio: Studio, path: Path, vocabulary: int, tokenizer: Path | None
     if tokenizer is not None:
         studio.window.commands.open_any([tokenizer])
         rows.append(clock.during("a tokenizer opened", busy(studio)))
-    session.open_paths([path])
+    session.corpus.open_paths([path])
     rows.append(clock.during("the corpus read", busy(studio)))
-    session.set_text(session.sources[0].data[:10_000].tobytes().decode("utf-8", "ignore"))
-    session.set_settings(Settings(vocabulary_size=vocabulary, pattern="gpt2"))
-    session.train()
+    session.view.set_text(session.corpus.sources[0].data[:10_000].tobytes().decode("utf-8", "ignore"))
+    session.training.set_settings(Settings(vocabulary_size=vocabulary, pattern="gpt2"))
+    session.training.start()
     rows.append(clock.during("trained", busy(studio)))
-    if session.active is not None:
-        session.look_at(session.active.base_size + len(session.active) // 2)
+    if session.runs.active is not None:
+        session.view.look_at(session.runs.active.base_size + len(session.runs.active) // 2)
     for pane in studio.window.panes:
         pane.show()
         pane.raise_()
@@ -122,8 +122,8 @@ def _everything(studio: Studio) -> list[list[str]]:
 
         rows.append(clock.during(action.text().replace("&", ""), act))
         closing.stop()
-        if studio.session.training is not None:
-            studio.session.stop()
+        if studio.session.training.current is not None:
+            studio.session.training.stop()
             clock.during("", busy(studio))
     return rows
 

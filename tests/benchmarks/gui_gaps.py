@@ -37,22 +37,22 @@ def _measure(path: Path, folder: Path) -> list[list[str]]:
         clock, session = Clock(), studio.session
         until = time.perf_counter() + 2
         rows = [clock.during("nothing", lambda: time.perf_counter() < until)]
-        session.open_paths([path])
+        session.corpus.open_paths([path])
         reading = f"{path.name}: read and counted"
-        rows.append(clock.during(reading, lambda: session.statistics is None or bool(session.jobs)))
-        session.set_text(session.sources[0].data[:10_000].tobytes().decode("utf-8", "ignore"))
-        session.set_settings(Settings(vocabulary_size=32_768))
-        session.train()
+        rows.append(clock.during(reading, lambda: session.corpus.statistics is None or bool(session.jobs.running)))
+        session.view.set_text(session.corpus.sources[0].data[:10_000].tobytes().decode("utf-8", "ignore"))
+        session.training.set_settings(Settings(vocabulary_size=32_768))
+        session.training.start()
         training = f"{path.name}: trained to 32,768 tokens"
-        rows.append(clock.during(training, lambda: session.training is not None))
-        position, step = [0], len(session.active) // 200 if session.active is not None else 1
+        rows.append(clock.during(training, lambda: session.training.current is not None))
+        position, step = [0], len(session.runs.active) // 200 if session.runs.active is not None else 1
 
         def drag() -> bool:
             position[0] += step
-            session.set_playhead(position[0])
+            session.view.set_playhead(position[0])
             return position[0] < 200 * step
 
-        session.set_playhead(0)
+        session.view.set_playhead(0)
         rows.append(clock.during("the playhead dragged over all merges in 200 steps", drag))
     return rows
 

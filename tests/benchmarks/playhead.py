@@ -70,17 +70,17 @@ def main() -> None:
         window.merges.raise_()
         application.processEvents()
         session = studio.session
-        session.open_paths(paths)
-        _until(application, lambda: bool(session.sources) and not session.jobs)
-        session.set_text(session.sources[0].data[:_TEXT].tobytes().decode("utf-8", "ignore"))
+        session.corpus.open_paths(paths)
+        _until(application, lambda: bool(session.corpus.sources) and not session.jobs.running)
+        session.view.set_text(session.corpus.sources[0].data[:_TEXT].tobytes().decode("utf-8", "ignore"))
         for name, settings in _RUNS.items():
-            session.set_settings(settings)
-            session.train()
-            _until(application, lambda: session.training is None and not session.jobs)
-            assert session.active is not None
-            session.look_at(session.active.base_size + 100)
-            rows += _measure(f"{name}: {len(session.active):,} merges", window, application, parsed.profile)
-        for run in session.runs:
+            session.training.set_settings(settings)
+            session.training.start()
+            _until(application, lambda: session.training.current is None and not session.jobs.running)
+            assert session.runs.active is not None
+            session.view.look_at(session.runs.active.base_size + 100)
+            rows += _measure(f"{name}: {len(session.runs.active):,} merges", window, application, parsed.profile)
+        for run in session.runs.all:
             run.exported = True
         window.close()
         studio.close()
@@ -88,8 +88,8 @@ def main() -> None:
 
 
 def _measure(name: str, window: MainWindow, application: QApplication, profiled: bool) -> list[list[str]]:
-    session = window._session
-    n, middle = len(session.active or ()), len(session.active or ()) // 2
+    session = window.session
+    n, middle = len(session.runs.active or ()), len(session.runs.active or ()) // 2
     chosen = random.Random(1)
     ways = {
         "forward by one merge": [middle + step for step in range(1, _STEPS + 1)],
@@ -101,8 +101,8 @@ def _measure(name: str, window: MainWindow, application: QApplication, profiled:
     painted = _Painted((*panes, window.text.encode.view.viewport()))
     rows: list[list[str]] = []
     for way, places in ways.items():
-        session.set_playhead(places[0] + 1)
-        _until(application, lambda: not session.jobs)
+        session.view.set_playhead(places[0] + 1)
+        _until(application, lambda: not session.jobs.running)
         painted.count = dict.fromkeys(painted.count, 0)
         worked = time.process_time()
         taken = (
@@ -130,10 +130,10 @@ def _measure(name: str, window: MainWindow, application: QApplication, profiled:
 
 def _move(places: Sequence[int], window: MainWindow, application: QApplication) -> list[float]:
     """Seconds that each state took until it was in sight."""
-    session, taken = window._session, list[float]()
+    session, taken = window.session, list[float]()
     for place in places:
         started = time.perf_counter()
-        session.set_playhead(place)
+        session.view.set_playhead(place)
         application.processEvents()
         shown = window.text.encode._shown
         assert shown is not None

@@ -127,25 +127,25 @@ def go_round(studio: Studio, text: Path, tokenizer: Path) -> Steps:
     """One round; gives what to wait for before the next step."""
     session, commands, actions = studio.session, studio.window.commands, studio.window.actions_by_id
     commands.open_paths([text])
-    yield lambda: session.statistics is not None and not session.jobs
-    session.set_settings(Settings(vocabulary_size=20_000))
-    yield lambda: session.obstacle is None and not session.jobs
+    yield lambda: session.corpus.statistics is not None and not session.jobs.running
+    session.training.set_settings(Settings(vocabulary_size=20_000))
+    yield lambda: session.training.obstacle is None and not session.jobs.running
     actions["train"].trigger()
-    training = session.training
+    training = session.training.current
     assert training is not None
-    yield lambda: len(training.run) >= _MERGES or session.training is None
+    yield lambda: len(training.run) >= _MERGES or session.training.current is None
     actions["stop"].trigger()
-    yield lambda: session.training is None and not session.jobs
-    session.look_at(training.run.base_size + _MERGES // 2)
+    yield lambda: session.training.current is None and not session.jobs.running
+    session.view.look_at(training.run.base_size + _MERGES // 2)
     commands.load_tokenizer(tokenizer)
-    yield lambda: len(session.runs) == 2 and not session.jobs
+    yield lambda: len(session.runs.all) == 2 and not session.jobs.running
     actions["save_project"].trigger()
-    yield lambda: not studio.window.projects.modified and not session.jobs
-    while session.runs:
+    yield lambda: not studio.window.projects.modified and not session.jobs.running
+    while session.runs.all:
         actions["delete_run"].trigger()
-        yield lambda: not session.jobs
-    session.remove_sources(list(range(len(session.sources))))
-    yield lambda: not session.jobs
+        yield lambda: not session.jobs.running
+    session.corpus.remove_sources(list(range(len(session.corpus.sources))))
+    yield lambda: not session.jobs.running
 
 
 if __name__ == "__main__":

@@ -34,19 +34,19 @@ def main() -> None:
         whole = path.read_bytes().decode("utf-8", "ignore")
         with open_studio(Path(folder)) as studio:
             clock, session = Clock(), studio.session
-            session.open_paths([path])
-            clock.during("", lambda: session.statistics is None or bool(session.jobs))
-            session.set_settings(Settings(vocabulary_size=32_768, pattern="gpt2"))
-            session.train()
-            clock.during("", lambda: session.training is not None)
-            session.set_text(whole[: 1 << 20])
-            gaps = [clock.during("1 MB opened in the Text pane", lambda: bool(session.jobs))]
+            session.corpus.open_paths([path])
+            clock.during("", lambda: session.corpus.statistics is None or bool(session.jobs.running))
+            session.training.set_settings(Settings(vocabulary_size=32_768, pattern="gpt2"))
+            session.training.start()
+            clock.during("", lambda: session.training.current is not None)
+            session.view.set_text(whole[: 1 << 20])
+            gaps = [clock.during("1 MB opened in the Text pane", lambda: bool(session.jobs.running))]
             # Measured is the view, not what else begins after a training.
             clock.during("", busy(studio))
             for name, way in (("a row at a time", 20), ("a page at a time", 400), ("from end to end", None)):
                 frames.append(_scroll(studio, f"1 MB scrolled {name}", way))
-            session.set_text(whole)
-            gaps.append(clock.during("10 MB opened in the Text pane", lambda: bool(session.jobs)))
+            session.view.set_text(whole)
+            gaps.append(clock.during("10 MB opened in the Text pane", lambda: bool(session.jobs.running)))
             clock.during("", busy(studio))
             frames.append(_scroll(studio, "10 MB scrolled from end to end", None))
     table(["frames", "number", "median", "99 %", "longest", "longer than 1/60 s"], frames)

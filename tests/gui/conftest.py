@@ -117,13 +117,13 @@ def make_run(qtbot: QtBot, session: Session) -> Callable[..., StudioRun]:
     """Trains as set on what the session holds, or on `text` where it holds nothing, and gives the run."""
 
     def make_run(text: str = TEXT, **settings: Any) -> StudioRun:
-        if not session.sources:
-            session.add_text(text)
-        session.set_settings(Settings(**settings))
-        session.train()
-        qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
-        assert session.active is not None
-        return session.active
+        if not session.corpus.sources:
+            session.corpus.add_text(text)
+        session.training.set_settings(Settings(**settings))
+        session.training.start()
+        qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+        assert session.runs.active is not None
+        return session.runs.active
 
     return make_run
 

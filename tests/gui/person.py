@@ -65,18 +65,20 @@ class Answers:
 
 def quiet(qtbot: QtBot, window: MainWindow) -> None:
     """Waits until nothing trains and no job runs."""
-    qtbot.waitUntil(lambda: window._session.training is None and not window._session.jobs, timeout=PATIENCE)
+    qtbot.waitUntil(
+        lambda: window.session.training.current is None and not window.session.jobs.running, timeout=PATIENCE
+    )
 
 
 def trained(qtbot: QtBot, window: MainWindow, size: int = 300) -> StudioRun:
     """Trains to a vocabulary size on what is open, and gives the run."""
-    session = window._session
-    qtbot.waitUntil(lambda: session.obstacle is None, timeout=PATIENCE)
-    session.set_settings(Settings(size))
+    session = window.session
+    qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
+    session.training.set_settings(Settings(size))
     window.actions_by_id["train"].trigger()
     quiet(qtbot, window)
-    assert session.active is not None
-    return session.active
+    assert session.runs.active is not None
+    return session.runs.active
 
 
 def export(qtbot: QtBot, window: MainWindow, name: str, folder: Path) -> None:

@@ -41,23 +41,25 @@ def trained(qtbot, window, answers, book, size="400"):
     """Opens a file by the menu, types a vocabulary size and presses Train."""
     answers.files = [book]
     window.actions_by_id["open_corpus"].trigger()
-    qtbot.waitUntil(lambda: len(window._session.sources) == 1)
+    qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
     field = window.configure.size_field.number
     field.setFocus()
     field.selectAll()
     qtbot.keyClicks(field, size)
     qtbot.keyClick(field, Qt.Key.Key_Tab)
     qtbot.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
-    qtbot.waitUntil(lambda: window._session.active is not None and window._session.training is None, timeout=PATIENCE)
+    qtbot.waitUntil(
+        lambda: window.session.runs.active is not None and window.session.training.current is None, timeout=PATIENCE
+    )
 
 
 def test_open_train_look_and_take_the_files_home(qtbot, monkeypatch, tmp_path, book):
     expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=400))
 
     def act(window, answers):
-        session = window._session
+        session = window.session
         trained(qtbot, window, answers, book)
-        run = session.active
+        run = session.runs.active
         assert np.array_equal(run.merges, expected.merges)
         assert run.ended == "reached vocabulary size"
 
@@ -65,19 +67,19 @@ def test_open_train_look_and_take_the_files_home(qtbot, monkeypatch, tmp_path, b
         field = window.text.encode.input
         field.setFocus()
         qtbot.keyClicks(field, "the cat sat")
-        assert session.text == "the cat sat"
+        assert session.view.text == "the cat sat"
         qtbot.waitUntil(lambda: window.text.page.state[0] == "good")
 
         # The playhead by keys: the text falls apart with it.
         window.corpus.setFocus()
         qtbot.keyClick(window, Qt.Key.Key_Home, Qt.KeyboardModifier.AltModifier)
-        assert session.playhead == 0
+        assert session.view.playhead == 0
         qtbot.keyClick(window, Qt.Key.Key_BracketRight)
         qtbot.keyClick(window, Qt.Key.Key_BracketRight)
-        assert session.playhead == 2
-        assert session.tokenizer.encode("the cat sat") == expected.at(2).encode("the cat sat")
+        assert session.view.playhead == 2
+        assert session.view.tokenizer.encode("the cat sat") == expected.at(2).encode("the cat sat")
         qtbot.keyClick(window, Qt.Key.Key_End, Qt.KeyboardModifier.AltModifier)
-        assert session.playhead == 144
+        assert session.view.playhead == 144
 
         # The files.
         folder = tmp_path / "out"
@@ -96,25 +98,25 @@ def test_open_train_look_and_take_the_files_home(qtbot, monkeypatch, tmp_path, b
         for name in ("merges.csv", "merges.jsonl", "vocabulary.csv"):
             answers.target = folder / name
             window.actions_by_id[f"export_{name.replace('.', '_')}"].trigger()
-            qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+            qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
         assert (folder / "merges.csv").read_text(encoding="utf-8").count("\n") == 145
         assert (folder / "merges.jsonl").read_text(encoding="utf-8").count("\n") == 144
         assert (folder / "vocabulary.csv").read_text(encoding="utf-8").count("\n") == 401
 
         answers.target = folder / "plot.png"
         window.actions_by_id["export_plot_png"].trigger()
-        qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
         assert QImage(str(answers.target)).width() == 1600
         answers.target = folder / "plot.svg"
         window.actions_by_id["export_plot_svg"].trigger()
-        qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
         assert b"<svg" in answers.target.read_bytes()
 
         # And open them again.
         answers.files = [folder / "merges.json"]
         window.actions_by_id["open_tokenizer"].trigger()
-        qtbot.waitUntil(lambda: len(session.runs) == 2, timeout=PATIENCE)
-        assert session.active.tokenizer.encode(SENTENCE) == expected.encode(SENTENCE)
+        qtbot.waitUntil(lambda: len(session.runs.all) == 2, timeout=PATIENCE)
+        assert session.runs.active.tokenizer.encode(SENTENCE) == expected.encode(SENTENCE)
         assert not any(path.name.startswith(".") for path in folder.iterdir())
 
     assert at_the_window(monkeypatch, act) == 0
@@ -123,46 +125,46 @@ def test_open_train_look_and_take_the_files_home(qtbot, monkeypatch, tmp_path, b
 
 def test_step_pause_resume_and_stop_by_keys(qtbot, monkeypatch, book):
     def act(window, answers):
-        session = window._session
-        qtbot.waitUntil(lambda: len(session.sources) == 1)
+        session = window.session
+        qtbot.waitUntil(lambda: len(session.corpus.sources) == 1)
         for made in (1, 2, 3):
             qtbot.keyClick(window, Qt.Key.Key_F10)
             qtbot.waitUntil(
-                lambda made=made: session.active is not None and len(session.active) == made, timeout=PATIENCE
+                lambda made=made: session.runs.active is not None and len(session.runs.active) == made, timeout=PATIENCE
             )
-            qtbot.waitUntil(lambda: session.state == "paused")
+            qtbot.waitUntil(lambda: session.training.state == "paused")
         assert window.toolbar.pause_button.defaultAction() is window.actions_by_id["resume"]
         qtbot.keyClick(window, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
-        qtbot.waitUntil(lambda: session.training is None)
-        assert session.active.ended == "stopped"
-        assert len(session.active) == 3
+        qtbot.waitUntil(lambda: session.training.current is None)
+        assert session.runs.active.ended == "stopped"
+        assert len(session.runs.active) == 3
         qtbot.keyClick(window, Qt.Key.Key_F10)
-        qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1, timeout=PATIENCE)
         qtbot.keyClick(window, Qt.Key.Key_F6)
-        qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
-        assert session.active.ended == "reached vocabulary size"
-        assert np.array_equal(session.active.merges[:3], session.runs[0].merges)
+        qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+        assert session.runs.active.ended == "reached vocabulary size"
+        assert np.array_equal(session.runs.active.merges[:3], session.runs.all[0].merges)
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
 
 def test_runs_are_changed_by_keys_while_nothing_trains(qtbot, monkeypatch, book):
     def act(window, answers):
-        session = window._session
+        session = window.session
         trained(qtbot, window, answers, book, "300")
         for size in (280, 290):
-            session.set_settings(Settings(size))
-            session.train()
-            qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+            session.training.set_settings(Settings(size))
+            session.training.start()
+            qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
         shown = []
         for key in (Qt.Key.Key_PageUp, Qt.Key.Key_PageUp, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown):
             qtbot.keyClick(window, key, Qt.KeyboardModifier.AltModifier)
-            shown.append(session.active.name)
+            shown.append(session.runs.active.name)
         assert shown == ["Run 2", "Run 1", "Run 3", "Run 1"]
-        session.step()
-        qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
+        session.training.step()
+        qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
         qtbot.keyClick(window, Qt.Key.Key_PageUp, Qt.KeyboardModifier.AltModifier)
-        assert session.active is session.training.run
+        assert session.runs.active is session.training.current.run
         assert "stays active" in window.actions_by_id["previous_run"].toolTip()
 
     assert at_the_window(monkeypatch, act) == 0
@@ -177,11 +179,11 @@ def test_one_click_on_a_sample_of_the_welcome_trains_it(qtbot, monkeypatch):
         ]
         qtbot.mouseClick(cards[0], Qt.MouseButton.LeftButton)
         qtbot.waitUntil(
-            lambda: window._session.active is not None and window._session.training is None, timeout=PATIENCE
+            lambda: window.session.runs.active is not None and window.session.training.current is None, timeout=PATIENCE
         )
         expected = train(Corpus.from_text(sample_text("python")), TrainingConfig(vocabulary_size=1000))
-        assert np.array_equal(window._session.active.merges, expected.merges)
-        assert window._session.text
+        assert np.array_equal(window.session.runs.active.merges, expected.merges)
+        assert window.session.view.text
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -194,25 +196,25 @@ def test_a_dropped_file_and_a_pasted_text_become_the_corpus(qtbot, monkeypatch, 
         window.dropEvent(
             QDropEvent(QPointF(5, 5), everything, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
         )
-        qtbot.waitUntil(lambda: len(window._session.sources) == 1)
-        assert window._session.sources[0].bytes == len(TEXT)
+        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
+        assert window.session.corpus.sources[0].bytes == len(TEXT)
         QGuiApplication.clipboard().setText("pasted text")
         window.actions_by_id["paste_corpus"].trigger()
-        assert window._session.corpus.bytes == len(TEXT) + 11
+        assert window.session.corpus.current.bytes == len(TEXT) + 11
 
     assert at_the_window(monkeypatch, act) == 0
 
 
 def test_closing_while_training_asks_once_and_no_keeps_everything(qtbot, monkeypatch, book):
     def act(window, answers):
-        qtbot.waitUntil(lambda: len(window._session.sources) == 1)
+        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
         window.actions_by_id["step"].trigger()
-        qtbot.waitUntil(lambda: window._session.state == "paused", timeout=PATIENCE)
+        qtbot.waitUntil(lambda: window.session.training.state == "paused", timeout=PATIENCE)
         answers.yes = False
         assert not window.close()
         assert len(answers.asked) == 1
         assert "in progress" in answers.asked[0]
-        assert window._session.state == "paused"
+        assert window.session.training.state == "paused"
         answers.yes = True
         assert window.close()
         assert len(answers.asked) == 2
@@ -233,28 +235,28 @@ def test_a_run_that_was_exported_is_not_asked_about(qtbot, monkeypatch, tmp_path
 
 def test_the_ids_of_the_text_are_written_as_they_are_shown(qtbot, monkeypatch, tmp_path, book):
     def act(window, answers):
-        session, action = window._session, window.actions_by_id["export_ids"]
+        session, action = window.session, window.actions_by_id["export_ids"]
         answers.files = [book]
         window.actions_by_id["open_corpus"].trigger()
-        qtbot.waitUntil(lambda: len(session.sources) == 1)
-        session.set_settings(Settings(300, special_tokens=("<|end|>",)))
+        qtbot.waitUntil(lambda: len(session.corpus.sources) == 1)
+        session.training.set_settings(Settings(300, special_tokens=("<|end|>",)))
         qtbot.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
-        qtbot.waitUntil(lambda: session.active is not None and session.training is None, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: session.runs.active is not None and session.training.current is None, timeout=PATIENCE)
         assert not action.isEnabled()
         assert action.toolTip() == "The Text pane is empty."
         qtbot.keyClicks(window.text.encode.input, "the cat<|end|>")
-        session.set_playhead(5)
+        session.view.set_playhead(5)
         answers.target = tmp_path / "ids.json"
         action.trigger()
-        qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
-        assert json.loads(answers.target.read_text()) == session.tokenizer.encode("the cat<|end|>")
+        qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+        assert json.loads(answers.target.read_text()) == session.view.tokenizer.encode("the cat<|end|>")
         window.actions_by_id["recognise_specials"].trigger()
         answers.target = tmp_path / "ids.npy"
         action.trigger()
-        qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
         ids = np.load(answers.target)
         assert ids.dtype == np.uint16
-        assert ids.tolist() == session.tokenizer.encode("the cat<|end|>", "all")
+        assert ids.tolist() == session.view.tokenizer.encode("the cat<|end|>", "all")
         assert window.status.currentMessage() == f"Wrote ids.npy to {tmp_path}."
 
     assert at_the_window(monkeypatch, act) == 0
@@ -278,11 +280,11 @@ def test_an_entry_of_the_menu_opens_the_dialog_with_that_format_and_another_with
 
 def test_a_sample_takes_the_place_of_a_person_s_corpus_only_after_asking(qtbot, monkeypatch, book):
     def act(window, answers):
-        qtbot.waitUntil(lambda: len(window._session.sources) == 1)
+        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
         answers.yes = False
         window.actions_by_id["sample_train_python"].trigger()
-        assert window._session.sources[0].name == book.name
-        assert window._session.training is None
+        assert window.session.corpus.sources[0].name == book.name
+        assert window.session.training.current is None
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
@@ -297,7 +299,7 @@ def test_a_damaged_tokenizer_is_one_sentence_and_changes_nothing(qtbot, monkeypa
         qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
         assert window.messages.text.text().startswith("tokenizer.json: ")
         assert "\n" not in window.messages.text.text()
-        assert window._session.runs == []
+        assert window.session.runs.all == []
         window.messages.copy_button.click()
         assert QGuiApplication.clipboard().text().startswith("tokenizer.json: ")
         window.messages.close_button.click()
@@ -312,14 +314,14 @@ def test_word_counts_are_opened_by_the_menu_and_trained_on(qtbot, monkeypatch, t
     expected = train(Corpus.from_counts(path), TrainingConfig(vocabulary_size=261))
 
     def act(window, answers):
-        session = window._session
+        session = window.session
         answers.files = [path]
         window.actions_by_id["open_counts"].trigger()
-        qtbot.waitUntil(lambda: len(session.sources) == 1, timeout=PATIENCE)
-        session.set_settings(Settings(261))
+        qtbot.waitUntil(lambda: len(session.corpus.sources) == 1, timeout=PATIENCE)
+        session.training.set_settings(Settings(261))
         qtbot.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
-        qtbot.waitUntil(lambda: session.active is not None and session.training is None, timeout=PATIENCE)
-        assert np.array_equal(session.active.merges, expected.merges)
+        qtbot.waitUntil(lambda: session.runs.active is not None and session.training.current is None, timeout=PATIENCE)
+        assert np.array_equal(session.runs.active.merges, expected.merges)
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -360,7 +362,9 @@ def test_the_window_remembers_what_was_changed(qtbot, monkeypatch):
         window.actions_by_id["theme_dark"].trigger()
         window.actions_by_id["show_ids"].trigger()
         window.actions_by_id["more_settings"].trigger()
-        window._session.set_settings(Settings(5000, 3, pattern="gpt2", special_tokens=("<|end|>",), documents="line"))
+        window.session.training.set_settings(
+            Settings(5000, 3, pattern="gpt2", special_tokens=("<|end|>",), documents="line")
+        )
 
     def look(window, answers):
         assert window.token.isHidden()
@@ -369,7 +373,7 @@ def test_the_window_remembers_what_was_changed(qtbot, monkeypatch):
         assert window.actions_by_id["show_ids"].isChecked()
         assert window.actions_by_id["more_settings"].isChecked()
         assert window.configure.more.isVisible()
-        assert window._session.settings == Settings(
+        assert window.session.training.settings == Settings(
             5000, 3, pattern="gpt2", special_tokens=("<|end|>",), documents="line"
         )
 
@@ -449,10 +453,10 @@ def test_the_window_with_the_demo_is_closed_without_a_question(qtbot, monkeypatc
 
     def act(window, answers):
         asked.append(answers.asked)
-        assert window._session.training is not None
+        assert window.session.training.current is not None
         if moment == "when it has ended":
             quiet(qtbot, window)
-            assert len(window._session.active)
+            assert len(window.session.runs.active)
 
     assert at_the_window(monkeypatch, act, ["--demo"]) == 0
     assert asked == [[]]
@@ -464,7 +468,7 @@ def test_what_is_trained_beside_the_demo_is_asked_about(qtbot, monkeypatch):
     def act(window, answers):
         asked.append(answers.asked)
         quiet(qtbot, window)
-        window._session.set_settings(Settings(300))
+        window.session.training.set_settings(Settings(300))
         window.actions_by_id["train"].trigger()
         quiet(qtbot, window)
 
@@ -539,8 +543,8 @@ def test_other_threads_do_not_hold_the_window_up_nor_does_the_search_for_garbage
 @pytest.mark.parametrize("key", [Qt.Key.Key_Tab, Qt.Key.Key_Backtab])
 def test_tab_goes_through_what_can_be_seen_and_through_all_of_it(qtbot, monkeypatch, key):
     def act(window, answers):
-        window._session.add_text("the cat sat on the mat " * 40)
-        window._session.train()
+        window.session.corpus.add_text("the cat sat on the mat " * 40)
+        window.session.training.start()
         quiet(qtbot, window)
         QApplication.processEvents()
         hidden = [pane for pane in window.panes if pane.visibleRegion().isEmpty()]

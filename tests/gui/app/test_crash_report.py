@@ -37,7 +37,7 @@ def card_of(qtbot, window):
 
 def nothing_is_offered(qtbot, window):
     offer = window.findChild(ReportOffer)
-    qtbot.waitUntil(lambda: offer._looked and not window._session.jobs, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: offer._looked and not window.session.jobs.running, timeout=PATIENCE)
     return not offer.card.isVisible()
 
 

@@ -43,9 +43,9 @@ def test_a_hostile_name_is_text_wherever_it_is_shown(qtbot, monkeypatch, tmp_pat
 
     def act(window, answers):
         quiet(qtbot, window)
-        assert [source.name for source in window._session.sources] == [SHOWN]
+        assert [source.name for source in window.session.corpus.sources] == [SHOWN]
         run = trained(qtbot, window)
-        window._session.rename(run, "<img src=x> <b>run</b>")
+        window.session.runs.rename(run, "<img src=x> <b>run</b>")
         answers.files = [sibling]
         window.actions_by_id["open_corpus"].trigger()
         quiet(qtbot, window)

@@ -48,8 +48,8 @@ def test_a_later_start_hands_its_file_over_and_the_window_comes_back(qtbot, monk
         window.showMinimized()
         # The path is one of the other process's folder.
         assert ended(qtbot, start(book.name, folder=book.parent)) == (0, "")
-        qtbot.waitUntil(lambda: len(window._session.sources) == 1, timeout=PATIENCE)
-        assert window._session.sources[0].path == book
+        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
+        assert window.session.corpus.sources[0].path == book
         assert not window.windowState() & Qt.WindowState.WindowMinimized
 
     assert at_the_window(monkeypatch, act) == 0
@@ -60,7 +60,7 @@ def test_a_start_without_files_shows_the_window(qtbot, monkeypatch):
         window.showMinimized()
         assert ended(qtbot, start()) == (0, "")
         qtbot.waitUntil(lambda: not window.windowState() & Qt.WindowState.WindowMinimized, timeout=PATIENCE)
-        assert window._session.sources == ()
+        assert window.session.corpus.sources == ()
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -156,7 +156,7 @@ def busy(monkeypatch):
 
 def test_a_window_that_does_not_answer_keeps_no_file_to_itself_and_stays_the_first(qtbot, monkeypatch, busy, book):
     def act(window, answers):
-        qtbot.waitUntil(lambda: len(window._session.sources) == 1, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
     socket = QLocalSocket()
@@ -200,7 +200,7 @@ def test_a_window_beside_the_first_is_the_first_once_that_is_gone(qtbot, monkeyp
         claim.release()
         qtbot.waitUntil(claim.is_taken, timeout=PATIENCE)
         assert ended(qtbot, start(book)) == (0, "")
-        qtbot.waitUntil(lambda: len(window._session.sources) == 1, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
 
     assert at_the_window(monkeypatch, act, ["--new-window"]) == 0
 
@@ -265,7 +265,7 @@ def test_what_is_no_request_changes_nothing_and_is_no_crash(qtbot, monkeypatch, 
         socket.write(NO_REQUESTS[kind])
         qtbot.waitUntil(lambda: is_closed(socket), timeout=PATIENCE)
         assert socket.readAll().size() == 0
-        assert window._session.sources == ()
+        assert window.session.corpus.sources == ()
 
     assert at_the_window(monkeypatch, act) == 0
     assert "A connection to this window is closed" in caplog.text
@@ -374,7 +374,7 @@ def test_the_log_says_what_is_running_and_that_it_ended(qtbot, monkeypatch, tmp_
     log = tmp_path / "a log.txt"
 
     def act(window, answers):
-        qtbot.waitUntil(lambda: len(window._session.sources) == 1, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
 
     assert at_the_window(monkeypatch, act, ["--log-file", str(log), str(book)]) == 0
     lines = log.read_text(encoding="utf-8").splitlines()

@@ -69,8 +69,8 @@ def test_the_window_draws_the_picture_and_a_job_compresses_and_writes_it(
     told = []
     commands.done.connect(told.append)
     commands.export_plot_png()
-    assert len(session.jobs) == 1
-    qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+    assert len(session.jobs.running) == 1
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
     window = threading.main_thread()
     assert plot.drawn_in == [window]
     assert len(compressed_in) == 1
@@ -87,7 +87,7 @@ def test_a_picture_that_cannot_be_made_is_told_and_leaves_the_old_file(
     answers.target.write_text("old")
     monkeypatch.setattr(plot, "to_image", lambda width, height, scale: QImage())
     told = []
-    session.failed.connect(told.append)
+    session.jobs.failed.connect(told.append)
     commands.export_plot_png()
     qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
     assert told[0].text.startswith("plot.png: the picture cannot be drawn: ")

@@ -55,11 +55,11 @@ def question(qtbot, window: MainWindow) -> PatternDialog:
 
 
 def opened(qtbot, window: MainWindow, count: int = 1) -> None:
-    qtbot.waitUntil(lambda: len(window._session.runs) == count, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(window.session.runs.all) == count, timeout=PATIENCE)
 
 
 def at_rest(qtbot, window: MainWindow) -> None:
-    qtbot.waitUntil(lambda: not window._session.jobs, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not window.session.jobs.running, timeout=PATIENCE)
 
 
 def test_a_tokenizer_s_file_that_is_dropped_is_opened_and_a_text_joins_the_corpus(
@@ -71,10 +71,10 @@ def test_a_tokenizer_s_file_that_is_dropped_is_opened_and_a_text_joins_the_corpu
     def act(window, answers):
         drop(window, tmp_path / "book.txt", tmp_path / "mine.json")
         opened(qtbot, window)
-        qtbot.waitUntil(lambda: len(window._session.sources) == 1)
-        assert window._session.active.name == "mine.json"
-        assert window._session.active.tokenizer.encode(SENTENCE) == tokenizer.encode(SENTENCE)
-        assert window._session.sources[0].name == "book.txt"
+        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1)
+        assert window.session.runs.active.name == "mine.json"
+        assert window.session.runs.active.tokenizer.encode(SENTENCE) == tokenizer.encode(SENTENCE)
+        assert window.session.corpus.sources[0].name == "book.txt"
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -84,8 +84,8 @@ def test_a_folder_that_holds_a_tokenizer_is_opened_from_the_command_line(qtbot, 
 
     def act(window, answers):
         opened(qtbot, window)
-        assert window._session.active.name == "model/tokenizer.json"
-        assert window._session.sources == ()
+        assert window.session.runs.active.name == "model/tokenizer.json"
+        assert window.session.corpus.sources == ()
 
     assert at_the_window(monkeypatch, act, [str(tmp_path / "model")]) == 0
 
@@ -100,8 +100,8 @@ def test_json_that_is_no_tokenizer_stays_a_text(qtbot, monkeypatch, tmp_path, co
 
     def act(window, answers):
         drop(window, tmp_path / "data.json", tmp_path / "merges.txt")
-        qtbot.waitUntil(lambda: len(window._session.sources) == 2, timeout=PATIENCE)
-        assert window._session.runs == []
+        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 2, timeout=PATIENCE)
+        assert window.session.runs.all == []
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -114,15 +114,15 @@ def test_both_files_of_a_pair_are_one_tokenizer(qtbot, monkeypatch, tmp_path, to
         window.actions_by_id["open_tokenizer"].trigger()
         opened(qtbot, window)
         at_rest(qtbot, window)
-        assert len(window._session.runs) == 1
+        assert len(window.session.runs.all) == 1
 
     assert at_the_window(monkeypatch, act) == 0
 
 
 def test_a_file_that_does_not_say_its_pattern_is_asked_about(qtbot, monkeypatch, ranks):
     def act(window, answers):
-        session = window._session
-        session.set_text(SENTENCE)
+        session = window.session
+        session.view.set_text(SENTENCE)
         answers.files = [ranks]
         window.actions_by_id["open_tokenizer"].trigger()
         dialog = question(qtbot, window)
@@ -131,13 +131,13 @@ def test_a_file_that_does_not_say_its_pattern_is_asked_about(qtbot, monkeypatch,
         told = "9 pre-tokens in the text of the Text pane."
         qtbot.waitUntil(lambda: dialog.field.caption.text() == told, timeout=PATIENCE)
         assert dialog.field.preview.isVisible()
-        assert session.runs == []
+        assert session.runs.all == []
         combo = dialog.field.choice.combo
         qtbot.keyClick(combo, Qt.Key.Key_Down)
         assert dialog.field.value == "cl100k"
         qtbot.mouseClick(dialog.accept_button, Qt.MouseButton.LeftButton)
         opened(qtbot, window)
-        assert session.active.tokenizer.encode(SENTENCE) == load(ranks, "cl100k").encode(SENTENCE)
+        assert session.runs.active.tokenizer.encode(SENTENCE) == load(ranks, "cl100k").encode(SENTENCE)
         # What was said last is offered next.
         answers.files = [ranks]
         window.actions_by_id["open_tokenizer"].trigger()
@@ -145,7 +145,7 @@ def test_a_file_that_does_not_say_its_pattern_is_asked_about(qtbot, monkeypatch,
         assert dialog.field.value == "cl100k"
         qtbot.keyClick(dialog, Qt.Key.Key_Escape)
         at_rest(qtbot, window)
-        assert len(session.runs) == 1
+        assert len(session.runs.all) == 1
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -167,7 +167,7 @@ def test_an_empty_token_is_told_of_when_its_file_is_opened_and_in_runs(qtbot, mo
         rows = window.runs.table.model()
         tips = [rows.index(0, column).data(Qt.ItemDataRole.ToolTipRole) for column in range(rows.columnCount())]
         assert any(remark in tip for tip in tips if tip)
-        window._session.look_at(size)
+        window.session.view.look_at(size)
         assert window.token.origin.text().startswith(f"id {size}")
 
     assert at_the_window(monkeypatch, act) == 0
@@ -197,7 +197,7 @@ def test_an_expression_that_cannot_work_opens_nothing_and_says_why(qtbot, monkey
         qtbot.waitUntil(dialog.accept_button.isEnabled, timeout=PATIENCE)
         qtbot.keyClick(dialog, Qt.Key.Key_Return)
         opened(qtbot, window)
-        assert window._session.active.tokenizer.pattern == r"\w+|\W"
+        assert window.session.runs.active.tokenizer.pattern == r"\w+|\W"
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -217,7 +217,7 @@ def test_two_files_that_do_not_say_it_are_asked_about_one_after_the_other(qtbot,
         second.accept_button.click()
         opened(qtbot, window)
         at_rest(qtbot, window)
-        assert len(window._session.runs) == 1
+        assert len(window.session.runs.all) == 1
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -226,15 +226,15 @@ def test_the_classic_pair_is_not_split_until_one_says_how(qtbot, monkeypatch, tm
     save(tokenizer, tmp_path, "classic", accept_loss=True)
 
     def act(window, answers):
-        session = window._session
+        session = window.session
         answers.folder = tmp_path
         window.actions_by_id["open_tokenizer_folder"].trigger()
         opened(qtbot, window)
-        assert session.active.pattern == "none"
+        assert session.runs.active.pattern == "none"
         assert "Change Pattern" in window.status.currentMessage()
-        session.rename(session.active, "Mine")
-        session.set_text(SENTENCE)
-        session.set_playhead(7)
+        session.runs.rename(session.runs.active, "Mine")
+        session.view.set_text(SENTENCE)
+        session.view.set_playhead(7)
         window.actions_by_id["change_pattern"].trigger()
         dialog = question(qtbot, window)
         assert dialog.field.value == "none"
@@ -242,9 +242,9 @@ def test_the_classic_pair_is_not_split_until_one_says_how(qtbot, monkeypatch, tm
         while dialog.field.value != "gpt2":
             qtbot.keyClick(combo, Qt.Key.Key_Down)
         dialog.accept_button.click()
-        qtbot.waitUntil(lambda: session.active.pattern == "gpt2", timeout=PATIENCE)
+        qtbot.waitUntil(lambda: session.runs.active.pattern == "gpt2", timeout=PATIENCE)
         # It is the same one still.
-        assert [(run.name, session.playhead) for run in session.runs] == [("Mine", 7)]
+        assert [(run.name, session.view.playhead) for run in session.runs.all] == [("Mine", 7)]
         expected = tokenizer.at(7).encode(SENTENCE)
         at_rest(qtbot, window)
         assert window.text.encode._encoded.ids.tolist() == expected
@@ -282,8 +282,8 @@ def test_recent_files_are_opened_as_what_they_were(qtbot, monkeypatch, tmp_path,
         opened(qtbot, window, 2)
         menu.aboutToShow.emit()
         next(action for action in menu.actions() if "data" in action.text()).trigger()
-        qtbot.waitUntil(lambda: len(window._session.sources) == 2, timeout=PATIENCE)
-        assert len(window._session.runs) == 2
+        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 2, timeout=PATIENCE)
+        assert len(window.session.runs.all) == 2
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -305,13 +305,13 @@ def test_opening_can_be_cancelled_and_leaves_nothing(qtbot, monkeypatch, tmp_pat
     save(tokenizer, tmp_path / "mine.json")
 
     def act(window, answers):
-        session = window._session
+        session = window.session
         at_rest(qtbot, window)
         window.commands.load_tokenizer(tmp_path / "mine.json")
-        assert [job.quiet for job in session.jobs] == [False]
+        assert [job.quiet for job in session.jobs.running] == [False]
         window.status.cancel.click()
         at_rest(qtbot, window)
-        assert session.runs == []
+        assert session.runs.all == []
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -321,36 +321,36 @@ def test_a_tokenizer_opened_while_a_run_trains_is_listed_and_leaves_it_alone(qtb
     (tmp_path / "book.txt").write_text(TEXT)
 
     def act(window, answers):
-        session = window._session
-        qtbot.waitUntil(lambda: len(session.sources) == 1, timeout=PATIENCE)
-        session.step()
-        qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
-        run = session.active
+        session = window.session
+        qtbot.waitUntil(lambda: len(session.corpus.sources) == 1, timeout=PATIENCE)
+        session.training.step()
+        qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
+        run = session.runs.active
         window.commands.open_any([tmp_path / "mine.json"])
         opened(qtbot, window, 2)
-        assert session.active is run
+        assert session.runs.active is run
         assert "It is listed in Runs." in window.status.currentMessage()
-        session.stop()
-        qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+        session.training.stop()
+        qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
 
     assert at_the_window(monkeypatch, act, [str(tmp_path / "book.txt")]) == 0
 
 
 def test_a_pattern_is_changed_even_where_the_file_has_gone(qtbot, monkeypatch, ranks):
     def act(window, answers):
-        session = window._session
+        session = window.session
         window.commands.open_any([ranks])
         question(qtbot, window).accept_button.click()
         opened(qtbot, window)
-        run = session.active
+        run = session.runs.active
         ranks.unlink()
         window.actions_by_id["change_pattern"].trigger()
         dialog = question(qtbot, window)
         qtbot.keyClick(dialog.field.choice.combo, Qt.Key.Key_Up)
         dialog.accept_button.click()
-        qtbot.waitUntil(lambda: session.active is not run, timeout=PATIENCE)
-        assert session.active.pattern != run.pattern
-        assert len(session.runs) == 1
+        qtbot.waitUntil(lambda: session.runs.active is not run, timeout=PATIENCE)
+        assert session.runs.active.pattern != run.pattern
+        assert len(session.runs.all) == 1
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -390,10 +390,10 @@ def test_a_tokenizer_of_its_library_says_why_it_has_no_playhead_and_encodes_all_
     text = "The CAT sat, Ça va? 😀"
 
     def act(window, answers):
-        session = window._session
+        session = window.session
         window.commands.open_any([path])
         opened(qtbot, window)
-        session.set_text(text)
+        session.view.set_text(text)
         page = window.text.encode
         expected = theirs.encode(text, add_special_tokens=False).ids
         qtbot.waitUntil(lambda: page._encoded is not None and page._encoded.ids.tolist() == expected, timeout=PATIENCE)
@@ -402,7 +402,7 @@ def test_a_tokenizer_of_its_library_says_why_it_has_no_playhead_and_encodes_all_
         assert page.state[1].startswith("differs at byte 0")
         at_rest(qtbot, window)
 
-        reason = session.active.no_playhead
+        reason = session.runs.active.no_playhead
         assert reason.startswith("its normalizer Lowercase changes the text")
         bar = window.compression.bar
         assert not bar._slider.isEnabled()
@@ -410,8 +410,8 @@ def test_a_tokenizer_of_its_library_says_why_it_has_no_playhead_and_encodes_all_
         assert f"No playhead either: {reason}." in window.compression.opened.label.text()
         assert not window.actions_by_id["previous"].isEnabled()
         qtbot.keyClick(window, Qt.Key.Key_BracketLeft)
-        session.set_playhead(1)
-        assert session.playhead == len(session.active)
+        session.view.set_playhead(1)
+        assert session.view.playhead == len(session.runs.active)
         assert window.status.currentMessage() == f"The playhead stays at the end: {reason}."
 
     assert at_the_window(monkeypatch, act) == 0
@@ -438,11 +438,11 @@ def test_tokens_are_shown_in_gpt2_s_characters_on_request(qtbot, monkeypatch, tm
     the = tokenizer.encode(" the")[0]
 
     def act(window, answers):
-        session = window._session
+        session = window.session
         window.commands.open_any([tmp_path])
         opened(qtbot, window)
-        session.set_text("on the mat\né")
-        session.look_at(the)
+        session.view.set_text("on the mat\né")
+        session.view.look_at(the)
         at_rest(qtbot, window)
         assert window.token.headline.text() == "·the"
         window.actions_by_id["byte_level_characters"].trigger()
@@ -472,7 +472,7 @@ def test_tokens_that_no_merge_makes_are_listed_and_said_to_be_such(qtbot, monkey
     path.write_bytes(b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items()))
 
     def act(window, answers):
-        session = window._session
+        session = window.session
         window.commands.open_any([path])
         question(qtbot, window).accept_button.click()
         opened(qtbot, window)
@@ -482,7 +482,7 @@ def test_tokens_that_no_merge_makes_are_listed_and_said_to_be_such(qtbot, monkey
         window.vocabulary.panel.boxes["Whole words"].click()
         model = window.vocabulary.model
         qtbot.waitUntil(lambda: [model.token_at(row) for row in range(model.rowCount())] == [259], timeout=PATIENCE)
-        session.look_at(259)
+        session.view.look_at(259)
         assert window.token.meaning.text() == "No merge makes this token: only a whole pre-token becomes it."
 
     assert at_the_window(monkeypatch, act) == 0

@@ -54,7 +54,7 @@ def opened(qtbot, session, theme, preferences, answers, out):
 
     def opened(*formats: str) -> ExportDialog:
         preferences.set("export_folder", str(out))
-        dialog = ExportDialog(session, session.active, formats, theme, preferences, answers)
+        dialog = ExportDialog(session, session.runs.active, formats, theme, preferences, answers)
         dialogs.append(dialog)
         dialog.open()
         qtbot.waitExposed(dialog)
@@ -77,7 +77,7 @@ def with_special(make_run):
 
 
 def settle(qtbot, session):
-    qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
 
 
 def tick(qtbot, dialog, name):
@@ -175,7 +175,7 @@ def test_a_format_that_cannot_hold_it_says_why_and_cannot_be_ticked(qtbot, sessi
     check = dialog.list.rows["classic"].check
     assert not check.isEnabled()
     assert not check.isChecked()
-    assert told(dialog, "classic") == [FORMATS["classic"].problem(session.active.tokenizer)]
+    assert told(dialog, "classic") == [FORMATS["classic"].problem(session.runs.active.tokenizer)]
     assert dialog.list.chosen == ("huggingface",)
     assert dialog.export_button.isEnabled()
     tick(qtbot, dialog, "huggingface")
@@ -185,7 +185,7 @@ def test_a_format_that_cannot_hold_it_says_why_and_cannot_be_ticked(qtbot, sessi
 
 
 def test_only_up_to_the_playhead_with_gaps_or_without(qtbot, session, with_special, opened, out):
-    session.set_playhead(10)
+    session.view.set_playhead(10)
     dialog = opened("huggingface")
     assert dialog.part.text().replace("&", "") == "Only up to the playhead (10 of 13 merges)"
     assert dialog.gaps.isHidden()
@@ -210,7 +210,7 @@ def test_only_up_to_the_playhead_with_gaps_or_without(qtbot, session, with_speci
 
 
 def test_a_table_keeps_its_counts_when_gaps_are_closed(qtbot, session, with_special, opened, out):
-    session.set_playhead(10)
+    session.view.set_playhead(10)
     dialog = opened("merges-csv")
     for option in (dialog.part, dialog.gaps):
         qtbot.keyClick(option, Qt.Key.Key_Space)
@@ -480,7 +480,7 @@ def test_closing_while_it_writes_asks_once(qtbot, session, make_run, opened, out
 def test_the_question_goes_by_itself_when_all_is_written(qtbot, session, make_run, theme, preferences, out, held):
     make_run(vocabulary_size=280)
     preferences.set("export_folder", str(out))
-    dialog = ExportDialog(session, session.active, ("huggingface", "classic"), theme, preferences, Choosers())
+    dialog = ExportDialog(session, session.runs.active, ("huggingface", "classic"), theme, preferences, Choosers())
     qtbot.addWidget(dialog)
     dialog.open()
     qtbot.waitUntil(dialog.export_button.isEnabled, timeout=PATIENCE)
@@ -505,10 +505,10 @@ def test_the_run_it_was_opened_for_is_exported_whatever_happens_meanwhile(qtbot,
     first = make_run(vocabulary_size=280)
     dialog = opened("huggingface")
     make_run(vocabulary_size=270)
-    session.delete(first)
+    session.runs.delete(first)
     press_export(qtbot, session, dialog)
     assert len(load(out)) == 280
-    assert not session.active.exported
+    assert not session.runs.active.exported
 
 
 def test_python_and_report_can_be_taken_along(qtbot, session, with_special, opened, out, answers):
@@ -558,7 +558,7 @@ def test_a_report_that_cannot_be_saved_is_one_sentence(qtbot, session, make_run,
 def test_a_large_tokenizer_is_looked_at_in_jobs_only(qtbot, session, opened, monkeypatch):
     rng = np.random.default_rng(3)
     merges = np.stack([rng.integers(0, 256, 200_000), np.arange(255, 200_255)], axis=1).astype(np.int32)
-    session.add_tokenizer(Tokenizer(merges, checked=True, special_tokens={"<|end|>": 300_000}), "large")
+    session.runs.add_tokenizer(Tokenizer(merges, checked=True, special_tokens={"<|end|>": 300_000}), "large")
     looked_in = set()
     for slow in ("compact",):
         original = getattr(Tokenizer, slow)
@@ -601,7 +601,7 @@ def test_every_kind_of_loss_can_be_read_and_a_change_of_ids_comes_first(qtbot, s
         extra_tokens={257: b"xyz"},
         whole_words=[301],
     )
-    session.add_tokenizer(odd, "odd")
+    session.runs.add_tokenizer(odd, "odd")
     dialog = opened("classic")
     losses = told(dialog, "classic")
     assert len(losses) == 5
@@ -621,7 +621,7 @@ def test_an_error_in_finding_out_is_told_on_its_row(qtbot, session, make_run, op
 
 
 def test_everything_can_be_reached_by_tab_and_has_a_name(qtbot, session, with_special, opened):
-    session.set_playhead(10)
+    session.view.set_playhead(10)
     dialog = opened("huggingface", "classic")
     qtbot.keyClick(dialog.part, Qt.Key.Key_Space)
     settle(qtbot, session)

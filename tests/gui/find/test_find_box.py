@@ -26,12 +26,12 @@ def book(tmp_path):
 
 
 def train(qtbot, window, size=300, **settings):
-    session = window._session
-    qtbot.waitUntil(lambda: bool(session.sources), timeout=PATIENCE)
-    session.set_settings(Settings(vocabulary_size=size, **settings))
+    session = window.session
+    qtbot.waitUntil(lambda: bool(session.corpus.sources), timeout=PATIENCE)
+    session.training.set_settings(Settings(vocabulary_size=size, **settings))
     window.actions_by_id["train"].trigger()
-    qtbot.waitUntil(lambda: session.training is None and session.active is not None, timeout=PATIENCE)
-    session.set_text(TEXT)
+    qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE)
+    session.view.set_text(TEXT)
     qtbot.waitUntil(lambda: window.text.encode._encoded is not None, timeout=PATIENCE)
     qtbot.waitActive(window)
     return session
@@ -54,7 +54,7 @@ def listed(window):
 
 
 def spelled(session, ids):
-    return [session.active.tokenizer.tokens[token] for token in ids]
+    return [session.runs.active.tokenizer.tokens[token] for token in ids]
 
 
 def test_a_token_is_found_by_its_text_and_shown_in_every_pane(qtbot, monkeypatch, book):
@@ -72,7 +72,7 @@ def test_a_token_is_found_by_its_text_and_shown_in_every_pane(qtbot, monkeypatch
         assert row == 1
         qtbot.keyClick(box, Qt.Key.Key_Return)
         assert not box.popup.isVisible()
-        assert session.token == session.found == wanted
+        assert session.view.token == session.view.target == wanted
         assert window.merges.model.token_at(window.merges.table.current_row) == wanted
         window.vocabulary.raise_()
         qtbot.waitUntil(lambda: window.vocabulary.seen)
@@ -88,50 +88,50 @@ def test_a_token_is_found_by_its_text_and_shown_in_every_pane(qtbot, monkeypatch
 def test_marks_in_the_text_go_with_what_they_mark(qtbot, monkeypatch, book):
     def act(window, answers):
         session = train(qtbot, window, pattern="gpt2")
-        first = session.active
-        session.add_tokenizer(first.tokenizer, "a copy")
+        first = session.runs.active
+        session.runs.add_tokenizer(first.tokenizer, "a copy")
         page = window.text.encode
         view = page.view
 
         def mark(merges=44):
             """Marks the places of a token, the first of which is selected."""
-            session.activate(first)
-            session.set_playhead(merges)
-            session.set_text(TEXT)
+            session.runs.activate(first)
+            session.view.set_playhead(merges)
+            session.view.set_text(TEXT)
             qtbot.keyClick(find(qtbot, window, " the"), Qt.Key.Key_Return)
             qtbot.waitUntil(lambda: len(view._places) > 0, timeout=PATIENCE)
             assert view.selection() is not None
 
         def nothing_is_marked():
-            return len(view._places) == 0 and view.selection() is None and session.stretch is None
+            return len(view._places) == 0 and view.selection() is None and session.view.selection is None
 
         mark()
-        session.activate(session.runs[1])
+        session.runs.activate(session.runs.all[1])
         assert nothing_is_marked()
         mark()
         box = window.finder.box
         box.selectAll()
         qtbot.keyClick(box, Qt.Key.Key_Delete)
         assert len(view._places) == 0, "the field is empty: nothing says what the marks are of"
-        assert session.found is None
+        assert session.view.target is None
         mark()
-        session.set_playhead(1)
+        session.view.set_playhead(1)
         assert len(view._places) == 0, "the token does not exist yet"
         mark()
-        session.set_text("Bats! " * 10 + "ran.")
-        qtbot.waitUntil(lambda: page._encoded.text == session.text, timeout=PATIENCE)
+        session.view.set_text("Bats! " * 10 + "ran.")
+        qtbot.waitUntil(lambda: page._encoded.text == session.view.text, timeout=PATIENCE)
         assert nothing_is_marked(), "what was selected is gone"
         mark()
         selected = view.selected_text()
-        session.set_text(TEXT + "the end")
-        qtbot.waitUntil(lambda: page._encoded.text == session.text, timeout=PATIENCE)
+        session.view.set_text(TEXT + "the end")
+        qtbot.waitUntil(lambda: page._encoded.text == session.view.text, timeout=PATIENCE)
         assert view.selected_text() == selected, "what is typed behind it leaves it alone"
-        session.set_text("x" + TEXT)
-        qtbot.waitUntil(lambda: page._encoded.text == session.text, timeout=PATIENCE)
+        session.view.set_text("x" + TEXT)
+        qtbot.waitUntil(lambda: page._encoded.text == session.view.text, timeout=PATIENCE)
         assert view.selection() is None, "it stands elsewhere"
         mark()
         window.actions_by_id["delete_run"].trigger()
-        assert session.active is not first
+        assert session.runs.active is not first
         assert nothing_is_marked()
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
@@ -143,7 +143,7 @@ def test_the_places_in_the_text_are_gone_through_by_f3(qtbot, monkeypatch, book)
         box = find(qtbot, window, " the")
         qtbot.keyClick(box, Qt.Key.Key_Return)
         view, ids = window.text.encode.view, window.text.encode._encoded.ids
-        places = np.flatnonzero(ids == session.found).tolist()
+        places = np.flatnonzero(ids == session.view.target).tolist()
         assert len(places) > 10
         assert box.place.text() == f"1 of {len(places)}"
         for number in (1, 2):
@@ -157,14 +157,14 @@ def test_the_places_in_the_text_are_gone_through_by_f3(qtbot, monkeypatch, book)
             assert view.selection()[0] == places[number]
         qtbot.keyClick(box, Qt.Key.Key_F3)
         assert view.selection()[0] == places[0], "behind the last comes the first"
-        session.set_playhead(1)
+        session.view.set_playhead(1)
         assert box.place.text() == "0 in text"
         assert not window.actions_by_id["find_next"].isEnabled()
         assert window.actions_by_id["find_next"].toolTip() == "The token is not in the text."
-        session.set_playhead(len(session.active))
+        session.view.set_playhead(len(session.runs.active))
         assert box.place.text() == f"{len(places)} in text" or box.place.text().endswith(f" of {len(places)}")
         qtbot.keyClick(box, Qt.Key.Key_Escape)
-        assert session.found is None
+        assert session.view.target is None
         assert box.place.text() == ""
         assert view._places.size == 0
 
@@ -174,19 +174,19 @@ def test_the_places_in_the_text_are_gone_through_by_f3(qtbot, monkeypatch, book)
 def test_what_comes_after_the_playhead_is_found_and_said(qtbot, monkeypatch, book):
     def act(window, answers):
         session = train(qtbot, window)
-        last = int(session.active.tokenizer.merge_results[-1])
-        session.set_playhead(2)
+        last = int(session.runs.active.tokenizer.merge_results[-1])
+        session.view.set_playhead(2)
         box = find(qtbot, window, f"#{last}")
         model = window.finder.model
         cells = [model.cell(0, column) for column in range(3)]
         assert listed(window)[0] == last
         assert all(cell.dimmed for cell in cells)
-        assert cells[1].text == f"merge {len(session.active):,}, not yet"
+        assert cells[1].text == f"merge {len(session.runs.active):,}, not yet"
         qtbot.keyClick(box, Qt.Key.Key_Return)
-        words = f"This token does not exist at the playhead yet: merge {len(session.active):,} makes it."
+        words = f"This token does not exist at the playhead yet: merge {len(session.runs.active):,} makes it."
         assert window.status.currentMessage() == words
         assert window.merges.model.token_at(window.merges.table.current_row) == last
-        session.set_playhead(len(session.active))
+        session.view.set_playhead(len(session.runs.active))
         assert not model.cell(0, 0).dimmed
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
@@ -198,10 +198,10 @@ def test_a_filter_that_hides_what_was_found_is_lifted(qtbot, monkeypatch, book):
         qtbot.keyClick(window, Qt.Key.Key_F, KEYS.ControlModifier | KEYS.ShiftModifier)
         assert window.merges.filter.hasFocus()
         qtbot.keyClicks(window.merges.filter, "zzz")
-        box = find(qtbot, window, str(session.active.tokenizer.merge_results[3]))
+        box = find(qtbot, window, str(session.runs.active.tokenizer.merge_results[3]))
         qtbot.keyClick(box, Qt.Key.Key_Return)
         assert window.merges.filter.text() == ""
-        assert window.merges.model.token_at(window.merges.table.current_row) == session.found
+        assert window.merges.model.token_at(window.merges.table.current_row) == session.view.target
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
@@ -222,7 +222,7 @@ def test_a_panel_that_hides_what_was_found_is_cleared_and_its_row_is_in_sight(qt
         else:
             pane.filter.setText("zzqz")
         qtbot.waitUntil(lambda: not pane.busy())
-        token = int(session.active.tokenizer.merge_results[-4])
+        token = int(session.runs.active.tokenizer.merge_results[-4])
         assert pane.model.row_of_token(token) < 0
         box = find(qtbot, window, f"#{token}")
         qtbot.keyClick(box, Qt.Key.Key_Return)
@@ -242,9 +242,9 @@ def test_filters_stay_for_a_token_that_is_not_there_yet(qtbot, monkeypatch, book
         session, pane = train(qtbot, window), window.vocabulary
         pane.raise_()
         qtbot.waitUntil(lambda: pane.seen)
-        session.set_playhead(2)
+        session.view.set_playhead(2)
         pane.filter.setText("t")
-        box = find(qtbot, window, f"#{int(session.active.tokenizer.merge_results[-1])}")
+        box = find(qtbot, window, f"#{int(session.runs.active.tokenizer.merge_results[-1])}")
         qtbot.keyClick(box, Qt.Key.Key_Return)
         assert pane.filter.text() == "t"
 
@@ -264,7 +264,7 @@ def test_nothing_found_no_run_and_many_are_said(qtbot, monkeypatch, book):
         assert box.list.isHidden()
         find(qtbot, window, "#99999")
         assert box.note.text() == (
-            f"No token has the id 99,999; there are {window._session.active.vocabulary_size} tokens."
+            f"No token has the id 99,999; there are {window.session.runs.active.vocabulary_size} tokens."
         )
         find(qtbot, window, "t")
         qtbot.waitUntil(lambda: window.finder.model.rowCount() > 1)
@@ -283,7 +283,7 @@ def test_a_click_in_the_list_shows_the_token(qtbot, monkeypatch, book):
         place = box.list.visualRect(window.finder.model.index(2, 0)).center()
         wanted = listed(window)[2]
         qtbot.mouseClick(box.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
-        assert session.found == wanted
+        assert session.view.target == wanted
         assert not box.popup.isVisible()
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
@@ -309,32 +309,35 @@ def test_the_index_follows_a_run_that_grows(qtbot, session, theme, make_run):
     run = make_run(vocabulary_size=280)
     finder.begin()
     qtbot.waitUntil(lambda: finder._index is not None, timeout=PATIENCE)
-    session.set_settings(Settings(vocabulary_size=300))
-    session.continue_run(run)
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
-    last = int(session.active.tokenizer.merge_results[-1])
+    session.training.set_settings(Settings(vocabulary_size=300))
+    session.training.continue_run(run)
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    last = int(session.runs.active.tokenizer.merge_results[-1])
     finder.box.setText(str(last))
     finder.box.asked.emit(str(last))
     qtbot.waitUntil(lambda: finder.model.rowCount() > 0, timeout=PATIENCE)
     assert finder.model.token_at(0) == last
-    assert finder.model.copied_slot(finder.model.slot_at(0)).split("\t")[1:] == [str(len(session.active)), str(last)]
-    session.delete(session.active)
-    session.delete(run)
+    assert finder.model.copied_slot(finder.model.slot_at(0)).split("\t")[1:] == [
+        str(len(session.runs.active)),
+        str(last),
+    ]
+    session.runs.delete(session.runs.active)
+    session.runs.delete(run)
     assert finder.model.rowCount() == 0
 
 
 def test_special_tokens_are_found_and_told_from_others(qtbot, session, theme, make_run):
     finder = Finder(session, theme)
-    session.add_text("one two " * 50)
-    session.set_settings(Settings(vocabulary_size=270, special_tokens=("<|end|>",)))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.corpus.add_text("one two " * 50)
+    session.training.set_settings(Settings(vocabulary_size=270, special_tokens=("<|end|>",)))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     finder.box.setText("<|end")
     finder.box.asked.emit("<|end")
     qtbot.waitUntil(lambda: finder.model.rowCount() == 1, timeout=PATIENCE)
-    assert finder.model.token_at(0) == session.active.special_tokens["<|end|>"]
+    assert finder.model.token_at(0) == session.runs.active.special_tokens["<|end|>"]
     assert finder.model.cell(0, 1).text == "special"
-    assert finder.model.cell(0, 2).text == f"id {session.active.special_tokens['<|end|>']:,}"
+    assert finder.model.cell(0, 2).text == f"id {session.runs.active.special_tokens['<|end|>']:,}"
     assert finder.model.cell(0, 0).special
 
 
@@ -343,8 +346,8 @@ def test_of_a_special_token_it_says_that_they_are_not_recognised_rather_than_tha
 ):
     def act(window, answers):
         session = train(qtbot, window, special_tokens=("<|end|>",))
-        session.set_text("the cat<|end|> sat")
-        qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+        session.view.set_text("the cat<|end|> sat")
+        qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
         box = find(qtbot, window, "<|end|>")
         qtbot.keyClick(box, Qt.Key.Key_Return)
         qtbot.waitUntil(lambda: box.place.text() == "special tokens off")

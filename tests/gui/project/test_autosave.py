@@ -58,11 +58,13 @@ def crash(folder, tmp_path):
 
 
 def steps(qtbot, window, merges):
-    session = window._session
-    qtbot.waitUntil(lambda: session.obstacle is None, timeout=PATIENCE)
+    session = window.session
+    qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
     for made in range(1, merges + 1):
         window.actions_by_id["step"].trigger()
-        qtbot.waitUntil(lambda made=made: session.state == "paused" and len(session.active) == made, timeout=PATIENCE)
+        qtbot.waitUntil(
+            lambda made=made: session.training.state == "paused" and len(session.runs.active) == made, timeout=PATIENCE
+        )
 
 
 def offered(qtbot, window):
@@ -72,25 +74,25 @@ def offered(qtbot, window):
 
 def test_an_interrupted_training_is_offered_restored_and_goes_on(qtbot, monkeypatch, book, crash, folder):
     def begin(window, answers):
-        window._session.set_settings(Settings(320))
+        window.session.training.set_settings(Settings(320))
         steps(qtbot, window, 5)
         crash.now()
 
     def restore(window, answers):
-        session = window._session
+        session = window.session
         assert offered(qtbot, window) == "Training was interrupted: Run 1, 5 merges."
-        assert session.runs == []
+        assert session.runs.all == []
         window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs) == 1, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
         quiet(qtbot, window)
         assert not window.unsaved_work.isVisible()
-        assert (session.active.name, session.active.ended) == ("Run 1", "stopped")
-        assert session.settings.vocabulary_size == 320
-        assert [source.name for source in session.sources] == ["book.txt"]
+        assert (session.runs.active.name, session.runs.active.ended) == ("Run 1", "stopped")
+        assert session.training.settings.vocabulary_size == 320
+        assert [source.name for source in session.corpus.sources] == ["book.txt"]
         window.actions_by_id["continue_run"].trigger()
         quiet(qtbot, window)
         expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=320)).run
-        assert np.array_equal(session.active.merges, expected.merges)
+        assert np.array_equal(session.runs.active.merges, expected.merges)
         answers.yes = False
         assert not window.close()
         assert answers.asked == ["Run 1 and Run 2 have not been saved or exported."]
@@ -111,8 +113,8 @@ def test_a_restored_run_goes_on_with_the_text_that_is_open(qtbot, monkeypatch, t
     project = tmp_path / "cats.tokstudio"
 
     def begin(window, answers):
-        window._session.set_settings(Settings(320))
-        qtbot.waitUntil(lambda: window._session.obstacle is None, timeout=PATIENCE)
+        window.session.training.set_settings(Settings(320))
+        qtbot.waitUntil(lambda: window.session.training.obstacle is None, timeout=PATIENCE)
         answers.target = project
         window.actions_by_id["save_project"].trigger()
         quiet(qtbot, window)
@@ -120,20 +122,20 @@ def test_a_restored_run_goes_on_with_the_text_that_is_open(qtbot, monkeypatch, t
         crash.now()
 
     def restore(window, answers):
-        session = window._session
+        session = window.session
         offered(qtbot, window)
-        qtbot.waitUntil(lambda: session.obstacle is None, timeout=PATIENCE)
-        session.set_settings(Settings(320))
-        (source,) = session.sources
+        qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
+        session.training.set_settings(Settings(320))
+        (source,) = session.corpus.sources
         window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs) == 1, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
         quiet(qtbot, window)
-        assert session.active.corpus.sources == session.sources == (source,)
+        assert session.runs.active.corpus.sources == session.corpus.sources == (source,)
         assert window.actions_by_id["continue_run"].isEnabled()
         window.actions_by_id["continue_run"].trigger()
         quiet(qtbot, window)
         expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=320)).run
-        assert np.array_equal(session.active.merges, expected.merges)
+        assert np.array_equal(session.runs.active.merges, expected.merges)
         answers.target = project
         window.actions_by_id["save_project"].trigger()
         quiet(qtbot, window)
@@ -149,20 +151,20 @@ def test_a_restored_run_leaves_a_text_alone_that_only_looks_like_its_own(qtbot, 
     other.write_text(TEXT.replace("cat", "dog"))
 
     def begin(window, answers):
-        window._session.set_settings(Settings(320))
+        window.session.training.set_settings(Settings(320))
         steps(qtbot, window, 5)
         crash.now()
 
     def restore(window, answers):
-        session = window._session
+        session = window.session
         offered(qtbot, window)
-        qtbot.waitUntil(lambda: session.obstacle is None, timeout=PATIENCE)
-        session.set_settings(Settings(320))
+        qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
+        session.training.set_settings(Settings(320))
         window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs) == 1, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
         quiet(qtbot, window)
-        assert [source.path for source in session.sources] == [other]
-        assert [source.path for source in session.active.corpus.sources] == [book]
+        assert [source.path for source in session.corpus.sources] == [other]
+        assert [source.path for source in session.runs.active.corpus.sources] == [book]
         assert not window.actions_by_id["continue_run"].isEnabled()
 
     assert at_the_window(monkeypatch, begin, [str(book)]) == 0
@@ -204,23 +206,23 @@ def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_projec
         window.actions_by_id["save_project"].trigger()
         quiet(qtbot, window)
         trained(qtbot, window, 280)
-        window._session.set_text("typed since")
+        window.session.view.set_text("typed since")
         window.recovery.copy()
-        qtbot.waitUntil(lambda: not window._session.jobs, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not window.session.jobs.running, timeout=PATIENCE)
         steps(qtbot, window, 4)
         crash.now()
 
     def restore(window, answers):
-        session = window._session
+        session = window.session
         assert offered(qtbot, window) == ("Training was interrupted: Run 3, 4 merges. Also not saved: mine (2 runs).")
         window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs) == 3, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: len(session.runs.all) == 3, timeout=PATIENCE)
         quiet(qtbot, window)
-        assert [(run.name, len(run)) for run in session.runs] == [("Run 1", 14), ("Run 2", 24), ("Run 3", 4)]
-        assert session.text == "typed since"
+        assert [(run.name, len(run)) for run in session.runs.all] == [("Run 1", 14), ("Run 2", 24), ("Run 3", 4)]
+        assert session.view.text == "typed since"
         assert window.projects.path == project
         assert window.isWindowModified()
-        assert [run.unsaved for run in session.runs] == [False, True, True]
+        assert [run.unsaved for run in session.runs.all] == [False, True, True]
         assert len(finish(open_work(project)).runs) == 1, "the person's file is changed by the person only"
         window.actions_by_id["save_project"].trigger()
         quiet(qtbot, window)
@@ -242,21 +244,21 @@ def test_a_restored_run_that_is_in_the_project_file_is_deleted_without_a_questio
         trained(qtbot, window, 270)
         window.actions_by_id["save_project"].trigger()
         quiet(qtbot, window)
-        window._session.set_text("typed since")
+        window.session.view.set_text("typed since")
         window.recovery.copy()
         quiet(qtbot, window)
         crash.now()
 
     def restore(window, answers):
-        session = window._session
+        session = window.session
         offered(qtbot, window)
         window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs) == 1, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
         quiet(qtbot, window)
         window.actions_by_id["delete_run"].trigger()
         asked = ["Run 1 has not been saved or exported. 14 merges will be lost."]
         assert answers.asked == ([] if there else asked)
-        assert session.runs == []
+        assert session.runs.all == []
 
     assert at_the_window(monkeypatch, begin, [str(book)]) == 0
     crash.happened()
@@ -283,20 +285,20 @@ def test_restoring_asks_where_something_else_would_be_lost(qtbot, monkeypatch, b
         crash.now()
 
     def restore(window, answers):
-        session = window._session
+        session = window.session
         said = offered(qtbot, window)
         assert said == "TokStudio did not close properly. Not saved: Run 1."
-        session.add_text(TEXT[:5000])
+        session.corpus.add_text(TEXT[:5000])
         mine = trained(qtbot, window, 262)
         answers.yes = False
         window.unsaved_work.restore_button.click()
         assert answers.asked == ["Run 1 has not been saved or exported."]
         quiet(qtbot, window)
-        assert session.runs == [mine]
+        assert session.runs.all == [mine]
         answers.yes = True
         window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: mine not in session.runs, timeout=PATIENCE)
-        assert len(session.active) == 44
+        qtbot.waitUntil(lambda: mine not in session.runs.all, timeout=PATIENCE)
+        assert len(session.runs.active) == 44
 
     assert at_the_window(monkeypatch, begin, [str(book)]) == 0
     crash.happened()
@@ -321,16 +323,16 @@ def test_a_data_folder_that_cannot_be_written_is_said_once_and_training_goes_on(
 def test_a_text_that_was_added_during_a_training_is_restored_with_it(qtbot, monkeypatch, book, crash):
     def begin(window, answers):
         steps(qtbot, window, 5)
-        window._session.add_text(TEXT[:5000], "Another text")
+        window.session.corpus.add_text(TEXT[:5000], "Another text")
         qtbot.waitUntil(lambda: any(recovery_files(window)), timeout=PATIENCE)
         crash.now()
 
     def restore(window, answers):
-        session = window._session
+        session = window.session
         assert offered(qtbot, window).startswith("Training was interrupted: Run 1, 5 merges.")
         window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(session.runs) == 1, timeout=PATIENCE)
-        assert [source.name for source in session.sources] == ["book.txt", "Another text"]
+        qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
+        assert [source.name for source in session.corpus.sources] == ["book.txt", "Another text"]
 
     assert at_the_window(monkeypatch, begin, [str(book)]) == 0
     crash.happened()
@@ -339,7 +341,7 @@ def test_a_text_that_was_added_during_a_training_is_restored_with_it(qtbot, monk
 
 def recovery_files(window):
     """The copies of a project."""
-    return window._session.recorder._folder.glob("*.project.tokstudio")
+    return window.session.recorder._folder.glob("*.project.tokstudio")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no such signals here")
@@ -358,7 +360,7 @@ def test_the_end_of_the_session_is_no_crash_and_what_is_not_saved_is_offered(qtb
         said = offered(qtbot, window)
         assert said == "The session ended before everything was saved. Not saved: Run 1."
         window.unsaved_work.restore_button.click()
-        qtbot.waitUntil(lambda: len(window._session.runs) == 1, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: len(window.session.runs.all) == 1, timeout=PATIENCE)
 
     assert at_the_window(monkeypatch, look) == 0
 
@@ -368,7 +370,7 @@ def test_a_program_that_loses_its_display_loses_nothing_else(qtbot, qapp, tmp_pa
     """Qt then ends the event loop, and nobody has closed the window."""
     studio = Studio(qapp, Preferences(tmp_path / "settings.ini"), Answers(), tmp_path / "recovery")
     studio.show()
-    studio.session.add_text(TEXT)
+    studio.session.corpus.add_text(TEXT)
     trained(qtbot, studio.window)
     if closed:
         studio.window.close()
@@ -384,9 +386,9 @@ def test_what_was_typed_last_is_kept_where_the_session_ends_while_something_open
     studio = Studio(qapp, Preferences(tmp_path / "settings.ini"), Answers(), tmp_path / "recovery")
     studio.show()
     session, window, may_go_on, ended = studio.session, studio.window, threading.Event(), []
-    session.open_paths([book])
+    session.corpus.open_paths([book])
     trained(qtbot, window)
-    session.set_text("typed since")
+    session.view.set_text("typed since")
 
     def slow_work(*_):
         while not may_go_on.wait(0.01):
@@ -396,7 +398,7 @@ def test_what_was_typed_last_is_kept_where_the_session_ends_while_something_open
         window.projects.begin_opening(slow_work, lambda found: None)
     else:
         monkeypatch.setattr("tokstudio.gui.session.corpus.split_all", slow_work)
-        session.set_settings(replace(session.settings, documents="line"))
+        session.training.set_settings(replace(session.training.settings, documents="line"))
     window.recovery.keep(lambda: ended.append(True))
     qtbot.waitUntil(lambda: bool(ended), timeout=PATIENCE)
     assert getattr(session, busy)
@@ -425,33 +427,33 @@ def test_texts_that_are_not_all_divided_as_the_session_ends_are_divided_where_th
     studio, ended, lines = begin(), [], TEXT.count("\n")
     studio.show()
     session, line, file = studio.session, Settings(documents="line"), Settings(documents="file")
-    session.open_paths([book])
+    session.corpus.open_paths([book])
     trained(qtbot, studio.window)
-    session.set_settings(line if mixed else file)
-    qtbot.waitUntil(lambda: not session.splitting, timeout=PATIENCE)
+    session.training.set_settings(line if mixed else file)
+    qtbot.waitUntil(lambda: not session.corpus.splitting, timeout=PATIENCE)
     with monkeypatch.context() as patch:
         patch.setattr("tokstudio.gui.session.corpus.split_all", slow_work)
         if mixed:
             other = tmp_path / "other.txt"
             other.write_text(TEXT.upper())
-            session.set_settings(file)
-            session.open_paths([other])
-        session.set_settings(line)
-        qtbot.waitUntil(lambda: len(session.sources) == 1 + mixed, timeout=PATIENCE)
-        assert [source.documents for source in session.sources] == ([lines, 1] if mixed else [1])
+            session.training.set_settings(file)
+            session.corpus.open_paths([other])
+        session.training.set_settings(line)
+        qtbot.waitUntil(lambda: len(session.corpus.sources) == 1 + mixed, timeout=PATIENCE)
+        assert [source.documents for source in session.corpus.sources] == ([lines, 1] if mixed else [1])
         studio.window.recovery.keep(lambda: ended.append(True))
         qtbot.waitUntil(lambda: bool(ended), timeout=PATIENCE)
-        assert session.splitting
+        assert session.corpus.splitting
         studio.close()
     studio = begin()
     studio.show()
     session = studio.session
     offered(qtbot, studio.window)
     studio.window.unsaved_work.restore_button.click()
-    qtbot.waitUntil(lambda: len(session.sources) == 1 + mixed, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(session.corpus.sources) == 1 + mixed, timeout=PATIENCE)
     quiet(qtbot, studio.window)
-    assert session.settings.documents == "line"
-    assert [source.documents for source in session.sources] == [lines] * (1 + mixed)
+    assert session.training.settings.documents == "line"
+    assert [source.documents for source in session.corpus.sources] == [lines] * (1 + mixed)
     assert not studio.window.recovery._restored, "what was restored is copied anew at once, and let go"
     studio.window.close()
     studio.close()

@@ -38,8 +38,8 @@ def project(tmp_path):
 
 def step(qtbot, window, made):
     window.actions_by_id["step"].trigger()
-    session = window._session
-    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == made, timeout=PATIENCE)
+    session = window.session
+    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == made, timeout=PATIENCE)
 
 
 def saved(qtbot, window, answers, path):
@@ -69,54 +69,54 @@ def make(qtbot, monkeypatch, book, project, size=300):
 
 def test_all_that_is_there_is_saved_and_opened_again(qtbot, monkeypatch, tmp_path, book, project):
     def save(window, answers):
-        session = window._session
+        session = window.session
         first = trained(qtbot, window, 300)
         answers.files = [tmp_path / "classic" / "merges.json"]
         (tmp_path / "classic").mkdir()
         export(qtbot, window, "classic", tmp_path / "classic")
         window.actions_by_id["open_tokenizer"].trigger()
-        qtbot.waitUntil(lambda: len(session.runs) == 2, timeout=PATIENCE)
-        session.add_text("pasted \ud800 text. " * 30)
-        session.set_settings(Settings(280, pattern="gpt2", special_tokens=("<|end|>",)))
-        session.train()
+        qtbot.waitUntil(lambda: len(session.runs.all) == 2, timeout=PATIENCE)
+        session.corpus.add_text("pasted \ud800 text. " * 30)
+        session.training.set_settings(Settings(280, pattern="gpt2", special_tokens=("<|end|>",)))
+        session.training.start()
         quiet(qtbot, window)
-        session.rename(first, "日本 <b>first</b>")
-        session.show_curve(session.runs[2], False)
-        session.activate(first)
-        session.set_playhead(17)
-        session.set_text("the cat \n 🌍 sat")
-        session.set_settings(Settings(None, 5, base="characters", held_out=0.25))
+        session.runs.rename(first, "日本 <b>first</b>")
+        session.runs.show_curve(session.runs.all[2], False)
+        session.runs.activate(first)
+        session.view.set_playhead(17)
+        session.view.set_text("the cat \n 🌍 sat")
+        session.training.set_settings(Settings(None, 5, base="characters", held_out=0.25))
         window.token.close()
         window.merges.raise_()
         saved(qtbot, window, answers, project)
         assert window.windowTitle() == "my cats[*] – 日本 <b>first</b> – TokStudio"
         assert not window.isWindowModified()
-        session.set_text("something else")
+        session.view.set_text("something else")
         assert window.isWindowModified()
-        session.set_text("the cat \n 🌍 sat")
+        session.view.set_text("the cat \n 🌍 sat")
         assert not window.isWindowModified()
 
     def look(window, answers):
         opened(qtbot, window, project)
-        session = window._session
+        session = window.session
         assert not window.isWindowModified()
-        assert [source.name for source in session.sources] == [book.name, "Pasted text"]
-        assert session.corpus.bytes == len(TEXT) + len("pasted � text. ".encode() * 30)
-        assert [run.name for run in session.runs] == ["日本 <b>first</b>", "classic/vocabulary.json", "Run 2"]
-        assert [run.curve_hidden for run in session.runs] == [False, False, True]
-        assert session.active is session.runs[0]
-        assert session.playhead == 17
-        assert session.text == "the cat \n 🌍 sat"
-        assert session.settings == Settings(None, 5, base="characters", held_out=0.25)
+        assert [source.name for source in session.corpus.sources] == [book.name, "Pasted text"]
+        assert session.corpus.current.bytes == len(TEXT) + len("pasted � text. ".encode() * 30)
+        assert [run.name for run in session.runs.all] == ["日本 <b>first</b>", "classic/vocabulary.json", "Run 2"]
+        assert [run.curve_hidden for run in session.runs.all] == [False, False, True]
+        assert session.runs.active is session.runs.all[0]
+        assert session.view.playhead == 17
+        assert session.view.text == "the cat \n 🌍 sat"
+        assert session.training.settings == Settings(None, 5, base="characters", held_out=0.25)
         expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=300)).run
-        assert np.array_equal(session.active.merges, expected.merges)
-        assert np.array_equal(session.active.count, expected.counts)
-        assert np.array_equal(session.active.uses(17), expected.uses(17))
-        assert session.runs[1].tokenizer.encode("the cat") == session.runs[0].tokenizer.encode("the cat")
-        assert session.runs[2].special_tokens == {"<|end|>": 279}
-        assert [(run.number, run.hue) for run in session.runs] == [(1, 0), (0, 0), (2, 1)]
+        assert np.array_equal(session.runs.active.merges, expected.merges)
+        assert np.array_equal(session.runs.active.log.count, expected.counts)
+        assert np.array_equal(session.runs.active.uses(17), expected.uses(17))
+        assert session.runs.all[1].tokenizer.encode("the cat") == session.runs.all[0].tokenizer.encode("the cat")
+        assert session.runs.all[2].special_tokens == {"<|end|>": 279}
+        assert [(run.number, run.hue) for run in session.runs.all] == [(1, 0), (0, 0), (2, 1)]
         assert window.token.isHidden()
-        assert not any(run.unsaved for run in session.runs)
+        assert not any(run.unsaved for run in session.runs.all)
 
     assert at_the_window(monkeypatch, save, [str(book)]) == 0
     for file in (tmp_path / "classic").iterdir():
@@ -130,7 +130,7 @@ def test_after_a_run_is_deleted_the_status_line_no_longer_says_saved(qtbot, monk
         saved(qtbot, window, answers, project)
         assert window.status.currentMessage() == "Saved my cats.tokstudio."
         window.actions_by_id["delete_run"].trigger()
-        assert window._session.runs == []
+        assert window.session.runs.all == []
         assert window.status.currentMessage() == "Deleted Run 1."
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
@@ -139,9 +139,9 @@ def test_after_a_run_is_deleted_the_status_line_no_longer_says_saved(qtbot, monk
 @pytest.mark.parametrize("stopped", [True, False])
 def test_a_run_goes_on_after_it_was_opened_as_if_it_had_not_been_broken(qtbot, monkeypatch, book, project, stopped):
     def save(window, answers):
-        qtbot.waitUntil(lambda: len(window._session.sources) == 1, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
         if stopped:
-            window._session.set_settings(Settings(330))
+            window.session.training.set_settings(Settings(330))
             for made in (1, 2, 3):
                 step(qtbot, window, made)
             window.actions_by_id["stop"].trigger()
@@ -151,17 +151,17 @@ def test_a_run_goes_on_after_it_was_opened_as_if_it_had_not_been_broken(qtbot, m
         saved(qtbot, window, answers, project)
 
     def go_on(window, answers):
-        session = window._session
+        session = window.session
         opened(qtbot, window, project)
-        assert session.active.ended == ("stopped" if stopped else "reached vocabulary size")
+        assert session.runs.active.ended == ("stopped" if stopped else "reached vocabulary size")
         assert window.actions_by_id["continue_run"].isEnabled() == stopped
-        session.set_settings(Settings(330))
+        session.training.set_settings(Settings(330))
         window.actions_by_id["continue_run"].trigger()
         quiet(qtbot, window)
         expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=330)).run
-        assert [run.name for run in session.runs] == ["Run 1", "Run 2"]
-        assert np.array_equal(session.active.merges, expected.merges)
-        assert np.array_equal(session.active.tokens_after, expected.tokens_after)
+        assert [run.name for run in session.runs.all] == ["Run 1", "Run 2"]
+        assert np.array_equal(session.runs.active.merges, expected.merges)
+        assert np.array_equal(session.runs.active.log.tokens_after, expected.tokens_after)
         assert window.isWindowModified()
 
     assert at_the_window(monkeypatch, save, [str(book)]) == 0
@@ -170,14 +170,14 @@ def test_a_run_goes_on_after_it_was_opened_as_if_it_had_not_been_broken(qtbot, m
 
 def test_a_run_in_training_is_saved_as_far_as_it_is(qtbot, monkeypatch, book, project):
     def act(window, answers):
-        qtbot.waitUntil(lambda: len(window._session.sources) == 1, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
         for made in (1, 2, 3, 4):
             step(qtbot, window, made)
         answers.target = project
         window.actions_by_id["save_project"].trigger()
         qtbot.waitUntil(project.exists, timeout=PATIENCE)
-        qtbot.waitUntil(lambda: not window._session.jobs, timeout=PATIENCE)
-        assert window._session.state == "paused"
+        qtbot.waitUntil(lambda: not window.session.jobs.running, timeout=PATIENCE)
+        assert window.session.training.state == "paused"
         assert not window.isWindowModified()
         step(qtbot, window, 5)
         assert window.isWindowModified()
@@ -194,12 +194,12 @@ def test_a_file_that_changed_is_said_and_its_run_stays_usable(qtbot, monkeypatch
     book.write_text(TEXT.replace("cat", "dog") + "more", encoding="utf-8")
 
     def act(window, answers):
-        session = window._session
+        session = window.session
         opened(qtbot, window, project)
         assert window.corpus.problems.problems == (f"{book.name} has changed on disk since the project was saved.",)
-        assert session.corpus.bytes == len(TEXT) + 4
-        assert session.active.tokenizer.decode(session.active.tokenizer.encode("the cat")) == "the cat"
-        session.set_settings(Settings(400))
+        assert session.corpus.current.bytes == len(TEXT) + 4
+        assert session.runs.active.tokenizer.decode(session.runs.active.tokenizer.encode("the cat")) == "the cat"
+        session.training.set_settings(Settings(400))
         assert not window.actions_by_id["continue_run"].isEnabled()
         reason = window.actions_by_id["continue_run"].toolTip()
         assert reason == f"{book.name} has changed on disk since the project was saved; Run 1 cannot continue."
@@ -210,7 +210,7 @@ def test_a_file_that_changed_is_said_and_its_run_stays_usable(qtbot, monkeypatch
 
     def again(window, answers):
         opened(qtbot, window, project)
-        assert window._session.active.corpus_problem is None
+        assert window.session.runs.active.corpus_problem is None
 
     assert at_the_window(monkeypatch, again, [str(project)]) == 0
 
@@ -225,11 +225,11 @@ def test_a_text_named_from_its_folder_is_found_from_everywhere(qtbot, monkeypatc
         dialog.close()
 
     def look(window, answers):
-        session = window._session
+        session = window.session
         opened(qtbot, window, project)
         assert window.corpus.problems.problems == ()
-        assert [source.path for source in session.sources] == [book]
-        assert len(session.active) == 44
+        assert [source.path for source in session.corpus.sources] == [book]
+        assert len(session.runs.active) == 44
 
     monkeypatch.chdir(tmp_path)
     assert at_the_window(monkeypatch, begin, [book.name]) == 0
@@ -246,9 +246,9 @@ def test_a_file_that_is_missing_while_the_corpus_is_divided_anew_is_kept(qtbot, 
     book.rename(away)
 
     def divide(window, answers):
-        session = window._session
+        session = window.session
         opened(qtbot, window, project)
-        session.set_settings(replace(session.settings, documents="line"))
+        session.training.set_settings(replace(session.training.settings, documents="line"))
         quiet(qtbot, window)
         saved(qtbot, window, answers, project)
         if found == "by reload":
@@ -262,13 +262,13 @@ def test_a_file_that_is_missing_while_the_corpus_is_divided_anew_is_kept(qtbot, 
         check(qtbot, window)
 
     def check(qtbot, window):
-        session = window._session
-        qtbot.waitUntil(lambda: session.corpus.bytes == len(TEXT), timeout=PATIENCE)
+        session = window.session
+        qtbot.waitUntil(lambda: session.corpus.current.bytes == len(TEXT), timeout=PATIENCE)
         quiet(qtbot, window)
-        (source,) = session.sources
-        assert session.settings.documents == "line"
+        (source,) = session.corpus.sources
+        assert session.training.settings.documents == "line"
         assert source.documents == TEXT.count("\n")
-        assert session.active.corpus.documents == 1, "the run was trained on the whole file"
+        assert session.runs.active.corpus.documents == 1, "the run was trained on the whole file"
 
     assert at_the_window(monkeypatch, divide, [str(project)]) == 0
     if found == "by opening":
@@ -282,24 +282,26 @@ def test_a_file_that_is_missing_stays_listed_and_is_found_by_reload(qtbot, monke
     book.rename(away)
 
     def act(window, answers):
-        session = window._session
+        session = window.session
         opened(qtbot, window, project)
-        assert [source.name for source in session.sources] == [book.name]
+        assert [source.name for source in session.corpus.sources] == [book.name]
         assert window.corpus.problems.problems == (f"{book.name}: no such file or folder.",)
         assert window.corpus.source_list.sources_model.index(0, 1).data() == "missing"
-        assert len(session.active) == 44
-        assert session.obstacle == (f"{book.name} is missing: restore and reload it, or remove it from the corpus.")
+        assert len(session.runs.active) == 44
+        assert session.training.obstacle == (
+            f"{book.name} is missing: restore and reload it, or remove it from the corpus."
+        )
         saved(qtbot, window, answers, project)
         away.rename(book)
         window.corpus.source_list.select_rows([0])
         window.actions_by_id["reload_source"].trigger()
-        qtbot.waitUntil(lambda: session.corpus.bytes == len(TEXT), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: session.corpus.current.bytes == len(TEXT), timeout=PATIENCE)
         quiet(qtbot, window)
         assert window.corpus.problems.problems == ()
-        session.set_settings(Settings(310))
+        session.training.set_settings(Settings(310))
         window.actions_by_id["continue_run"].trigger()
         quiet(qtbot, window)
-        assert len(session.active) == 54
+        assert len(session.runs.active) == 54
 
     assert at_the_window(monkeypatch, act, [str(project)]) == 0
 
@@ -311,9 +313,9 @@ def test_a_file_that_has_grown_is_what_it_was_and_marked_as_changed(qtbot, monke
 
     def act(window, answers):
         opened(qtbot, window, project)
-        assert window._session.corpus.bytes == len(TEXT)
-        assert window._session.sources[0].changed_on_disk()
-        assert window._session.active.corpus_problem is None
+        assert window.session.corpus.current.bytes == len(TEXT)
+        assert window.session.corpus.sources[0].changed_on_disk()
+        assert window.session.runs.active.corpus_problem is None
 
     assert at_the_window(monkeypatch, act, [str(project)]) == 0
 
@@ -328,8 +330,8 @@ def test_a_project_is_dropped_on_the_window_after_one_question(qtbot, monkeypatc
         window.dropEvent(QDropEvent(place, action, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier))
 
     def act(window, answers):
-        session = window._session
-        session.add_text("other text " * 50)
+        session = window.session
+        session.corpus.add_text("other text " * 50)
         trained(qtbot, window, 260)
         answers.yes = False
         drop(window, project)
@@ -344,9 +346,9 @@ def test_a_project_is_dropped_on_the_window_after_one_question(qtbot, monkeypatc
         assert "in progress" in answers.asked[1]
         assert "Run 1 has not been saved or exported." in answers.asked[1]
         opened(qtbot, window, project)
-        assert [run.name for run in session.runs] == ["Run 1"]
-        assert len(session.runs[0]) == 44
-        assert [source.name for source in session.sources] == [book.name]
+        assert [run.name for run in session.runs.all] == ["Run 1"]
+        assert len(session.runs.all[0]) == 44
+        assert [source.name for source in session.corpus.sources] == [book.name]
 
         # What is open already is listed among the recent ones.
         window._recent_menu.aboutToShow.emit()
@@ -367,7 +369,7 @@ def test_a_project_that_is_opened_twice_at_once_is_asked_about_once(
             asked.append(question)
             # As in a dialog, what else there is to do is done meanwhile; what asks is the end of a job itself.
             if len(asked) == 1:
-                qtbot.waitUntil(lambda: len(window._session.jobs) == 1, timeout=PATIENCE)
+                qtbot.waitUntil(lambda: len(window.session.jobs.running) == 1, timeout=PATIENCE)
             return answer
 
         trained(qtbot, window, 290)
@@ -388,7 +390,7 @@ def test_a_project_that_is_opened_twice_at_once_is_asked_about_once(
 
 def test_what_is_unsaved_is_saved_on_the_way_out(qtbot, monkeypatch, book, project):
     def act(window, answers):
-        qtbot.waitUntil(lambda: len(window._session.sources) == 1, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
         for made in (1, 2):
             step(qtbot, window, made)
         answers.save, answers.target = True, project
@@ -439,7 +441,7 @@ def test_a_damaged_project_is_one_sentence_and_changes_nothing(qtbot, monkeypatc
     damaged.write_bytes(project.read_bytes()[:-5000])
 
     def act(window, answers):
-        session = window._session
+        session = window.session
         opened(qtbot, window, project)
         answers.files = [damaged]
         window.actions_by_id["open_project"].trigger()
@@ -447,8 +449,8 @@ def test_a_damaged_project_is_one_sentence_and_changes_nothing(qtbot, monkeypatc
         quiet(qtbot, window)
         assert window.messages.text.text().startswith("damaged.tokstudio: the project is damaged")
         assert window.projects.path == project
-        assert len(session.runs) == 1
-        assert session.obstacle is None
+        assert len(session.runs.all) == 1
+        assert session.training.obstacle is None
 
     assert at_the_window(monkeypatch, act, [str(project)]) == 0
 
@@ -457,15 +459,15 @@ def test_opening_can_be_cancelled(qtbot, monkeypatch, book, project):
     make(qtbot, monkeypatch, book, project)
 
     def act(window, answers):
-        session = window._session
-        session.add_text("mine")
+        session = window.session
+        session.corpus.add_text("mine")
         window.projects.open(project)
-        job = session.jobs[-1]
+        job = session.jobs.running[-1]
         job.cancel()
         quiet(qtbot, window)
         if window.projects.path is None:
-            assert [source.name for source in session.sources] == ["Pasted text"]
-        assert not session.opening
+            assert [source.name for source in session.corpus.sources] == ["Pasted text"]
+        assert not session.training.opening
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -479,7 +481,7 @@ def test_a_full_disk_leaves_the_old_file_whole_and_everything_unsaved(qtbot, mon
         trained(qtbot, window)
         saved(qtbot, window, answers, project)
         before = project.read_bytes()
-        window._session.set_text("more")
+        window.session.view.set_text("more")
         with monkeypatch.context() as broken:
             broken.setattr("os.replace", full_disk)
             window.actions_by_id["save_project"].trigger()
@@ -503,7 +505,7 @@ def test_a_drive_that_has_vanished_is_said_and_another_place_works(qtbot, monkey
         trained(qtbot, window)
         saved(qtbot, window, answers, drive / "a.tokstudio")
         shutil.rmtree(drive)
-        window._session.set_text("more")
+        window.session.view.set_text("more")
         window.actions_by_id["save_project"].trigger()
         qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
         assert window.messages.text.text() == (
@@ -542,7 +544,7 @@ def test_what_another_window_has_saved_is_not_written_over(qtbot, monkeypatch, t
         theirs = project.read_bytes() + b""
         Path(project).write_bytes(theirs)
         os.utime(project, (1, 1))
-        window._session.set_text("mine")
+        window.session.view.set_text("mine")
         window.actions_by_id["save_project"].trigger()
         qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
         assert "another program has changed it" in window.messages.text.text()

@@ -15,11 +15,11 @@ SENTENCE = "the cat sat on the mat"
 
 def visited(qtbot, window):
     """Shows a run in every pane and on every page, and then closes all of them."""
-    session = window._session
-    session.set_text(SENTENCE)
-    run = session.active
+    session = window.session
+    session.view.set_text(SENTENCE)
+    run = session.runs.active
     uses = run.run.uses()
-    session.look_at(next(token for token in range(run.base_size, len(uses)) if uses[token]))
+    session.view.look_at(next(token for token in range(run.base_size, len(uses)) if uses[token]))
     for pane in window.panes:
         pane.show()
         pane.raise_()
@@ -44,34 +44,36 @@ def visited(qtbot, window):
 def settled(qtbot, window):
     qtbot.wait(20)
     lines, why = window.token.lines, window.why
-    qtbot.waitUntil(lambda: not (window._session.jobs or lines.searching or why.busy), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not (window.session.jobs.running or lines.searching or why.busy), timeout=PATIENCE)
 
 
 @pytest.mark.parametrize("runs", [1, 2], ids=["alone", "beside another"])
 def test_a_deleted_run_and_a_cleared_corpus_are_let_go_of(qtbot, monkeypatch, runs):
     def act(window, answers):
-        session = window._session
+        session = window.session
         # What is there once the engine is loaded is kept out of the search for garbage.
         settled(qtbot, window)
         for number in range(runs):
             # Each has a corpus of its own.
-            session.set_sources(())
-            session.add_text(f"{TEXT} {number}")
-            session.set_settings(Settings(vocabulary_size=290))
-            session.train()
-            qtbot.waitUntil(lambda: session.training is None and session.active is not None, timeout=PATIENCE)
+            session.corpus.set_sources(())
+            session.corpus.add_text(f"{TEXT} {number}")
+            session.training.set_settings(Settings(vocabulary_size=290))
+            session.training.start()
+            qtbot.waitUntil(
+                lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE
+            )
         visited(qtbot, window)
         kept = {
-            "run": weakref.ref(session.active),
-            "merges": weakref.ref(session.active.run),
-            "corpus": weakref.ref(session.active.corpus),
-            "source": weakref.ref(session.active.corpus.sources[0]),
+            "run": weakref.ref(session.runs.active),
+            "merges": weakref.ref(session.runs.active.run),
+            "corpus": weakref.ref(session.runs.active.corpus),
+            "source": weakref.ref(session.runs.active.corpus.sources[0]),
         }
         window.actions_by_id["clear_corpus"].trigger()
         window.actions_by_id["delete_run"].trigger()
         settled(qtbot, window)
         gc.collect()
-        assert len(session.runs) == runs - 1
+        assert len(session.runs.all) == runs - 1
         assert [name for name, one in kept.items() if one() is not None] == []
 
     assert at_the_window(monkeypatch, act) == 0

@@ -31,13 +31,13 @@ def pane(session, theme, actions, show):
 
 
 def trained(qtbot, session, **settings):
-    if not session.sources:
-        session.add_text(sample_text("article"))
-    session.set_settings(Settings(**{"vocabulary_size": 900, "held_out": 0.25, "pattern": "gpt2", **settings}))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
-    qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
-    return session.active
+    if not session.corpus.sources:
+        session.corpus.add_text(sample_text("article"))
+    session.training.set_settings(Settings(**{"vocabulary_size": 900, "held_out": 0.25, "pattern": "gpt2", **settings}))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    return session.runs.active
 
 
 def choose(pane, words):
@@ -60,9 +60,9 @@ def test_its_curve_is_what_encoding_it_gives_and_the_readout_says_both(qtbot, se
     assert drawn.role == "active held-out"
     assert drawn.pen(session_palette(pane)).dashPattern()
     for merges in (0, 1, 100, len(run)):
-        anew = measured(run, session.corpus, merges)
+        anew = measured(run, session.corpus.current, merges)
         assert drawn.y[merges] == pytest.approx(anew.bytes_per_token)
-        session.set_playhead(merges)
+        session.view.set_playhead(merges)
         told = pane.plot.accessibleDescription()
         assert told.endswith(f"{run.bytes_per_token(merges):.2f} bytes per token · held-out {anew.bytes_per_token:.2f}")
 
@@ -73,7 +73,7 @@ def session_palette(pane):
 
 def test_the_cross_hair_reads_both(qtbot, session, pane):
     run = trained(qtbot, session)
-    session.set_playhead(0)
+    session.view.set_playhead(0)
     curve = pane.plot._curves[run.key]
     held_out = run.held_out_bytes_per_token(200)
     words = pane.plot._cross_hair_text(curve, 200.0, float(curve.y[200]))
@@ -86,13 +86,13 @@ def test_what_a_merge_saves_is_the_fall_in_tokens_per_megabyte(qtbot, session, p
     assert pane._log.isChecked(), "the last merges save so little that only log scales show them"
     drawn, held_out = pane.plot._curves[run.key], pane.plot._curves[(run.key, "held-out")]
     assert drawn.x[0] == 1
-    before, after = measured(run, session.corpus, 540), measured(run, session.corpus, 600)
+    before, after = measured(run, session.corpus.current, 540), measured(run, session.corpus.current, 600)
     by_hand = (before.tokens - after.tokens) / 60 / before.bytes * 1e6
     assert held_out.y[599] == pytest.approx(2 * by_hand), "two bytes an id"
-    assert drawn.y[0] == pytest.approx((run.tokens_before - run.tokens_at(1)) / run.corpus_bytes * 2e6)
-    session.set_playhead(600)
+    assert drawn.y[0] == pytest.approx((run.log.tokens_before - run.log.tokens_at(1)) / run.corpus_bytes * 2e6)
+    session.view.set_playhead(600)
     told = pane.plot.accessibleDescription()
-    saved = (run.tokens_at(540) - run.tokens_at(600)) / 60 / run.corpus_bytes * 1e6
+    saved = (run.log.tokens_at(540) - run.log.tokens_at(600)) / 60 / run.corpus_bytes * 1e6
     own, other = (f"{2 * tokens:,.0f}" for tokens in (saved, by_hand))
     assert told == f"merge 600   {own} bytes per MB · held-out {other}"
     now = f". In 1 MB of text, a merge now saves about {2 * by_hand:,.0f} bytes of ids, at 2 bytes per id."
@@ -103,13 +103,13 @@ def test_below_the_plot_stands_what_the_last_merges_saved(qtbot, session, pane):
     run = trained(qtbot, session)
     assert pane.remark.isHidden()
     choose(pane, "Saved by a merge")
-    first, last = measured(run, session.corpus, 0), measured(run, session.corpus, len(run))
+    first, last = measured(run, session.corpus.current, 0), measured(run, session.corpus.current, len(run))
     share = 1 - last.tokens / first.tokens
-    own = 1 - run.tokens_at(len(run)) / run.tokens_before
+    own = 1 - run.log.tokens_at(len(run)) / run.log.tokens_before
     told = pane.remark.text().replace("\u00a0", " ")
     assert told.startswith(f"All {len(run):,} merges saved {100 * share:.1f} % of the held-out tokens, ")
     assert f" {100 * own:.1f} % of those trained on. " in told
-    session.set_playhead(1)
+    session.view.set_playhead(1)
     assert pane.remark.text().startswith("The first merge saved ")
     choose(pane, "Bytes per token")
     assert pane.remark.isHidden()
@@ -160,12 +160,12 @@ def test_beyond_65536_tokens_an_id_takes_four_bytes_and_what_that_costs_is_said(
     monkeypatch.setattr("tokstudio.gui.panes.compression.curves._SHORT_IDS", 500)
     run = trained(qtbot, session, held_out=held_out)
     choose(pane, "Saved by a merge")
-    tokens = np.array([run.tokens_at(k) for k in range(len(run) + 1)]) if not held_out else run.held_out_tokens
-    size = run.held_out_bytes if held_out else run.corpus_bytes
+    tokens = np.array([run.log.tokens_at(k) for k in range(len(run) + 1)]) if not held_out else run.held_out.tokens
+    size = run.held_out.bytes if held_out else run.corpus_bytes
     saved = saved_by_each(tokens, size)
     drawn = pane.plot._curves[(run.key, "held-out") if held_out else run.key].y
     for merges, width in ((244, 2), (245, 4), (600, 4)):
-        session.set_playhead(merges)
+        session.view.set_playhead(merges)
         assert drawn[merges - 1] == pytest.approx(width * saved[merges - 1])
         told = pane.remark.text()
         now = f"a merge now saves about {width * saved[merges - 1]:,.0f} bytes of ids, at {width} bytes per id."
@@ -187,27 +187,27 @@ def test_runs_beside_each_other_have_their_own_dots(qtbot, session, pane):
     assert pane.plot._curves[(first.key, "held-out")].role == "other held-out"
     other = next(one for one in pane.legend.findChildren(QToolButton) if one.toolTip() == "Show Run 1, held-out")
     pane.legend.chosen.emit(other.property("key"))
-    assert session.active is first
-    session.delete(second)
+    assert session.runs.active is first
+    session.runs.delete(second)
     assert [key for key in pane.plot._curves if isinstance(key, tuple)] == [(first.key, "held-out")]
 
 
 def test_a_run_of_a_project_is_measured_anew(qtbot, session, pane):
     run = trained(qtbot, session)
     again = StudioRun.reopened(7, "Run 7", run.run, run.corpus)
-    session.replace_runs([again])
-    session.activate(again)
-    qtbot.waitUntil(lambda: again.held_out_tokens is not None, timeout=PATIENCE)
-    assert np.array_equal(again.held_out_tokens, run.held_out_tokens)
-    assert again.held_out_ratio == run.held_out_ratio
+    session.runs.replace_all([again])
+    session.runs.activate(again)
+    qtbot.waitUntil(lambda: again.held_out.tokens is not None, timeout=PATIENCE)
+    assert np.array_equal(again.held_out.tokens, run.held_out.tokens)
+    assert again.held_out.ratio == run.held_out.ratio
 
 
 def test_text_that_cannot_be_encoded_is_said(qtbot, session, pane):
-    session.add_text("".join(f"line line {chr(0x4E00 + n)}\n" for n in range(40)))
+    session.corpus.add_text("".join(f"line line {chr(0x4E00 + n)}\n" for n in range(40)))
     run = trained(qtbot, session, vocabulary_size=None, min_frequency=2, base="characters", pattern="none")
-    assert run.held_out_problem
+    assert run.held_out.problem
     assert pane.remark.isVisible()
-    assert pane.remark.text() == f"The held-out text was not measured: {run.held_out_problem}"
+    assert pane.remark.text() == f"The held-out text was not measured: {run.held_out.problem}"
 
 
 def test_what_is_measured_can_be_cancelled_and_is_not_begun_again(qtbot, session, pane, monkeypatch):
@@ -218,23 +218,23 @@ def test_what_is_measured_can_be_cancelled_and_is_not_begun_again(qtbot, session
 
     monkeypatch.setattr("tokstudio.gui.session.held_out._QUIET", 0)
     monkeypatch.setattr("tokstudio.gui.session.held_out.held_out_work", endless)
-    session.add_text(sample_text("article"))
-    session.set_settings(Settings(vocabulary_size=400, held_out=0.5))
-    session.train()
+    session.corpus.add_text(sample_text("article"))
+    session.training.set_settings(Settings(vocabulary_size=400, held_out=0.5))
+    session.training.start()
     # In the status line, from where a person can cancel it, once it takes long.
-    qtbot.waitUntil(lambda: any(not job.quiet for job in session.jobs), timeout=PATIENCE)
-    session.jobs[0].cancel()
-    qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
-    run = session.active
-    assert run.held_out_problem.startswith("it was cancelled. ")
-    assert pane.remark.text() == f"The held-out text was not measured: {run.held_out_problem}"
-    session.runs_changed.emit()
-    assert not session.jobs
+    qtbot.waitUntil(lambda: any(not job.quiet for job in session.jobs.running), timeout=PATIENCE)
+    session.jobs.running[0].cancel()
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    run = session.runs.active
+    assert run.held_out.problem.startswith("it was cancelled. ")
+    assert pane.remark.text() == f"The held-out text was not measured: {run.held_out.problem}"
+    session.runs.changed.emit()
+    assert not session.jobs.running
     assert cannot_measure_held_out(session) is None
     monkeypatch.undo()
-    session.measure_held_out()
-    qtbot.waitUntil(lambda: run.held_out_tokens is not None, timeout=PATIENCE)
-    assert not run.held_out_problem
+    session.held_out.measure()
+    qtbot.waitUntil(lambda: run.held_out.tokens is not None, timeout=PATIENCE)
+    assert not run.held_out.problem
     assert "not measured" not in pane.remark.text()
     assert cannot_measure_held_out(session) == "The held-out text has been measured."
 
@@ -254,4 +254,4 @@ def test_a_double_click_on_the_dots_of_another_run_asks_for_it(qtbot, session, p
     drawn = pane.plot._curves[(first.key, "held-out")]
     place = pane.plot.to_scene(600, float(drawn.y[600])).toPoint()
     qtbot.mouseDClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert session.active is first
+    assert session.runs.active is first

@@ -120,14 +120,14 @@ def test_a_pause_holds_it_and_resuming_loses_nothing(qtbot):
 def test_what_a_timer_asks_for_after_the_end_does_not_begin(qtbot):
     keeper, jobs, seen = Jobs(), list[Job](), list[int]()
     timer = QTimer(keeper, singleShot=True, interval=0)
-    timer.timeout.connect(lambda: jobs.append(keeper.start_job(lambda: counting(50, seen))))
+    timer.timeout.connect(lambda: jobs.append(keeper.start(lambda: counting(50, seen))))
     timer.start()
-    keeper.end_jobs()
+    keeper.end()
     QCoreApplication.processEvents()
     [job] = jobs
     running = job.running
     job.cancel()
     job.wait()
     assert not running
-    assert not keeper.jobs
+    assert not keeper.running
     assert not seen

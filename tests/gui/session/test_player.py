@@ -26,7 +26,7 @@ def pane(session, theme, actions, show):
 def states(session):
     """Every place of the playhead that the panes are told of."""
     seen = []
-    session.playhead_changed.connect(lambda: seen.append(session.playhead))
+    session.view.playhead_changed.connect(lambda: seen.append(session.view.playhead))
     return seen
 
 
@@ -58,7 +58,7 @@ def test_at_the_end_it_begins_anew_and_shows_every_state(qtbot, session, pane, m
 
 def test_between_it_goes_on_from_where_the_playhead_is(qtbot, session, pane, make_run, states, every_state):
     run = make_run(vocabulary_size=290)
-    session.set_playhead(20)
+    session.view.set_playhead(20)
     states.clear()
     session.player.set_speed("test")
     session.player.play()
@@ -73,9 +73,9 @@ def test_fast_speeds_leave_states_out_but_come_to_the_end(qtbot, session, pane, 
     session.player.play()
     ended(qtbot, session)
     assert states[0] == 0
-    assert states[-1] == len(session.active)
+    assert states[-1] == len(session.runs.active)
     assert states == sorted(set(states))
-    assert len(states) < len(session.active)
+    assert len(states) < len(session.runs.active)
 
 
 @pytest.mark.parametrize("key", [speed.key for speed in SPEEDS])
@@ -101,7 +101,7 @@ def hold(pane):
 
 def test_taking_hold_of_the_slider_stops_it(qtbot, session, pane, trained):
     session.player.set_speed("1")
-    session.set_playhead(0)
+    session.view.set_playhead(0)
     session.player.play()
     slider, place = hold(pane)
     qtbot.mousePress(slider, Qt.MouseButton.LeftButton, pos=place)
@@ -112,7 +112,7 @@ def test_taking_hold_of_the_slider_stops_it(qtbot, session, pane, trained):
 @pytest.mark.parametrize("moved", ["drag", "other run", "deleted"])
 def test_whatever_else_moves_the_playhead_stops_it(qtbot, session, pane, make_run, moved):
     first, second = make_run(vocabulary_size=290), make_run(vocabulary_size=280)
-    session.set_playhead(3)
+    session.view.set_playhead(3)
     session.player.set_speed("1")
     session.player.play()
     if moved == "drag":
@@ -122,9 +122,9 @@ def test_whatever_else_moves_the_playhead_stops_it(qtbot, session, pane, make_ru
         qtbot.mouseMove(plot.viewport(), start + QPoint(60, 0))
         qtbot.mouseRelease(plot.viewport(), Qt.MouseButton.LeftButton, pos=start + QPoint(60, 0))
     elif moved == "other run":
-        session.activate(first)
+        session.runs.activate(first)
     else:
-        session.delete(second)
+        session.runs.delete(second)
     assert not session.player.playing
 
 
@@ -149,25 +149,25 @@ def test_a_person_plays_by_key_and_the_window_remembers_the_speed(qtbot, monkeyp
     book.write_text("the cat sat on the mat. " * 50)
 
     def act(window, answers):
-        session = window._session
+        session = window.session
         play = window.actions_by_id["play"]
         assert "Train a tokenizer first" in play.toolTip()
-        qtbot.waitUntil(lambda: bool(session.sources), timeout=PATIENCE)
+        qtbot.waitUntil(lambda: bool(session.corpus.sources), timeout=PATIENCE)
         window.actions_by_id["train"].trigger()
-        qtbot.waitUntil(lambda: session.training is None and session.active is not None, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE)
         next(action for action in window.compression.speeds.actions() if action.data() == "1").trigger()
         qtbot.waitActive(window)
         qtbot.keyClick(window, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier)
         assert session.player.playing
         assert play.isChecked()
-        assert session.playhead == 0
+        assert session.view.playhead == 0
         qtbot.keyClick(window, "]")
         assert not session.player.playing
-        assert session.playhead == 1
+        assert session.view.playhead == 1
         assert not play.isChecked()
 
     def again(window, answers):
-        assert window._session.player.speed.key == "1"
+        assert window.session.player.speed.key == "1"
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
     assert at_the_window(monkeypatch, again) == 0

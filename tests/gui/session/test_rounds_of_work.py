@@ -25,22 +25,22 @@ KINDS = (Corpus, Job, MergeBatch, Run, Source, StudioRun, Tokenizer, Training)
 
 def work_round(qtbot, window: MainWindow, text: Path, tokenizer: Path, *, saved: bool) -> None:
     """Adds a text, trains on it, opens a tokenizer and saves both if so wished; then all of it goes again."""
-    session, actions = window._session, window.actions_by_id
+    session, actions = window.session, window.actions_by_id
     window.commands.open_paths([text])
-    qtbot.waitUntil(lambda: len(session.sources) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(session.corpus.sources) == 1, timeout=PATIENCE)
     trained(qtbot, window, 280)
     window.commands.load_tokenizer(tokenizer)
-    qtbot.waitUntil(lambda: len(session.runs) == 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(session.runs.all) == 2, timeout=PATIENCE)
     if saved:
         actions["save_project"].trigger()
         quiet(qtbot, window)
         assert not window.projects.unsaved
     for menu in window.menuBar().findChildren(QMenu):
         menu.aboutToShow.emit()
-    while session.runs:
+    while session.runs.all:
         actions["delete_run"].trigger()
         quiet(qtbot, window)
-    session.remove_sources([0])
+    session.corpus.remove_sources([0])
     quiet(qtbot, window)
 
 
@@ -49,7 +49,7 @@ def held(window: MainWindow) -> Counter[str]:
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     gc.collect()
     found: Counter[str] = Counter(type(one).__name__ for one in gc.get_objects() if isinstance(one, KINDS))
-    session = window._session
+    session = window.session
     for top in (session, window):
         found.update(f"Qt's {one.metaObject().className()}" for one in top.findChildren(QObject))
     meta = session.metaObject()

@@ -16,118 +16,118 @@ from tokstudio.resources import sample_text
 
 
 def trained(qtbot, session: Session, text: str = TEXT, **limits) -> None:
-    session.set_sources(())
-    session.add_text(text)
-    session.set_settings(Settings(**limits))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.corpus.set_sources(())
+    session.corpus.add_text(text)
+    session.training.set_settings(Settings(**limits))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
 
 
 def test_a_training_gives_what_the_core_gives(qtbot, session):
     text = sample_text("article")
     trained(qtbot, session, text, vocabulary_size=600)
     expected = train(Corpus.from_text(text), TrainingConfig(vocabulary_size=600))
-    run = session.active
+    run = session.runs.active
     assert run is not None
     assert np.array_equal(run.merges, expected.merges)
-    assert np.array_equal(run.count, expected.run.counts)
-    assert np.array_equal(run.tokens_after, expected.run.tokens_after)
+    assert np.array_equal(run.log.count, expected.run.counts)
+    assert np.array_equal(run.log.tokens_after, expected.run.tokens_after)
     assert run.ended == "reached vocabulary size"
-    assert session.playhead == 344
+    assert session.view.playhead == 344
     assert np.array_equal(run.uses(100), expected.run.uses(100))
 
 
 def test_the_playhead_follows_the_newest_merge_until_it_is_dragged_away(qtbot, session):
-    session.add_text(TEXT)
-    session.set_settings(Settings(vocabulary_size=2000))
-    session.step()
-    qtbot.waitUntil(lambda: session.state == "paused" and session.playhead == 1, timeout=PATIENCE)
-    session.step()
-    qtbot.waitUntil(lambda: session.playhead == 2)
-    session.set_playhead(1)
-    session.step()
-    qtbot.waitUntil(lambda: len(session.active) == 3)
-    assert session.playhead == 1
-    session.set_playhead(3)
-    session.step()
-    qtbot.waitUntil(lambda: session.playhead == 4)
+    session.corpus.add_text(TEXT)
+    session.training.set_settings(Settings(vocabulary_size=2000))
+    session.training.step()
+    qtbot.waitUntil(lambda: session.training.state == "paused" and session.view.playhead == 1, timeout=PATIENCE)
+    session.training.step()
+    qtbot.waitUntil(lambda: session.view.playhead == 2)
+    session.view.set_playhead(1)
+    session.training.step()
+    qtbot.waitUntil(lambda: len(session.runs.active) == 3)
+    assert session.view.playhead == 1
+    session.view.set_playhead(3)
+    session.training.step()
+    qtbot.waitUntil(lambda: session.view.playhead == 4)
 
 
 def test_a_step_that_is_over_at_once_is_told_as_a_pause(qtbot, session):
-    session.add_text(TEXT)
-    session.set_settings(Settings(vocabulary_size=2000))
-    session.step()
-    qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
-    session.set_playhead(0)
+    session.corpus.add_text(TEXT)
+    session.training.set_settings(Settings(vocabulary_size=2000))
+    session.training.step()
+    qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
+    session.view.set_playhead(0)
     told = []
-    session.training_changed.connect(lambda: told.append(session.state))
-    session.step()
-    qtbot.waitUntil(lambda: len(session.active) == 2)
+    session.training.state_changed.connect(lambda: told.append(session.training.state))
+    session.training.step()
+    qtbot.waitUntil(lambda: len(session.runs.active) == 2)
     qtbot.waitUntil(lambda: told[-1:] == ["paused"])
 
 
 def test_stepping_pausing_and_resuming_change_no_merge(qtbot, session):
-    session.add_text(TEXT)
-    session.set_settings(Settings(vocabulary_size=300))
+    session.corpus.add_text(TEXT)
+    session.training.set_settings(Settings(vocabulary_size=300))
     for steps in range(1, 4):
-        session.step()
+        session.training.step()
         qtbot.waitUntil(
-            lambda steps=steps: session.active is not None and len(session.active) == steps, timeout=PATIENCE
+            lambda steps=steps: session.runs.active is not None and len(session.runs.active) == steps, timeout=PATIENCE
         )
-        qtbot.waitUntil(lambda: session.state == "paused")
-    session.resume()
-    session.pause()
-    session.resume()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: session.training.state == "paused")
+    session.training.resume()
+    session.training.pause()
+    session.training.resume()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=300))
-    assert np.array_equal(session.active.merges, expected.merges)
+    assert np.array_equal(session.runs.active.merges, expected.merges)
 
 
 def test_a_stopped_run_is_kept_and_can_go_on_to_what_an_unbroken_one_gives(qtbot, session):
-    session.add_text(TEXT)
-    session.set_settings(Settings(vocabulary_size=400))
-    session.step()
-    qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
-    session.stop()
-    qtbot.waitUntil(lambda: session.training is None)
-    stopped = session.active
+    session.corpus.add_text(TEXT)
+    session.training.set_settings(Settings(vocabulary_size=400))
+    session.training.step()
+    qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
+    session.training.stop()
+    qtbot.waitUntil(lambda: session.training.current is None)
+    stopped = session.runs.active
     assert stopped.ended == "stopped"
     assert len(stopped) == 1
-    assert session.can_continue(stopped)
-    session.continue_run(stopped)
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    assert session.training.can_continue(stopped)
+    session.training.continue_run(stopped)
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     expected = train(Corpus.from_text(TEXT), TrainingConfig(vocabulary_size=400))
-    assert session.active is not stopped
-    assert np.array_equal(session.active.merges, expected.merges)
+    assert session.runs.active is not stopped
+    assert np.array_equal(session.runs.active.merges, expected.merges)
     assert len(stopped) == 1
 
 
 def test_a_finished_run_goes_on_only_to_a_larger_limit_on_the_same_corpus(qtbot, session):
     trained(qtbot, session, vocabulary_size=270)
-    run = session.active
-    assert not session.can_continue(run)
-    session.set_settings(Settings(vocabulary_size=280))
-    assert session.can_continue(run)
-    session.set_settings(Settings(vocabulary_size=265))
-    assert not session.can_continue(run)
-    session.set_settings(Settings(vocabulary_size=280))
-    session.add_text("more")
-    assert not session.can_continue(run)
+    run = session.runs.active
+    assert not session.training.can_continue(run)
+    session.training.set_settings(Settings(vocabulary_size=280))
+    assert session.training.can_continue(run)
+    session.training.set_settings(Settings(vocabulary_size=265))
+    assert not session.training.can_continue(run)
+    session.training.set_settings(Settings(vocabulary_size=280))
+    session.corpus.add_text("more")
+    assert not session.training.can_continue(run)
 
 
 def test_stopping_before_a_continued_run_is_back_where_it_was_loses_no_merge(qtbot, session):
     trained(qtbot, session, sample_text("article"), vocabulary_size=2000)
-    earlier = session.active
-    session.set_settings(Settings(vocabulary_size=3000))
-    session.continue_run(earlier)
-    session.set_playhead(7)
-    session.stop()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
-    assert session.active is not earlier
-    assert session.active.ended == "stopped"
-    assert np.array_equal(session.active.merges[:1744], earlier.merges)
-    assert len(session.active) >= 1744
-    assert session.playhead == 7
+    earlier = session.runs.active
+    session.training.set_settings(Settings(vocabulary_size=3000))
+    session.training.continue_run(earlier)
+    session.view.set_playhead(7)
+    session.training.stop()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    assert session.runs.active is not earlier
+    assert session.runs.active.ended == "stopped"
+    assert np.array_equal(session.runs.active.merges[:1744], earlier.merges)
+    assert len(session.runs.active) >= 1744
+    assert session.view.playhead == 7
 
 
 @pytest.mark.parametrize(
@@ -139,91 +139,91 @@ def test_stopping_before_a_continued_run_is_back_where_it_was_loses_no_merge(qtb
     ],
 )
 def test_what_cannot_work_is_said_in_the_core_s_words(session, settings, words):
-    session.add_text(TEXT)
-    session.set_settings(settings)
-    assert session.obstacle == words
-    session.train()
-    assert session.runs == []
+    session.corpus.add_text(TEXT)
+    session.training.set_settings(settings)
+    assert session.training.obstacle == words
+    session.training.start()
+    assert session.runs.all == []
 
 
 def test_without_a_text_there_is_nothing_to_train(session):
-    assert session.obstacle == "Open a text first."
+    assert session.training.obstacle == "Open a text first."
 
 
 @pytest.mark.parametrize("text", ["x", "", "ab"])
 def test_a_tiny_corpus_ends_cleanly_and_says_why(qtbot, session, text):
-    session.add_text(text)
+    session.corpus.add_text(text)
     if not text:
-        assert session.obstacle == "The corpus has no text."
+        assert session.training.obstacle == "The corpus has no text."
         return
-    session.set_settings(Settings(vocabulary_size=1000))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
-    assert session.active.ended == "nothing left to merge"
-    assert len(session.active) == len(text) - 1
+    session.training.set_settings(Settings(vocabulary_size=1000))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    assert session.runs.active.ended == "nothing left to merge"
+    assert len(session.runs.active) == len(text) - 1
 
 
 def test_a_minimum_frequency_ends_a_run_in_its_words(qtbot, session):
     trained(qtbot, session, vocabulary_size=None, min_frequency=50)
-    assert session.active.ended == "no pair occurs 50 times"
+    assert session.runs.active.ended == "no pair occurs 50 times"
 
 
 def test_one_bad_file_does_not_keep_the_others_out(qtbot, session, tmp_path):
     (tmp_path / "good.txt").write_text("good")
     (tmp_path / "empty.txt").write_text("")
     problems = []
-    session.corpus_failed.connect(problems.append)
-    session.open_paths([tmp_path / "empty.txt", tmp_path / "missing.txt", tmp_path / "good.txt"])
-    qtbot.waitUntil(lambda: len(session.sources) == 1 and len(problems) == 2)
-    assert session.sources[0].name == "good.txt"
+    session.corpus.problem.connect(problems.append)
+    session.corpus.open_paths([tmp_path / "empty.txt", tmp_path / "missing.txt", tmp_path / "good.txt"])
+    qtbot.waitUntil(lambda: len(session.corpus.sources) == 1 and len(problems) == 2)
+    assert session.corpus.sources[0].name == "good.txt"
     assert [problem.text.split(":")[0] for problem in problems] == ["empty.txt", "missing.txt"]
 
 
 def test_statistics_are_those_of_the_sources_that_are_there(qtbot, session):
-    session.add_text("aé")
-    session.add_text("b\n")
-    qtbot.waitUntil(lambda: session.statistics is not None)
-    assert session.statistics.characters == 4
-    session.remove_sources([0])
-    assert session.statistics is None
-    qtbot.waitUntil(lambda: session.statistics is not None)
-    assert session.statistics.bytes == 2
+    session.corpus.add_text("aé")
+    session.corpus.add_text("b\n")
+    qtbot.waitUntil(lambda: session.corpus.statistics is not None)
+    assert session.corpus.statistics.characters == 4
+    session.corpus.remove_sources([0])
+    assert session.corpus.statistics is None
+    qtbot.waitUntil(lambda: session.corpus.statistics is not None)
+    assert session.corpus.statistics.bytes == 2
 
 
 def test_runs_can_be_renamed_deleted_and_made_active(qtbot, session):
     trained(qtbot, session, vocabulary_size=260)
     trained(qtbot, session, vocabulary_size=262)
-    first, second = session.runs
-    assert session.active is second
-    session.activate(first)
-    assert session.playhead == 4
-    session.rename(first, "  small ")
-    session.rename(first, " ")
+    first, second = session.runs.all
+    assert session.runs.active is second
+    session.runs.activate(first)
+    assert session.view.playhead == 4
+    session.runs.rename(first, "  small ")
+    session.runs.rename(first, " ")
     assert first.name == "small"
-    session.delete(first)
-    assert session.runs == [second]
-    assert session.active is second
-    session.delete(second)
-    assert session.active is None
-    assert session.tokenizer is None
+    session.runs.delete(first)
+    assert session.runs.all == [second]
+    assert session.runs.active is second
+    session.runs.delete(second)
+    assert session.runs.active is None
+    assert session.view.tokenizer is None
 
 
 @pytest.mark.parametrize("paused", [False, True])
 def test_closing_in_the_middle_of_a_training_ends_its_thread(qtbot, session, paused):
-    session.add_text(sample_text("article"))
-    session.set_settings(Settings(vocabulary_size=100_000))
-    session.step()
-    qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
-    job = session.training.job
+    session.corpus.add_text(sample_text("article"))
+    session.training.set_settings(Settings(vocabulary_size=100_000))
+    session.training.step()
+    qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
+    job = session.training.current.job
     if not paused:
-        session.resume()
+        session.training.resume()
     session.close()
     assert not job._thread.isRunning()
 
 
 def test_settings_that_did_not_change_tell_nobody(qtbot, session):
-    with qtbot.assertNotEmitted(session.settings_changed):
-        session.set_settings(replace(session.settings))
+    with qtbot.assertNotEmitted(session.training.settings_changed):
+        session.training.set_settings(replace(session.training.settings))
 
 
 def test_a_division_that_is_cancelled_leaves_the_setting_by_which_the_text_is_divided(qtbot, session, monkeypatch):
@@ -231,18 +231,18 @@ def test_a_division_that_is_cancelled_leaves_the_setting_by_which_the_text_is_di
         while True:
             yield Progress("dividing")
 
-    session.add_text("one\ntwo\n")
-    before = session.sources
+    session.corpus.add_text("one\ntwo\n")
+    before = session.corpus.sources
     monkeypatch.setattr("tokstudio.gui.session.corpus.split_all", endless)
-    session.set_settings(replace(session.settings, documents="line"))
-    assert session.splitting
-    for job in session.jobs:
+    session.training.set_settings(replace(session.training.settings, documents="line"))
+    assert session.corpus.splitting
+    for job in session.jobs.running:
         job.cancel()
-    qtbot.waitUntil(lambda: not session.splitting, timeout=PATIENCE)
-    assert session.sources == before
-    assert session.settings.documents == "file"
+    qtbot.waitUntil(lambda: not session.corpus.splitting, timeout=PATIENCE)
+    assert session.corpus.sources == before
+    assert session.training.settings.documents == "file"
     monkeypatch.undo()
-    session.set_settings(replace(session.settings, documents="line"))
-    qtbot.waitUntil(lambda: not session.splitting, timeout=PATIENCE)
-    assert [source.documents for source in session.sources] == [2]
-    assert session.settings.documents == "line"
+    session.training.set_settings(replace(session.training.settings, documents="line"))
+    qtbot.waitUntil(lambda: not session.corpus.splitting, timeout=PATIENCE)
+    assert [source.documents for source in session.corpus.sources] == [2]
+    assert session.training.settings.documents == "line"

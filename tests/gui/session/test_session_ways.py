@@ -20,19 +20,19 @@ LINES = "".join(f"line {n}: the cat sat on the mat <|end|>\n" for n in range(60)
 
 
 def ended(qtbot, session: Session) -> None:
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
 
 
 def trained(qtbot, session: Session, text: str, settings: Settings) -> None:
-    session.add_text(text)
-    session.set_settings(settings)
-    session.train()
+    session.corpus.add_text(text)
+    session.training.set_settings(settings)
+    session.training.start()
     ended(qtbot, session)
 
 
 def foreseen(session: Session, sample: int) -> Forecast:
     forecast = Forecast(1.0, 10**10, 10**9, sample, "This training would take too much: train on a sample.")
-    session.set_forecast(forecast)
+    session.training.set_forecast(forecast)
     return forecast
 
 
@@ -48,12 +48,12 @@ def foreseen(session: Session, sample: int) -> Forecast:
 def test_a_training_gives_what_the_core_gives(qtbot, session, settings):
     trained(qtbot, session, LINES, settings)
     expected = train(Corpus.from_text(LINES), settings.config())
-    run = session.active
+    run = session.runs.active
     assert np.array_equal(run.merges, expected.run.merges)
     assert run.base_size == expected.run.base_size
     assert run.special_tokens == expected.special_tokens
     assert run.vocabulary_size == len(expected)
-    assert run.tokens_before == expected.run.tokens_before
+    assert run.log.tokens_before == expected.run.tokens_before
     assert run.bytes_per_token(len(run)) == expected.run.bytes_per_token()
     assert run.tokenizer.encode("the cat", "all") == expected.encode("the cat", "all")
     uses = expected.run.uses(3)
@@ -63,181 +63,181 @@ def test_a_training_gives_what_the_core_gives(qtbot, session, settings):
 
 
 def test_the_special_token_that_is_looked_at_or_found_stays_the_same_while_the_run_grows(qtbot, session):
-    session.add_text(LINES)
-    session.set_settings(Settings(400, special_tokens=("<|end|>", "<|pad|>")))
-    session.step()
-    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
-    session.find(session.active.special_tokens["<|pad|>"])
-    session.look_at(session.active.special_tokens["<|end|>"])
-    session.resume()
+    session.corpus.add_text(LINES)
+    session.training.set_settings(Settings(400, special_tokens=("<|end|>", "<|pad|>")))
+    session.training.step()
+    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1, timeout=PATIENCE)
+    session.view.set_target(session.runs.active.special_tokens["<|pad|>"])
+    session.view.look_at(session.runs.active.special_tokens["<|end|>"])
+    session.training.resume()
     ended(qtbot, session)
-    assert len(session.active) > 1
-    assert session.token == session.active.special_tokens["<|end|>"]
-    assert session.found == session.active.special_tokens["<|pad|>"]
+    assert len(session.runs.active) > 1
+    assert session.view.token == session.runs.active.special_tokens["<|end|>"]
+    assert session.view.target == session.runs.active.special_tokens["<|pad|>"]
 
 
 def test_a_training_that_is_stopped_before_anything_is_laid_out_leaves_no_run(qtbot, session):
-    session.add_text(TEXT)
-    session.train()
-    session.training.job.pause()
-    session.stop()
+    session.corpus.add_text(TEXT)
+    session.training.start()
+    session.training.current.job.pause()
+    session.training.stop()
     ended(qtbot, session)
-    assert all(run.base_counts is not None for run in session.runs)
+    assert all(run.base_counts is not None for run in session.runs.all)
 
 
 def test_what_goes_wrong_in_the_corpus_leaves_no_run_and_is_told(qtbot, session):
     told = []
-    session.failed.connect(told.append)
+    session.jobs.failed.connect(told.append)
     trained(qtbot, session, "a b", Settings(pattern=r"\w+"))
-    assert session.runs == []
-    assert session.active is None
+    assert session.runs.all == []
+    assert session.runs.active is None
     assert told[0].text.startswith('The pattern drops " "')
 
 
 def test_word_counts_are_trained_on_as_the_core_does(qtbot, session, tmp_path):
     path = tmp_path / "words.tsv"
     path.write_text("the\t10\nthen\t5\ncat\t2\n")
-    session.open_counts([path])
-    qtbot.waitUntil(lambda: len(session.sources) == 1 and session.statistics is not None)
-    assert session.statistics.characters == 56
-    session.set_settings(Settings(None, 2))
-    session.train()
+    session.corpus.open_counts([path])
+    qtbot.waitUntil(lambda: len(session.corpus.sources) == 1 and session.corpus.statistics is not None)
+    assert session.corpus.statistics.characters == 56
+    session.training.set_settings(Settings(None, 2))
+    session.training.start()
     ended(qtbot, session)
     expected = train(Corpus.from_counts(path), TrainingConfig(min_frequency=2))
-    assert np.array_equal(session.active.merges, expected.run.merges)
-    assert session.active.corpus_bytes == 56
+    assert np.array_equal(session.runs.active.merges, expected.run.merges)
+    assert session.runs.active.corpus_bytes == 56
     path.write_text("cat\t2\n")
-    session.reread(0, None)
-    qtbot.waitUntil(lambda: session.corpus.bytes == 6)
-    assert session.sources[0].counts.tolist() == [2]
+    session.corpus.reread(0, None)
+    qtbot.waitUntil(lambda: session.corpus.current.bytes == 6)
+    assert session.corpus.sources[0].counts.tolist() == [2]
 
 
 def test_lines_as_documents_divide_what_is_there_and_what_comes(qtbot, session, tmp_path):
-    session.add_text("a\nb\nc\n")
-    session.set_settings(Settings(documents="line"))
-    assert session.obstacle == "The corpus is being divided into documents."
-    qtbot.waitUntil(lambda: session.obstacle is None)
-    session.add_text("d\ne\n")
+    session.corpus.add_text("a\nb\nc\n")
+    session.training.set_settings(Settings(documents="line"))
+    assert session.training.obstacle == "The corpus is being divided into documents."
+    qtbot.waitUntil(lambda: session.training.obstacle is None)
+    session.corpus.add_text("d\ne\n")
     (tmp_path / "f.txt").write_text("f\ng\n")
-    session.open_paths([tmp_path / "f.txt"])
-    qtbot.waitUntil(lambda: len(session.sources) == 3)
-    assert [source.documents for source in session.sources] == [3, 2, 2]
-    session.set_settings(Settings(documents="file"))
-    qtbot.waitUntil(lambda: [source.documents for source in session.sources] == [1, 1, 1])
+    session.corpus.open_paths([tmp_path / "f.txt"])
+    qtbot.waitUntil(lambda: len(session.corpus.sources) == 3)
+    assert [source.documents for source in session.corpus.sources] == [3, 2, 2]
+    session.training.set_settings(Settings(documents="file"))
+    qtbot.waitUntil(lambda: [source.documents for source in session.corpus.sources] == [1, 1, 1])
 
 
 def test_the_last_word_on_documents_counts(qtbot, session):
-    session.add_text("a\nb\n")
+    session.corpus.add_text("a\nb\n")
     for documents in ("line", "file", "line"):
-        session.set_settings(Settings(documents=documents))
-    qtbot.waitUntil(lambda: not session.jobs)
-    assert session.sources[0].documents == 2
+        session.training.set_settings(Settings(documents=documents))
+    qtbot.waitUntil(lambda: not session.jobs.running)
+    assert session.corpus.sources[0].documents == 2
 
 
 @pytest.mark.parametrize(("trained_by", "other"), [("file", "line"), ("line", "file")])
 def test_a_run_can_go_on_when_the_text_is_divided_again_as_it_was(qtbot, session, make_run, trained_by, other):
-    session.set_settings(Settings(documents=trained_by))
-    session.add_text("the cat sat\non the mat\n" * 9, "cat")
-    session.add_text("the rat", "rat")
+    session.training.set_settings(Settings(documents=trained_by))
+    session.corpus.add_text("the cat sat\non the mat\n" * 9, "cat")
+    session.corpus.add_text("the rat", "rat")
     run = make_run(vocabulary_size=270, documents=trained_by)
-    session.set_settings(Settings(documents=other, vocabulary_size=280))
-    qtbot.waitUntil(lambda: not session.jobs)
-    assert not session.can_continue(run)
+    session.training.set_settings(Settings(documents=other, vocabulary_size=280))
+    qtbot.waitUntil(lambda: not session.jobs.running)
+    assert not session.training.can_continue(run)
     for documents in (trained_by, other, trained_by):
-        session.set_settings(Settings(documents=documents, vocabulary_size=280))
-        qtbot.waitUntil(lambda: not session.jobs)
-    assert session.can_continue(run)
-    session.reread(0, None)
-    session.add_text("a hat\n")
-    assert not session.can_continue(run), "that is another corpus"
+        session.training.set_settings(Settings(documents=documents, vocabulary_size=280))
+        qtbot.waitUntil(lambda: not session.jobs.running)
+    assert session.training.can_continue(run)
+    session.corpus.reread(0, None)
+    session.corpus.add_text("a hat\n")
+    assert not session.training.can_continue(run), "that is another corpus"
 
 
 def test_held_out_text_is_measured_when_the_run_has_ended(qtbot, session):
     trained(qtbot, session, LINES, Settings(300, held_out=0.2, special_tokens=("<|end|>",)))
-    run = session.active
-    qtbot.waitUntil(lambda: run.held_out_ratio is not None, timeout=PATIENCE)
-    assert run.held_out == ()
-    _, held = finish(hold_out_work(session.sources, 0.2))
+    run = session.runs.active
+    qtbot.waitUntil(lambda: run.held_out.ratio is not None, timeout=PATIENCE)
+    assert run.held_out.sources == ()
+    _, held = finish(hold_out_work(session.corpus.sources, 0.2))
     documents = [bytes(document).decode() for document in Corpus(held).iter_documents()]
     pieces = [piece for document in documents for piece in document.split("<|end|>")]
     tokens = sum(len(run.tokenizer.encode(piece)) for piece in pieces)
     assert run.corpus_bytes + sum(map(len, pieces)) == len(LINES.replace("<|end|>", ""))
-    assert run.held_out_ratio == sum(map(len, pieces)) / tokens
+    assert run.held_out.ratio == sum(map(len, pieces)) / tokens
 
 
 def test_held_out_text_that_cannot_be_encoded_has_no_figure(qtbot, session):
     lines = [f"line {chr(0x4E00 + n)}\n" for n in range(40)]
     trained(qtbot, session, "".join(lines), Settings(None, 2, base="characters", held_out=0.25))
-    qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
-    assert session.active.held_out_ratio is None
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
+    assert session.runs.active.held_out.ratio is None
 
 
 def test_what_does_not_fit_offers_a_sample_and_the_corpus_stays(qtbot, session):
-    session.add_text(LINES)
-    session.set_settings(Settings(None, 2))
+    session.corpus.add_text(LINES)
+    session.training.set_settings(Settings(None, 2))
     forecast = foreseen(session, 400)
-    assert session.obstacle == forecast.problem
-    assert session.sample_size == 400
-    sources = session.sources
-    session.train()
-    assert session.runs == []
-    session.train_on_sample()
-    qtbot.waitUntil(lambda: bool(session.runs), timeout=PATIENCE)
+    assert session.training.obstacle == forecast.problem
+    assert session.training.sample_size == 400
+    sources = session.corpus.sources
+    session.training.start()
+    assert session.runs.all == []
+    session.training.start_on_sample()
+    qtbot.waitUntil(lambda: bool(session.runs.all), timeout=PATIENCE)
     ended(qtbot, session)
-    assert session.sources == sources
-    size = session.active.corpus_bytes
-    assert session.active.name == f"Run 1 (sample of {size} B)"
+    assert session.corpus.sources == sources
+    size = session.runs.active.corpus_bytes
+    assert session.runs.active.name == f"Run 1 (sample of {size} B)"
     assert 300 < size <= 500
-    expected = train(session.active.corpus, TrainingConfig(min_frequency=2))
-    assert np.array_equal(session.active.merges, expected.run.merges)
+    expected = train(session.runs.active.corpus, TrainingConfig(min_frequency=2))
+    assert np.array_equal(session.runs.active.merges, expected.run.merges)
 
 
 def test_a_forecast_is_forgotten_when_corpus_or_settings_change(session):
-    session.add_text(LINES)
+    session.corpus.add_text(LINES)
     foreseen(session, 400)
-    session.set_settings(Settings(2000))
-    assert session.forecast is None
-    assert session.obstacle is None
+    session.training.set_settings(Settings(2000))
+    assert session.training.forecast is None
+    assert session.training.obstacle is None
     foreseen(session, 400)
-    session.add_text("more")
-    assert session.forecast is None
+    session.corpus.add_text("more")
+    assert session.training.forecast is None
 
 
 def test_what_a_part_of_the_corpus_refuses_all_of_it_refuses(session):
     for size in (1_000_000, 2_000_000):
-        session.set_sources((Source.from_texts(["a" * size]),))
-        session.set_forecast(Forecast(0.0, 0, None, size, "The pattern drops text."))
-        assert session.obstacle == "The pattern drops text."
+        session.corpus.set_sources((Source.from_texts(["a" * size]),))
+        session.training.set_forecast(Forecast(0.0, 0, None, size, "The pattern drops text."))
+        assert session.training.obstacle == "The pattern drops text."
 
 
 def test_word_counts_that_do_not_fit_cannot_be_trained_on_and_no_sample_is_offered(session):
-    session.set_sources(Corpus.from_counts({"some": 10**9, "words": 3}).sources)
-    session.set_forecast(Forecast(1.0, 10**10, 10**9, 0, "This training would take too much."))
-    assert session.sample_size is None
-    assert session.obstacle == "This training would take too much."
-    session.set_forecast(Forecast(1.0, 1000, 10**9, 0, ""))
-    assert session.sample_size is None
-    assert session.obstacle is None
+    session.corpus.set_sources(Corpus.from_counts({"some": 10**9, "words": 3}).sources)
+    session.training.set_forecast(Forecast(1.0, 10**10, 10**9, 0, "This training would take too much."))
+    assert session.training.sample_size is None
+    assert session.training.obstacle == "This training would take too much."
+    session.training.set_forecast(Forecast(1.0, 1000, 10**9, 0, ""))
+    assert session.training.sample_size is None
+    assert session.training.obstacle is None
 
 
 def test_no_result_of_a_quick_job_is_lost(qtbot, session, tmp_path):
     for number in range(12):
         path = tmp_path / f"{number}.tsv"
         path.write_text("a\t1\n")
-        session.set_sources(())
-        session.open_counts([path])
-        qtbot.waitUntil(lambda: bool(session.sources) and session.statistics is not None, timeout=5000)
+        session.corpus.set_sources(())
+        session.corpus.open_counts([path])
+        qtbot.waitUntil(lambda: bool(session.corpus.sources) and session.corpus.statistics is not None, timeout=5000)
 
 
 def test_a_run_in_characters_can_be_looked_at_before_its_characters_are_known(qtbot, session):
-    session.add_text(sample_text("scripts"))
-    session.set_settings(Settings(2000, base="characters"))
-    session.set_text("日本")
-    session.train()
-    run = session.active
+    session.corpus.add_text(sample_text("scripts"))
+    session.training.set_settings(Settings(2000, base="characters"))
+    session.view.set_text("日本")
+    session.training.start()
+    run = session.runs.active
     assert run is not None
     assert not run.ready
-    assert len(session.tokenizer) == 0
+    assert len(session.view.tokenizer) == 0
     assert run.vocabulary_size == 0
     ended(qtbot, session)
     assert run.ready

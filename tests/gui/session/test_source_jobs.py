@@ -32,8 +32,8 @@ def test_a_file_that_is_named_with_its_folder_is_read_once(tmp_path):
 def test_a_file_that_is_added_again_counts_twice_and_that_is_said(qtbot, session, tmp_path):
     (tmp_path / "a.txt").write_text("one two")
     said = []
-    session.refused.connect(said.append)
+    session.jobs.refused.connect(said.append)
     for number in (1, 2):
-        session.open_paths([tmp_path / "a.txt"])
-        qtbot.waitUntil(lambda number=number: len(session.sources) == number, timeout=PATIENCE)
+        session.corpus.open_paths([tmp_path / "a.txt"])
+        qtbot.waitUntil(lambda number=number: len(session.corpus.sources) == number, timeout=PATIENCE)
     assert said == ["a.txt was already in the corpus. That text now counts twice."]

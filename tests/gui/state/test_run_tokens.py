@@ -38,7 +38,7 @@ def grown(config, steps=()):
     yield run
     while trainer.prepared is None:
         trainer.advance()
-    run.prepare(trainer.prepared)
+    run.prepare(trainer.prepared, trainer.run)
     for step in steps:
         while len(run) < step:
             run.append(trainer.advance(1))

@@ -27,13 +27,13 @@ def twice(tmp_path):
 
 
 def train(qtbot, window):
-    session = window._session
-    qtbot.waitUntil(lambda: bool(session.sources), timeout=PATIENCE)
-    session.set_settings(Settings(vocabulary_size=None, min_frequency=2, pattern="none"))
+    session = window.session
+    qtbot.waitUntil(lambda: bool(session.corpus.sources), timeout=PATIENCE)
+    session.training.set_settings(Settings(vocabulary_size=None, min_frequency=2, pattern="none"))
     window.actions_by_id["train"].trigger()
-    qtbot.waitUntil(lambda: session.training is None and session.active is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE)
     qtbot.waitActive(window)
-    return session.active.tokenizer.tokens
+    return session.runs.active.tokenizer.tokens
 
 
 def listed(pane):
@@ -85,8 +85,8 @@ def test_a_search_that_takes_long_shows_what_enter_was_pressed_for(qtbot, monkey
         assert finder.model.rowCount() == 0
         assert box.note.text() == "Searching…"
         qtbot.keyClick(box, Qt.Key.Key_Return)
-        qtbot.waitUntil(lambda: window._session.found is not None, timeout=PATIENCE)
-        assert window._session.found in holding(tokens, PIECE.encode())
+        qtbot.waitUntil(lambda: window.session.view.target is not None, timeout=PATIENCE)
+        assert window.session.view.target in holding(tokens, PIECE.encode())
         assert not box.popup.isVisible()
 
     assert at_the_window(monkeypatch, act, [str(twice)]) == 0

@@ -32,10 +32,10 @@ def pane(qtbot, session, theme, actions, dock) -> ConfigurePane:
     actions["more_settings"].setChecked(True)
     pane = ConfigurePane(session, theme, actions)
     dock(pane, 280, 420)
-    session.add_text(TEXT)
-    session.set_settings(SETTINGS)
+    session.corpus.add_text(TEXT)
+    session.training.set_settings(SETTINGS)
     # What is said above Train takes room as well.
-    qtbot.waitUntil(lambda: session.forecast is not None and not session.jobs, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.forecast is not None and not session.jobs.running, timeout=PATIENCE)
     qtbot.waitUntil(pane.pattern.preview.isVisible)
     return pane
 
@@ -90,7 +90,7 @@ def test_the_wheel_scrolls_the_pane_over_every_field_and_changes_none(pane, sess
         before = bar.value()
         turn_wheel(control, 1 if before < bar.maximum() else -1)
         assert bar.value() != before, control.accessibleName()
-    assert session.settings == SETTINGS
+    assert session.training.settings == SETTINGS
 
 
 def test_what_gets_the_keyboard_comes_into_sight_with_its_help(qtbot, pane):
@@ -128,12 +128,12 @@ def test_what_is_typed_into_stays_in_sight_with_its_help_as_the_room_shrinks(qtb
 
 
 def test_with_little_room_help_is_left_to_the_tips_and_errors_are_not(qtbot, pane, session):
-    session.set_settings(Settings(1000, 2))
+    session.training.set_settings(Settings(1000, 2))
     pane.window().resize(280, 290)
     QApplication.processEvents()
     assert not pane.size_field.note.isVisible()
     assert pane.size_field.number.toolTip().endswith("\nBase tokens, merges and special tokens.")
-    session.set_settings(Settings(1, 2))
+    session.training.set_settings(Settings(1, 2))
     assert pane.size_field.note.isVisible()
     assert pane.summary.text() == "Fix the vocabulary size."
 
@@ -143,7 +143,7 @@ def test_the_wheel_over_a_preview_scrolls_the_corpus_pane_while_that_can_scroll(
 ):
     pane = CorpusPane(session, theme, actions)
     dock(pane, 280, 240)
-    session.add_text("line\n" * 100)
+    session.corpus.add_text("line\n" * 100)
     QApplication.processEvents()
     bar = body_of(pane.preview).verticalScrollBar()
     bar.setValue(bar.maximum())
@@ -167,10 +167,10 @@ def test_the_essential_settings_need_no_scrolling(qtbot, monkeypatch, tmp_path, 
         window.resize(width, height)
         window.reset_layout()
         window.commands.open_paths([path])
-        window._session.set_settings(Settings(1000, 2, "gpt2"))
+        window.session.training.set_settings(Settings(1000, 2, "gpt2"))
         pane = window.configure
         qtbot.waitUntil(lambda: pane.pattern.preview.isVisible() and pane.forecast.isVisible(), timeout=PATIENCE)
-        qtbot.waitUntil(lambda: not window._session.jobs, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: not window.session.jobs.running, timeout=PATIENCE)
         essential = [pane.size_field.number, pane.frequency_field.number, pane.pattern.choice.combo]
         essential += [pane.buttons["train"], pane.summary]
         if height == 900:
@@ -265,11 +265,14 @@ def test_no_card_covers_a_control_or_another_card(qtbot, monkeypatch, tmp_path, 
         window.resize(screen)
         window.reset_layout()
         window.commands.open_paths([path])
-        qtbot.waitUntil(lambda: bool(window._session.sources), timeout=PATIENCE)
-        window._session.set_settings(Settings(300, None))
+        qtbot.waitUntil(lambda: bool(window.session.corpus.sources), timeout=PATIENCE)
+        window.session.training.set_settings(Settings(300, None))
         window.actions_by_id["train"].trigger()
-        session = window._session
-        qtbot.waitUntil(lambda: bool(session.runs) and session.training is None and not session.jobs, timeout=PATIENCE)
+        session = window.session
+        qtbot.waitUntil(
+            lambda: bool(session.runs.all) and session.training.current is None and not session.jobs.running,
+            timeout=PATIENCE,
+        )
         window.messages.show_problem(
             Problem("What went wrong is told in one sentence, and what to do in another. " * 2)
         )
@@ -337,7 +340,7 @@ def test_ids_that_are_asked_for_stand_in_a_list_below_the_tokens(qtbot, monkeypa
         window.commands.open_paths([path])
         trained(qtbot, window)
         page = window.text.encode
-        window._session.set_text("Bats! " * 100)
+        window.session.view.set_text("Bats! " * 100)
         window.text.raise_()
         qtbot.waitUntil(lambda: page.view.isVisible() and bool(page.others.counts()), timeout=PATIENCE)
         last = int(page.figures.values()[2].replace(",", "")) - 1

@@ -20,17 +20,17 @@ def test_in_a_low_window_the_right_column_is_one_place_in_which_its_contents_hav
     path.write_text(TEXT)
 
     def act(window, answers):
-        session = window._session
+        session = window.session
         assert tabs(window) == HIGH
         window.commands.open_paths([path])
-        session.set_settings(Settings(270))
-        qtbot.waitUntil(lambda: bool(session.sources) and not session.jobs, timeout=PATIENCE)
+        session.training.set_settings(Settings(270))
+        qtbot.waitUntil(lambda: bool(session.corpus.sources) and not session.jobs.running, timeout=PATIENCE)
         window.actions_by_id["train"].trigger()
-        qtbot.waitUntil(lambda: session.training is None and not session.jobs, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
         window.resize(1024, 640)
         qtbot.waitUntil(lambda: tabs(window) == LOW)
-        session.set_text("the cat sat on the rat. " * 20)
-        session.look_at(256)
+        session.view.set_text("the cat sat on the rat. " * 20)
+        session.view.look_at(256)
         window.actions_by_id["step_through_text"].trigger()
         steps = window.text.steps
         qtbot.waitUntil(lambda: steps.table.model().rowCount() > 2, timeout=PATIENCE)

@@ -48,29 +48,29 @@ def test_only_a_failed_training_is_mended_by_other_settings(bar):
 
 def test_a_message_goes_by_escape_and_when_its_cause_is_gone(qtbot, monkeypatch):
     def act(window, answers):
-        session, messages = window._session, window.messages
-        session.failed.emit(FILE)
+        session, messages = window.session, window.messages
+        session.jobs.failed.emit(FILE)
         qtbot.keyClick(window.configure.size_field.number, Qt.Key.Key_Escape)
         assert not messages.isVisible()
 
-        session.failed.emit(TRAINING)
-        session.set_settings(Settings(270, None))
+        session.jobs.failed.emit(TRAINING)
+        session.training.set_settings(Settings(270, None))
         assert not messages.isVisible()
 
-        session.failed.emit(FILE)
-        session.add_text("the cat sat on the mat " * 50)
+        session.jobs.failed.emit(FILE)
+        session.corpus.add_text("the cat sat on the mat " * 50)
         assert messages.isVisible(), "another corpus makes no file writable"
-        session.train()
+        session.training.start()
         assert not messages.isVisible()
-        qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
 
     assert at_the_window(monkeypatch, act) == 0
 
 
 def test_a_message_stays_while_the_window_loads_its_compiled_loops(qtbot, monkeypatch):
     def act(window, answers):
-        with qtbot.waitSignal(window._session.busy_changed, timeout=PATIENCE):
-            window._session.failed.emit(FILE)
+        with qtbot.waitSignal(window.session.jobs.busy_changed, timeout=PATIENCE):
+            window.session.jobs.failed.emit(FILE)
         assert window.messages.isVisible()
 
     assert at_the_window(monkeypatch, act) == 0

@@ -20,7 +20,7 @@ def book(tmp_path: Path) -> Path:
 
 
 def names(window) -> list[str]:
-    return [source.name for source in window._session.sources]
+    return [source.name for source in window.session.corpus.sources]
 
 
 def test_a_text_that_joins_a_sample_is_told_and_can_replace_it(qtbot, monkeypatch, book):
@@ -53,7 +53,7 @@ def test_a_notice_goes_when_the_sample_is_taken_away_by_hand(qtbot, monkeypatch,
         window.commands.open_paths([book])
         quiet(qtbot, window)
         assert window.notices.isVisible()
-        window._session.remove_sources([0])
+        window.session.corpus.remove_sources([0])
         assert not window.notices.isVisible()
 
     assert at_the_window(monkeypatch, act) == 0
@@ -61,18 +61,18 @@ def test_a_notice_goes_when_the_sample_is_taken_away_by_hand(qtbot, monkeypatch,
 
 def test_a_step_after_a_finished_run_is_told_and_undone(qtbot, monkeypatch, book):
     def act(window, answers):
-        session, card = window._session, window.notices
+        session, card = window.session, window.notices
         finished = trained(qtbot, window)
         merges = len(finished)
-        session.set_playhead(7)
+        session.view.set_playhead(7)
         window.actions_by_id["step"].trigger()
-        qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1, timeout=PATIENCE)
         assert card.isVisible()
         assert card.text.text() == "Step started Run 2. Run 1 is still in Runs, unchanged."
         qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
         quiet(qtbot, window)
-        assert session.runs == [finished]
-        assert session.active is finished
+        assert session.runs.all == [finished]
+        assert session.runs.active is finished
         assert len(finished) == merges
         assert not card.isVisible()
 
@@ -81,20 +81,20 @@ def test_a_step_after_a_finished_run_is_told_and_undone(qtbot, monkeypatch, book
 
 def test_a_first_step_is_no_news_and_a_later_stop_takes_the_notice_away(qtbot, monkeypatch, book):
     def act(window, answers):
-        session, card = window._session, window.notices
-        qtbot.waitUntil(lambda: session.obstacle is None, timeout=PATIENCE)
+        session, card = window.session, window.notices
+        qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
         window.actions_by_id["step"].trigger()
-        qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
+        qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
         assert not card.isVisible()
         window.actions_by_id["stop"].trigger()
         quiet(qtbot, window)
         window.actions_by_id["step"].trigger()
-        qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
+        qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
         assert card.isVisible()
         window.actions_by_id["stop"].trigger()
         quiet(qtbot, window)
         assert not card.isVisible()
-        assert len(session.runs) == 2
+        assert len(session.runs.all) == 2
 
     assert at_the_window(monkeypatch, act, [str(book)]) == 0
 
@@ -102,16 +102,16 @@ def test_a_first_step_is_no_news_and_a_later_stop_takes_the_notice_away(qtbot, m
 @pytest.mark.parametrize("settings", [Settings(100_000, held_out=0.1), Settings(5_000, pattern="("), Settings(None)])
 def test_a_sample_trains_with_settings_of_its_own(qtbot, monkeypatch, settings):
     def act(window, answers):
-        session, card = window._session, window.notices
-        session.set_settings(settings)
+        session, card = window.session, window.notices
+        session.training.set_settings(settings)
         window.actions_by_id["sample_train_article"].trigger()
         quiet(qtbot, window)
-        assert session.active.config == Settings().config()
-        assert len(session.active) == 1_000 - 256
+        assert session.runs.active.config == Settings().config()
+        assert len(session.runs.active) == 1_000 - 256
         assert card.text.text() == "The sample trains with the default settings."
         assert card.act_button.text() == "Restore Settings"
         qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
-        assert session.settings == settings
+        assert session.training.settings == settings
         assert not card.isVisible()
 
     assert at_the_window(monkeypatch, act) == 0

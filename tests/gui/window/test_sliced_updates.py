@@ -103,11 +103,11 @@ def test_a_pane_that_a_layout_makes_a_window_of_its_own_is_painted(qtbot, monkey
 
 def test_after_another_size_of_text_everything_has_the_measures_of_that_size(qtbot, monkeypatch):
     def act(window, answers):
-        session = window._session
-        session.add_text(TEXT)
-        session.set_settings(Settings(270))
-        session.train()
-        qtbot.waitUntil(lambda: session.training is None and not session.jobs, timeout=PATIENCE)
+        session = window.session
+        session.corpus.add_text(TEXT)
+        session.training.set_settings(Settings(270))
+        session.training.start()
+        qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
         window.merges.raise_()
         buttons, figures, rows = window.text._toggles, window.status.figures, window.merges.table.verticalHeader()
 

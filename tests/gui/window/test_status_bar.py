@@ -38,27 +38,27 @@ def for_a_while() -> Work[str]:
 
 
 def test_it_says_how_the_run_ended_and_what_it_gave(qtbot, session, line):
-    session.add_text("the cat sat on the mat " * 50)
-    session.set_settings(Settings(vocabulary_size=266))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.corpus.add_text("the cat sat on the mat " * 50)
+    session.training.set_settings(Settings(vocabulary_size=266))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     assert line.words.text().endswith(": reached vocabulary size.")
-    run = session.active
+    run = session.runs.active
     assert (
-        line.figures.text() == f"10 merges    {1150 / run.tokens_at(10):.2f} bytes per token    "
-        f"{run.tokens_at(10):,} tokens in corpus (1,150 at first)"
+        line.figures.text() == f"10 merges    {1150 / run.log.tokens_at(10):.2f} bytes per token    "
+        f"{run.log.tokens_at(10):,} tokens in corpus (1,150 at first)"
     )
-    session.set_playhead(1)
+    session.view.set_playhead(1)
     assert line.figures.text().startswith("1 merge    ")
-    session.set_playhead(0)
+    session.view.set_playhead(0)
     assert line.figures.text() == "0 merges    1.00 bytes per token    1,150 tokens in corpus"
 
 
 def test_with_little_room_words_are_left_out_and_no_digit_is_cut(qtbot, session, line):
-    session.add_text("the cat sat on the mat " * 50)
-    session.set_settings(Settings(vocabulary_size=266))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.corpus.add_text("the cat sat on the mat " * 50)
+    session.training.set_settings(Settings(vocabulary_size=266))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     line.resize(1600, line.height())
     whole = line.figures.text()
     for width in (900, 700, 500, 360):
@@ -71,17 +71,17 @@ def test_with_little_room_words_are_left_out_and_no_digit_is_cut(qtbot, session,
 
 
 def test_a_pause_says_where_it_is_and_which_keys_go_on(qtbot, session, line):
-    session.add_text("the cat sat on the mat " * 50)
-    session.step()
+    session.corpus.add_text("the cat sat on the mat " * 50)
+    session.training.step()
     sentence = "Paused after 1 merge. F6 resumes, F10 makes one more."
     qtbot.waitUntil(lambda: line.words.text() == sentence, timeout=PATIENCE)
-    session.step()
+    session.training.step()
     qtbot.waitUntil(lambda: line.words.text().startswith("Paused after 2 merges."), timeout=PATIENCE)
 
 
 def test_what_is_said_hides_progress_only_briefly(qtbot, session, line, monkeypatch):
     monkeypatch.setattr("tokstudio.gui.window.status_bar._SHOWN_BRIEFLY", 50)
-    session.start_job(for_ever)
+    session.jobs.start(for_ever)
     line.say("Wrote merges.csv.")
     assert line.currentMessage() == "Wrote merges.csv."
     qtbot.waitUntil(lambda: not line.currentMessage(), timeout=3000)
@@ -90,9 +90,9 @@ def test_what_is_said_hides_progress_only_briefly(qtbot, session, line, monkeypa
 def test_what_a_job_says_at_its_end_stays(qtbot, session, line, monkeypatch):
     monkeypatch.setattr("tokstudio.gui.window.status_bar._SHOWN_BRIEFLY", 1)
     monkeypatch.setattr("tokstudio.gui.window.status_bar._BAR_AFTER", 0.01)
-    job = session.start_job(for_a_while)
+    job = session.jobs.start(for_a_while)
     job.finished.connect(line.say)
-    qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
     qtbot.wait(50)
     assert line.currentMessage() == "Wrote merges.csv."
     assert not line.words.isVisible(), "one sentence stands there, not two"
@@ -127,28 +127,28 @@ def test_a_sentence_with_the_name_of_a_file_of_two_lines_is_one_line(line):
 
 def test_a_long_job_shows_a_bar_and_can_be_cancelled(qtbot, session, line, monkeypatch):
     monkeypatch.setattr("tokstudio.gui.window.status_bar._BAR_AFTER", 0.1)
-    job = session.start_job(for_ever)
+    job = session.jobs.start(for_ever)
     qtbot.waitUntil(line.cancel.isVisible)
     assert line.words.text() == "Encoding…"
     assert line.bar.value() == 250
     line.cancel.click()
-    qtbot.waitUntil(lambda: not session.jobs)
+    qtbot.waitUntil(lambda: not session.jobs.running)
     assert job.is_cancelled
     assert not line.bar.isVisible()
 
 
 def test_a_quiet_job_is_not_shown(qtbot, session, line):
-    session.start_job(for_ever, quiet=True)
+    session.jobs.start(for_ever, quiet=True)
     qtbot.wait(250)
     assert line.words.text() == ""
 
 
 def test_what_was_cancelled_elsewhere_is_no_longer_waited_for(qtbot, session):
-    latest, told = LatestJob(session), []
+    latest, told = LatestJob(session.jobs), []
     latest.failed.connect(told.append)
     latest.run(for_ever)
     assert latest.busy
-    session.jobs[0].cancel()
+    session.jobs.running[0].cancel()
     qtbot.waitUntil(lambda: bool(told))
     assert not latest.busy
     assert str(told[0]) == "Cancelled."
@@ -177,19 +177,19 @@ def test_time_left_is_not_told_before_it_can_be_judged():
 
 
 def test_what_of_the_corpus_was_not_as_it_should_be_is_told(qtbot, session, line):
-    session.set_sources((Source.from_texts([b"aab\xff" * 20]),))
-    session.set_settings(
+    session.corpus.set_sources((Source.from_texts([b"aab\xff" * 20]),))
+    session.training.set_settings(
         Settings(None, 2, base="characters", base_vocabulary=("a", "<?>", "\ufffd"), unknown_token="<?>")
     )
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     assert line.words.text().endswith("20 places were not UTF-8 and became U+FFFD. 20 characters are unknown.")
 
 
 def test_the_figure_of_held_out_text_stands_beside_the_other(qtbot, session, line):
-    session.add_text("the cat sat on the mat\n" * 100)
-    session.set_settings(Settings(270, held_out=0.1))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.corpus.add_text("the cat sat on the mat\n" * 100)
+    session.training.set_settings(Settings(270, held_out=0.1))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     qtbot.waitUntil(lambda: "held-out" in line.figures.text(), timeout=PATIENCE)
-    assert f"({session.active.held_out_ratio:.2f} in held-out text)" in line.figures.text()
+    assert f"({session.runs.active.held_out.ratio:.2f} in held-out text)" in line.figures.text()

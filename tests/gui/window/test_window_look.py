@@ -139,7 +139,7 @@ def test_in_a_low_window_the_curves_of_every_view_are_140_pixels_high(qtbot, mon
         window.resize(1024, height)
         window.reset_layout()
         window.commands.open_paths([path])
-        window._session.set_settings(Settings(400, held_out=0.1))
+        window.session.training.set_settings(Settings(400, held_out=0.1))
         trained_again(qtbot, window)
         pane = window.compression
         qtbot.waitUntil(lambda: pane.stack.currentWidget() is pane.plot)
@@ -162,7 +162,7 @@ def test_at_1024_by_640_no_figure_is_cut_and_runs_keep_their_corpus(qtbot, monke
         window.resize(1024, 640)
         window.reset_layout()
         window.commands.open_paths([path])
-        window._session.set_settings(Settings(300, held_out=0.1))
+        window.session.training.set_settings(Settings(300, held_out=0.1))
         trained_again(qtbot, window)
         window.runs.raise_()
         table = window.runs.table
@@ -186,7 +186,7 @@ def test_at_1024_by_640_no_figure_is_cut_and_runs_keep_their_corpus(qtbot, monke
 
 def trained_again(qtbot, window) -> None:
     """Trains with the settings of the session."""
-    session = window._session
-    qtbot.waitUntil(lambda: session.obstacle is None, timeout=PATIENCE)
+    session = window.session
+    qtbot.waitUntil(lambda: session.training.obstacle is None, timeout=PATIENCE)
     window.actions_by_id["train"].trigger()
     quiet(qtbot, window)

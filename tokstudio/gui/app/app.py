@@ -108,8 +108,8 @@ class Studio(QObject):
             self._kept[COPIES] = recovery
         self.window.recovery.failed.connect(self._tell_of_copies)
         self._offer = ReportOffer(self.window, self.session, self.theme, reports) if reports is not None else None
-        self.session.sources_changed.connect(self._log_sources)
-        self.session.training_changed.connect(self._log_training)
+        self.session.corpus.sources_changed.connect(self._log_sources)
+        self.session.training.state_changed.connect(self._log_training)
         if isinstance(application, Application):
             application.file_asked.connect(self._open_file)
 
@@ -151,8 +151,8 @@ class Studio(QObject):
         if self.window.isVisible():
             _log.info("The window answers.")
             gc.freeze()
-            self.session.start_job(self._look_for_limits, self._tell_limits, quiet=True)
-            self.session.start_job(self._make_ready, self._tell_limits, asked=False)
+            self.session.jobs.start(self._look_for_limits, self._tell_limits, quiet=True)
+            self.session.jobs.start(self._make_ready, self._tell_limits, asked=False)
             if self._recovery is not None:
                 self.window.recovery.look(self._recovery)
 
@@ -168,17 +168,17 @@ class Studio(QObject):
 
     def _tell_limits(self, found: dict[str, str]) -> None:
         if sentence := self._limits.add(found):
-            self.session.failed.emit(Problem(sentence))
+            self.session.jobs.report(Problem(sentence))
 
     def _tell_of_copies(self, reason: str) -> None:
         self._tell_limits({COPIES: reason})
 
     def _log_sources(self) -> None:
-        _log.info("Sources: %s", ", ".join(source.name for source in self.session.sources) or "none")
+        _log.info("Sources: %s", ", ".join(source.name for source in self.session.corpus.sources) or "none")
 
     def _log_training(self) -> None:
-        run = self.session.active
-        if self.session.training is not None or run is None or run.ended is None:
+        run = self.session.runs.active
+        if self.session.training.current is not None or run is None or run.ended is None:
             return
         if self._logged is None or self._logged() is not run:
             self._logged = weakref.ref(run)
@@ -199,31 +199,31 @@ class Demo(QObject):
         self._patience = QTimer(self, singleShot=True, interval=_DEMO_PATIENCE)
         self._patience.timeout.connect(self._give_up)
         commands: Commands = studio.window.commands
-        studio.session.set_text(_DEMO_TEXT)
+        studio.session.view.set_text(_DEMO_TEXT)
         commands.train_sample(sample)
-        if (run := studio.session.active) is not None:
-            run.is_demo = True
+        if (run := studio.session.runs.active) is not None:
+            run.mark_demo()
         if screenshot is not None:
             # So that the picture is the same on every machine, whatever was set there before.
             studio.window.resize(1440, 900)
             studio.window.reset_layout()
-            studio.session.training_changed.connect(self._maybe_picture)
+            studio.session.training.state_changed.connect(self._maybe_picture)
             self._patience.start()
 
     def _maybe_picture(self) -> None:
         session = self._studio.session
-        run = session.active
-        if session.training is not None or run is None or run.ended is None:
+        run = session.runs.active
+        if session.training.current is not None or run is None or run.ended is None:
             return
-        session.training_changed.disconnect(self._maybe_picture)
+        session.training.state_changed.disconnect(self._maybe_picture)
         merges = round(0.42 * len(run))
-        session.set_playhead(merges)
-        session.look_at(_longest_token(run, merges))
+        session.view.set_playhead(merges)
+        session.view.look_at(_longest_token(run, merges))
         QTimer.singleShot(_PICTURE_SETTLES, self, self._picture)
 
     def _picture(self) -> None:
         assert self._screenshot is not None
-        if self._studio.session.jobs:
+        if self._studio.session.jobs.running:
             QTimer.singleShot(_PICTURE_SETTLES, self, self._picture)
         elif self._studio.window.grab().save(str(self._screenshot), "PNG"):
             self._quit(0)
@@ -285,7 +285,7 @@ def run(
             studio = Studio(application, recovery=folder, reports=reports)
         else:
             studio = Studio(application, Preferences(Path(passing.path()) / "settings.ini"))
-        hook.caught.connect(studio.session.report, Qt.ConnectionType.QueuedConnection)
+        hook.caught.connect(studio.session.jobs.report, Qt.ConnectionType.QueuedConnection)
         studio.show()
         shown = Demo(studio, sample, screenshot) if demo else None
         if files:

@@ -32,7 +32,7 @@ class ReportOffer(QObject):
     def __init__(self, window: MainWindow, session: Session, theme: Theme, folder: Path) -> None:
         super().__init__(window)
         self._window = window
-        self._session = session
+        self._jobs = session.jobs
         self._folder = folder
         self._reports: list[Report] = []
         self._looked = False
@@ -45,7 +45,7 @@ class ReportOffer(QObject):
     def _refresh(self) -> None:
         if not self._looked:
             self._looked = True
-            self._session.start_job(partial(_look_work, self._folder), self._take, quiet=True)
+            self._jobs.start(partial(_look_work, self._folder), self._take, quiet=True)
         may = self._reports and not self._window.recovery.sentence
         self.card.offer(_sentence(self._reports[0]) if may else "")
 

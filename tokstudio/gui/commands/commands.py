@@ -69,9 +69,9 @@ class Commands(OpenCommands):
         """Adds the text on the clipboard."""
         text = QGuiApplication.clipboard().text()
         if text:
-            self._session.add_text(text)
+            self._session.corpus.add_text(text)
         else:
-            self._session.corpus_failed.emit(Problem("The clipboard has no text."))
+            self._session.corpus.report(Problem("The clipboard has no text."))
 
     def sample_article(self) -> None:
         """Adds the article."""
@@ -100,23 +100,24 @@ class Commands(OpenCommands):
     def train_sample(self, key: str) -> None:
         """Makes a sample the corpus and trains on it; an empty Text pane gets a sentence to look at."""
         session = self._session
-        question = (
-            f"The corpus ({', '.join(source.name for source in session.sources[:3])}) will be replaced by the sample."
-        )
-        own = any(source.name not in {sample.title for sample in SAMPLES} for source in session.sources)
+        names = ", ".join(source.name for source in session.corpus.sources[:3])
+        question = f"The corpus ({names}) will be replaced by the sample."
+        own = any(source.name not in {sample.title for sample in SAMPLES} for source in session.corpus.sources)
         if own and not self._choosers.confirm("Train on a Sample", question, "Replace Corpus"):
             return
-        session.set_sources(())
-        before, own_settings = session.settings, Settings()
-        session.set_settings(own_settings)
+        session.corpus.set_sources(())
+        before, own_settings = session.training.settings, Settings()
+        session.training.set_settings(own_settings)
         self._add_sample(key)
-        if not self._session.text:
-            self._session.set_text(DEMO_SENTENCES[0][1])
-        self._session.train()
+        if not self._session.view.text:
+            self._session.view.set_text(DEMO_SENTENCES[0][1])
+        self._session.training.start()
         if before != own_settings:
             text = "The sample trains with the default settings."
-            back = partial(session.set_settings, before)
-            session.noticed.emit(Notice(text, "Restore Settings", back, lambda: session.settings == own_settings))
+            back = partial(session.training.set_settings, before)
+            session.jobs.notify(
+                Notice(text, "Restore Settings", back, lambda: session.training.settings == own_settings)
+            )
 
     def remove_source(self) -> None:
         """Takes the chosen sources out."""
@@ -128,70 +129,70 @@ class Commands(OpenCommands):
 
     def clear_corpus(self) -> None:
         """Takes all sources away; runs stay."""
-        self._session.set_sources(())
+        self._session.corpus.set_sources(())
 
     # ---- training
 
     def train(self) -> None:
         """Begins a run."""
-        self._session.train()
+        self._session.training.start()
 
     def train_on_sample(self) -> None:
         """Begins a run on as much of the corpus as fits into memory."""
-        self._session.train_on_sample()
+        self._session.training.start_on_sample()
 
     def train_anyway(self) -> None:
         """Begins a run although there is likely too little memory."""
-        self._session.train(anyway=True)
+        self._session.training.start(anyway=True)
 
     def continue_run(self) -> None:
         """Goes on from the active run."""
-        if self._session.active is not None:
-            self._session.continue_run(self._session.active)
+        if self._session.runs.active is not None:
+            self._session.training.continue_run(self._session.runs.active)
 
     def load_base_tokens(self) -> None:
         """Asks for a file of base tokens and takes them."""
         paths = self._choosers.open_files("Load Base Tokens", self._folder(), _BASE_TOKENS)
         if paths:
             self._preferences.folder = paths[0].parent
-            self._session.start_job(partial(read_base_vocabulary_work, paths[0]), self._take_base_tokens)
+            self._session.jobs.start(partial(read_base_vocabulary_work, paths[0]), self._take_base_tokens)
 
     def base_tokens_of_corpus(self) -> None:
         """Takes the characters of the corpus as base tokens."""
-        self._session.start_job(partial(corpus_characters_work, self._session.corpus), self._take_base_tokens)
+        self._session.jobs.start(partial(corpus_characters_work, self._session.corpus.current), self._take_base_tokens)
 
     def pause(self) -> None:
         """Holds the training."""
-        self._session.pause()
+        self._session.training.pause()
 
     def resume(self) -> None:
         """Goes on with it."""
-        self._session.resume()
+        self._session.training.resume()
 
     def step(self) -> None:
         """One merge."""
-        self._session.step()
+        self._session.training.step()
 
     def stop(self) -> None:
         """Ends it and keeps the run."""
-        self._session.stop()
+        self._session.training.stop()
 
     def first(self) -> None:
         """The playhead to the start."""
-        self._session.set_playhead(0)
+        self._session.view.set_playhead(0)
 
     def previous(self) -> None:
         """The playhead back by one."""
-        self._session.set_playhead(self._session.playhead - 1)
+        self._session.view.set_playhead(self._session.view.playhead - 1)
 
     def next(self) -> None:
         """The playhead on by one."""
-        self._session.set_playhead(self._session.playhead + 1)
+        self._session.view.set_playhead(self._session.view.playhead + 1)
 
     def last(self) -> None:
         """The playhead to the end."""
-        if self._session.active is not None:
-            self._session.set_playhead(len(self._session.active))
+        if self._session.runs.active is not None:
+            self._session.view.set_playhead(len(self._session.runs.active))
 
     def play(self, playing: bool) -> None:
         """Lets the playhead run along, or holds it."""
@@ -207,32 +208,32 @@ class Commands(OpenCommands):
 
     def rename_run(self) -> None:
         """Asks for the active run's new name."""
-        run = self._session.active
+        run = self._session.runs.active
         if run is None:
             return
         name = self._choosers.text("Rename Run", "Name", run.name)
         if name is not None:
-            self._session.rename(run, name)
+            self._session.runs.rename(run, name)
 
     def count_uses(self) -> None:
         """Counts the uses of an opened tokenizer's tokens in the corpus."""
-        self._session.count_uses()
+        self._session.runs.count_uses()
 
     def measure_held_out(self) -> None:
         """Measures the held-out text of the active run again."""
-        self._session.measure_held_out()
+        self._session.held_out.measure()
 
     def delete_run(self) -> None:
         """Forgets the active run."""
-        if self._session.active is not None:
-            self.delete(self._session.active)
+        if self._session.runs.active is not None:
+            self.delete(self._session.runs.active)
 
     def delete(self, run: StudioRun) -> None:
         """Forgets a run; one that was never exported is asked about."""
         question = f"{run.name} has not been saved or exported. {several(len(run), 'merge')} will be lost."
         if not run.unsaved or self._choosers.confirm(f"Delete {run.name}?", question, "Delete Run"):
-            self._session.delete(run)
-            if run not in self._session.runs:
+            self._session.runs.delete(run)
+            if run not in self._session.runs.all:
                 self.done.emit(f"Deleted {run.name}.")
 
     # ---- view
@@ -260,11 +261,11 @@ class Commands(OpenCommands):
 
     def find_next(self) -> None:
         """Goes to the next place of the found token."""
-        self._session.go_to_place(1)
+        self._session.view.go_to_occurrence(1)
 
     def find_previous(self) -> None:
         """Goes to the place before."""
-        self._session.go_to_place(-1)
+        self._session.view.go_to_occurrence(-1)
 
     def filter(self) -> None:
         """Goes to the filter of the table that is shown."""
@@ -272,9 +273,9 @@ class Commands(OpenCommands):
 
     def why_merge(self) -> None:
         """Shows why the merge was made of the token that was chosen; of none, the one at the playhead."""
-        session, run = self._session, self._session.active
-        if run is not None and session.chosen is None and session.playhead > 0:
-            session.look_at(run.base_size + session.playhead - 1)
+        session, run = self._session, self._session.runs.active
+        if run is not None and session.view.chosen is None and session.view.playhead > 0:
+            session.view.look_at(run.base_size + session.view.playhead - 1)
         self._views.show_why()
 
     def why_not_one_token(self) -> None:
@@ -344,17 +345,17 @@ class Commands(OpenCommands):
     # ---- private
 
     def _take_base_tokens(self, entries: list[str]) -> None:
-        settings = replace(self._session.settings, base="characters", base_vocabulary=tuple(entries))
-        self._session.set_settings(settings)
+        settings = replace(self._session.training.settings, base="characters", base_vocabulary=tuple(entries))
+        self._session.training.set_settings(settings)
 
     def _activate_beside(self, step: int) -> None:
-        runs, active = self._session.runs, self._session.active
+        runs, active = self._session.runs.all, self._session.runs.active
         if active is not None:
-            self._session.activate(runs[(runs.index(active) + step) % len(runs)])
+            self._session.runs.activate(runs[(runs.index(active) + step) % len(runs)])
 
     def _add_sample(self, key: str) -> None:
         title = next(sample.title for sample in SAMPLES if sample.key == key)
-        self._session.add_text(sample_text(key), title)
+        self._session.corpus.add_text(sample_text(key), title)
 
     def _set_theme(self, mode: Mode) -> None:
         self._preferences.set("theme", mode)

@@ -106,32 +106,32 @@ class ExportCommands(QObject):
 
     def export_ids(self) -> None:
         """Writes the ids of the text that is shown in tokens, as they are shown."""
-        tokenizer, text = self._session.tokenizer, self._session.text
+        tokenizer, text = self._session.view.tokenizer, self._session.view.text
         path = self._ask_target("Token Ids of the Text", "ids.json", "Token ids (*.json *.npy)")
         if path is not None and tokenizer is not None:
             allowed = "all" if self._preferences.get("recognise_specials", False) else ()
-            self._session.start_job(partial(_write_ids, path, tokenizer, text, allowed), self._written, writes=True)
+            self._session.jobs.start(partial(_write_ids, path, tokenizer, text, allowed), self._written, writes=True)
 
     def export_plot_png(self) -> None:
         """Saves the plot as a picture."""
         path = self._ask_target("Plot as PNG", "compression.png", "Picture (*.png)")
         if path is not None:
             picture = self._exports.plot().to_image(*_PLOT_SIZE, 1.0)
-            self._session.start_job(partial(_write_picture, path, picture), self._written, writes=True)
+            self._session.jobs.start(partial(_write_picture, path, picture), self._written, writes=True)
 
     def export_plot_svg(self) -> None:
         """Saves the plot as a drawing."""
         path = self._ask_target("Plot as SVG", "compression.svg", "Drawing (*.svg)")
         if path is not None:
             drawing = self._exports.plot().to_svg(*_PLOT_SIZE)
-            self._session.start_job(partial(_write_one, path, drawing), self._written, writes=True)
+            self._session.jobs.start(partial(_write_one, path, drawing), self._written, writes=True)
 
     def export_tree_svg(self) -> None:
         """Saves the tree of the token that is looked at as a drawing."""
-        path = self._ask_target("Merge Tree as SVG", f"token-{self._session.token}.svg", "Drawing (*.svg)")
+        path = self._ask_target("Merge Tree as SVG", f"token-{self._session.view.token}.svg", "Drawing (*.svg)")
         if path is not None:
             drawing = self._exports.merge_tree().tree_svg()
-            self._session.start_job(partial(_write_one, path, drawing), self._written, writes=True)
+            self._session.jobs.start(partial(_write_one, path, drawing), self._written, writes=True)
 
     def _folder(self) -> Path:
         return self._preferences.folder
@@ -149,13 +149,13 @@ class ExportCommands(QObject):
         return path
 
     def _open_dialog(self, formats: list[str]) -> None:
-        if self._session.active is not None:
-            self._exports.show_export(self._session.active, formats)
+        if self._session.runs.active is not None:
+            self._exports.show_export(self._session.runs.active, formats)
 
     def _export(self, name: str, path: Path | None) -> None:
-        run = self._session.active
+        run = self._session.runs.active
         if path is not None and run is not None:
-            self._session.start_job(partial(save_work, run.tokenizer, path, name), self._exported, writes=True)
+            self._session.jobs.start(partial(save_work, run.tokenizer, path, name), self._exported, writes=True)
 
     def _exported(self, report: ExportReport) -> None:
         self.done.emit(wrote([report]))

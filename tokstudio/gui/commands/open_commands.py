@@ -142,7 +142,7 @@ class OpenCommands(ExportCommands):
         # A project is opened from elsewhere some day.
         paths = [path.absolute() for path in paths]
         if paths:
-            self._session.start_job(partial(sort_work, paths), self._sorted, quiet=True)
+            self._session.jobs.start(partial(sort_work, paths), self._sorted, quiet=True)
 
     def open_recent(self, path: Path, kind: str) -> None:
         """Opens again what was opened before, as what it was opened then."""
@@ -179,23 +179,23 @@ class OpenCommands(ExportCommands):
         if (project := next((path for path in paths if path.suffix == SUFFIX), None)) is not None:
             self._projects.open(project)
             if len(paths) > 1:
-                self._session.refused.emit(f"Only {file_name(project)} is opened: a project opens without other files.")
+                self._session.jobs.refuse(f"Only {file_name(project)} is opened: a project opens without other files.")
             return
         self._preferences.folder = paths[0].parent
         self._preferences.add_recent(paths, "text")
-        self._session.open_paths(paths)
+        self._session.corpus.open_paths(paths)
 
     def read_as_bytes(self, path: Path) -> None:
         """Adds a binary file to the corpus as it is, and remembers that."""
         self._preferences.add_recent([path], "bytes")
-        self._session.read_as_bytes(path)
+        self._session.corpus.read_as_bytes(path)
 
     def open_counts(self) -> None:
         """Asks for files of word counts and adds them to the corpus."""
         paths = self._choosers.open_files("Open Word Counts", self._folder(), _COUNTS)
         if paths:
             self._preferences.folder = paths[0].parent
-            self._session.open_counts(paths)
+            self._session.corpus.open_counts(paths)
 
     # ---- tokenizers
 
@@ -203,7 +203,7 @@ class OpenCommands(ExportCommands):
         """Asks for files of tokenizers and opens them."""
         paths = self._choosers.open_files("Open Tokenizer", self._folder(), _TOKENIZERS)
         if paths:
-            self._session.start_job(partial(sort_work, paths, all_tokenizers=True), self._sorted, quiet=True)
+            self._session.jobs.start(partial(sort_work, paths, all_tokenizers=True), self._sorted, quiet=True)
 
     def open_tokenizer_folder(self) -> None:
         """Asks for a folder that holds a tokenizer and opens it."""
@@ -214,11 +214,11 @@ class OpenCommands(ExportCommands):
     def load_tokenizer(self, path: Path) -> None:
         """Opens a tokenizer in the background, whatever else is being opened."""
         self._preferences.folder = path.parent
-        self._session.start_job(partial(open_work, path), self._opened)
+        self._session.jobs.start(partial(open_work, path), self._opened)
 
     def change_pattern(self) -> None:
         """Asks how the active tokenizer splits text, and reads its files again."""
-        run = self._session.active
+        run = self._session.runs.active
         if run is not None and run.origin is not None and run.origin.kept is not None:
             self._ask(PatternQuestion(run.name, run.pattern, "Change Pattern"), run.origin.path, run)
 
@@ -237,16 +237,16 @@ class OpenCommands(ExportCommands):
             self._add(opened, opened.loaded)
 
     def _reread(self, made: Reread) -> None:
-        if made.run in self._session.runs:
-            self._session.replace_tokenizer(made.run, made.tokenizer, made.origin)
+        if made.run in self._session.runs.all:
+            self._session.runs.replace_tokenizer(made.run, made.tokenizer, made.origin)
             self.done.emit(f"{made.run.name} now {_how(made.tokenizer.pattern)}.")
 
     def _add(self, opened: Opened, loaded: Loaded) -> None:
         self._preferences.add_recent([opened.path], "tokenizer")
-        self._session.add_tokenizer(loaded.tokenizer, _name(loaded), _origin(opened, loaded))
+        self._session.runs.add_tokenizer(loaded.tokenizer, _name(loaded), _origin(opened, loaded))
         files = " and ".join(map(file_name, loaded.files))
         words = [f"Opened {files}: {len(loaded.tokenizer):,} tokens."]
-        if self._session.training is not None:
+        if self._session.training.current is not None:
             words.append("It is listed in Runs.")
         if loaded.format == _WITHOUT_PATTERN and opened.pattern is None:
             words.append("Text is not split: the files do not say how. Use Change Pattern in the Train menu.")
@@ -262,9 +262,9 @@ class OpenCommands(ExportCommands):
         if pattern is not None:
             if run is None:
                 self._preferences.set("opened_pattern", pattern)
-                self._session.start_job(partial(open_work, path, pattern), self._opened)
+                self._session.jobs.start(partial(open_work, path, pattern), self._opened)
             elif pattern != question.pattern:
-                self._session.start_job(partial(reread_work, run, pattern), self._reread)
+                self._session.jobs.start(partial(reread_work, run, pattern), self._reread)
         if self._unanswered:
             self._asker.ask_pattern(self._unanswered[0][0], self._answered)
 

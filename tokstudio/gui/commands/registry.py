@@ -152,7 +152,7 @@ SPECS: tuple[Spec, ...] = (
         "Go to the next use of the found token in the text.",
         (_Key.FindNext, "F3"),
         "next",
-        availability.nothing_found,
+        availability.no_target,
     ),
     Spec(
         "find_previous",
@@ -160,10 +160,12 @@ SPECS: tuple[Spec, ...] = (
         "Go to the previous use of the found token in the text.",
         (_Key.FindPrevious, "Shift+F3"),
         "previous",
-        availability.nothing_found,
+        availability.no_target,
     ),
     Spec("filter", "Fi&lter", "Go to the filter of the current table.", ("Ctrl+Shift+F",), "filter"),
-    Spec("train", "&Train", "Train a tokenizer on the corpus.", ("Ctrl+R", "F5"), "train", lambda s: s.obstacle),
+    Spec(
+        "train", "&Train", "Train a tokenizer on the corpus.", ("Ctrl+R", "F5"), "train", lambda s: s.training.obstacle
+    ),
     Spec(
         "train_on_sample",
         "Train on a Samp&le",

@@ -79,14 +79,15 @@ class ExportDialog(QDialog):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._session, self._run, self._preferences, self._choosers = session, run, preferences, choosers
-        self._playhead = min(session.playhead, len(run))
+        self._run, self._preferences, self._choosers = run, preferences, choosers
+        self._jobs, self._runs = session.jobs, session.runs
+        self._playhead = min(session.view.playhead, len(run))
         self._part: Part | None = None
         self._look: TargetCheck | None = None
         self._outcomes: dict[str, Outcome] = {}
         self._refusals: dict[Path, str] = {}
-        self._parts, self._looks = LatestJob(session, self, quiet=True), LatestJob(session, self, quiet=True)
-        self._fits, self._exporting = InTurn(session, self), Exporting(session, self)
+        self._parts, self._looks = LatestJob(session.jobs, self, quiet=True), LatestJob(session.jobs, self, quiet=True)
+        self._fits, self._exporting = InTurn(session.jobs, self), Exporting(session.jobs, self)
         self._timer = QTimer(self, interval=_TICK)
         self.setWindowTitle(f"Export {run.name}")
         self.setWindowModality(Qt.WindowModality.WindowModal)
@@ -332,8 +333,8 @@ class ExportDialog(QDialog):
         self.told.emit(wrote([self._reports[one] for one in self._begun if one in self._reports]))
         assert self._part is not None
         whole = FORMATS[name].readable and len(self._part.plain.merges) == len(run) and not report.losses
-        if whole and run in self._session.runs:
-            self._session.run_exported(run)
+        if whole and run in self._runs.all:
+            self._runs.mark_exported(run)
 
     def _take_refusal(self, problem: str) -> None:
         self._refusals[self.folder.folder] = problem
@@ -367,7 +368,7 @@ class ExportDialog(QDialog):
     def _save_report(self) -> None:
         path = self._choosers.save_file("Save Report", self.folder.folder / "REPORT.txt", "Text (*.txt)")
         if path is not None:
-            self._session.start_job(
+            self._jobs.start(
                 partial(report_work, [*self._reports.values()], path), self._report_saved, self._fail, writes=True
             )
 

@@ -19,9 +19,8 @@ from tokstudio.core.base.atomic_files import FolderError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats import ExportReport
 from tokstudio.gui.export.plan import Outcome, folders_work
-from tokstudio.gui.session.jobs import Job
+from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.latest_job import LatestJob
-from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import problem_of
 
 
@@ -43,10 +42,10 @@ class InTurn(QObject):
 
     answered = Signal(str, object)
 
-    def __init__(self, session: Session, parent: QObject) -> None:
+    def __init__(self, jobs: Jobs, parent: QObject) -> None:
         super().__init__(parent)
         self._asked: deque[tuple[str, Callable[[], Work[Any]]]] = deque()
-        self._latest = LatestJob(session, self, quiet=True)
+        self._latest = LatestJob(jobs, self, quiet=True)
         self._latest.done.connect(self._answer)
         self._latest.failed.connect(self._answer)
 
@@ -84,9 +83,9 @@ class Exporting(QObject):
     refused = Signal(str)
     ended = Signal()
 
-    def __init__(self, session: Session, parent: QObject) -> None:
+    def __init__(self, jobs: Jobs, parent: QObject) -> None:
         super().__init__(parent)
-        self._session = session
+        self._jobs = jobs
         self._orders: deque[Order] = deque()
         self._job: Job | None = None
 
@@ -129,7 +128,7 @@ class Exporting(QObject):
         self._start(order.work, self._written)
 
     def _start(self, work: Callable[[], Work[Any]], done: Callable[[Any], None]) -> None:
-        self._job = self._session.start_job(work, done, self._failed, writes=True)
+        self._job = self._jobs.start(work, done, self._failed, writes=True)
         self._job.cancelled.connect(self._cancelled)
 
     @property

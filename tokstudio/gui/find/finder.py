@@ -48,33 +48,33 @@ class Finder(QObject):
         self.box = FindBox(theme, self.model)
         self._index: FindIndex | None = None
         self._wanted = False  # whether the list is to be shown when the index is there
-        self._indexing = LatestJob(session, self, quiet=True)
+        self._indexing = LatestJob(session.jobs, self, quiet=True)
         self._indexing.done.connect(self._take_index)
-        self._indexing.failed.connect(session.report)
+        self._indexing.failed.connect(session.jobs.report)
         self._entered = False  # whether the first token is to be shown when it is found
-        self._searching = LatestJob(session, self, quiet=True)
+        self._searching = LatestJob(session.jobs, self, quiet=True)
         self._searching.done.connect(self._take_found)
-        self._searching.failed.connect(session.report)
+        self._searching.failed.connect(session.jobs.report)
         self.box.asked.connect(self._ask)
         self.box.entered.connect(self._enter)
         self.box.chosen.connect(self._choose)
         self.box.dismissed.connect(self._dismiss)
-        session.runs_changed.connect(self._follow_run)
-        session.playhead_changed.connect(self._follow_playhead)
-        session.found_changed.connect(self._show_place)
-        session.places_changed.connect(self._show_place)
+        session.runs.changed.connect(self._follow_run)
+        session.view.playhead_changed.connect(self._follow_playhead)
+        session.view.target_changed.connect(self._show_place)
+        session.view.occurrences_changed.connect(self._show_place)
         self._follow_run()
 
     def begin(self) -> None:
         """Puts the keyboard into the field, and makes the index ready."""
         self.box.take_keyboard()
-        if self._session.active is not None:
+        if self._session.runs.active is not None:
             self._prepare()
 
     # ---- the index
 
     def _follow_run(self) -> None:
-        run = self._session.active
+        run = self._session.runs.active
         if run is not self.model.run:
             self._indexing.cancel()
             self._searching.cancel()
@@ -84,7 +84,7 @@ class Finder(QObject):
             self.model.set_run(run)
 
     def _follow_playhead(self) -> None:
-        self.model.set_playhead(self._session.playhead)
+        self.model.set_playhead(self._session.view.playhead)
 
     def _prepare(self) -> bool:
         """Whether the index has every token; else it is being made."""
@@ -114,9 +114,9 @@ class Finder(QObject):
         if not text:
             self.box.close_list()
             # Nothing says any more what the marks in the text are of.
-            self._session.find(None)
+            self._session.view.set_target(None)
             return
-        if self._session.active is None:
+        if self._session.runs.active is None:
             self.model.set_slots(())
             self.box.show_found(_NO_RUN)
             return
@@ -161,7 +161,7 @@ class Finder(QObject):
         tokens = self.model.tokens
         if tokens is None:
             return
-        self.model.set_playhead(self._session.playhead)
+        self.model.set_playhead(self._session.view.playhead)
         self.model.set_slots(slots)
         note = "" if slots else _nothing(Query(self.box.text()).number, len(tokens.ids))
         if len(slots) == MOST:
@@ -174,32 +174,32 @@ class Finder(QObject):
             return
         self._wanted = False
         slot = self.model.slot_at(row)
-        self._session.find(tokens.id_of(slot))
-        if not self._session.places[0]:
-            self._session.go_to_place(1)
+        self._session.view.set_target(tokens.id_of(slot))
+        if not self._session.view.occurrences[0]:
+            self._session.view.go_to_occurrence(1)
         merge = self.model.merge_of(slot)
-        if merge > self._session.playhead:
+        if merge > self._session.view.playhead:
             self.said.emit(f"This token does not exist at the playhead yet: merge {merge:,} makes it.")
-        elif self._session.text and not self._session.places[1]:
+        elif self._session.view.text and not self._session.view.occurrences[1]:
             self.said.emit(not_in_text(self._session))
 
     def _enter(self) -> None:
         if self._searching.busy:
             self._entered = True
-        elif self._session.places[1]:
-            self._session.go_to_place(1)
+        elif self._session.view.occurrences[1]:
+            self._session.view.go_to_occurrence(1)
         else:
             self._ask(self.box.text())
 
     def _dismiss(self) -> None:
         self._wanted = False
         self._searching.cancel()
-        self._session.find(None)
+        self._session.view.set_target(None)
 
     def _show_place(self) -> None:
-        place, places = self._session.places
+        place, places = self._session.view.occurrences
         # While something else is typed nothing is said of what was found before.
-        if self._wanted or self._session.found is None or not self._session.text:
+        if self._wanted or self._session.view.target is None or not self._session.view.text:
             self.box.show_place("")
         elif place:
             self.box.show_place(f"{place:,} of {places:,}")

@@ -66,8 +66,8 @@ class Recovery(QObject):
         self._timer.timeout.connect(self.copy)
         if session.recorder is not None:
             self._timer.start()
-            session.training_changed.connect(self._training_changed)
-            session.sources_changed.connect(self._sources_changed)
+            session.training.state_changed.connect(self._training_changed)
+            session.corpus.sources_changed.connect(self._sources_changed)
             projects.saved.connect(self._saved)
 
     @property
@@ -77,24 +77,26 @@ class Recovery(QObject):
 
     def look(self, folder: Path) -> None:
         """Looks for what a program that was killed has left in a folder."""
-        self._session.start_job(partial(recoverable_work, folder), self._take_left, quiet=True)
+        self._session.jobs.start(partial(recoverable_work, folder), self._take_left, quiet=True)
 
     def restore(self) -> None:
         """Takes over what is offered; what would be lost by that is asked about."""
-        if not self._left or self._session.opening:
+        if not self._left or self._session.training.opening:
             return
         left = self._left[0]
         if left.project is None:
             # Nothing goes for it.
-            sources = self._session.sources
-            self._session.start_job(partial(_reopen_work, left, sources, self._session.kept), self._take_reopened)
+            sources = self._session.corpus.sources
+            self._session.jobs.start(
+                partial(_reopen_work, left, sources, self._session.corpus.kept), self._take_reopened
+            )
         elif self._projects.may_leave("Restore", begin := partial(self._restore, left)):
             begin()
 
     def discard(self) -> None:
         """Removes what is offered."""
         if self._left:
-            self._session.start_job(partial(_discard_work, self._left.pop(0)), quiet=True)
+            self._session.jobs.start(partial(_discard_work, self._left.pop(0)), quiet=True)
             self.offered.emit()
 
     def put_off(self) -> None:
@@ -112,13 +114,13 @@ class Recovery(QObject):
         if not self._would_lose:
             self._forget(recorder)
             return
-        if self._session.opening and self._then is None:
+        if self._session.training.opening and self._then is None:
             # What is there is about to go; only where the program ends first it is kept.
             return
         self._copying = True
         taken = snapshot(self._session, self._panes.arrangement(), self._projects.path, in_training=False)
-        work = partial(_copy_work, recorder, taken, self._session.kept, state)
-        job = self._session.start_job(work, self._take_copied, quiet=True)
+        work = partial(_copy_work, recorder, taken, self._session.corpus.kept, state)
+        job = self._session.jobs.start(work, self._take_copied, quiet=True)
         job.ended.connect(self._copy_ended)
 
     def keep(self, then: Callable[[], object]) -> None:
@@ -145,7 +147,7 @@ class Recovery(QObject):
         if not self._would_lose:
             # Saved while the copy was made.
             self._forget(recorder)
-        elif self._session.training is None and state == self._projects.state:
+        elif self._session.training.current is None and state == self._projects.state:
             # The copy has the run that was recorded.
             recorder.discard()
         self._let_go_of_restored()
@@ -156,12 +158,12 @@ class Recovery(QObject):
             self.keep(self._then)
 
     def _training_changed(self) -> None:
-        before, self._training = self._training, self._session.training is not None
+        before, self._training = self._training, self._session.training.current is not None
         if before and not self._training:
             self.copy()
 
     def _sources_changed(self) -> None:
-        if self._session.training is not None:
+        if self._session.training.current is not None:
             QTimer.singleShot(_SOON, self, self.copy)
 
     def _saved(self) -> None:
@@ -173,21 +175,23 @@ class Recovery(QObject):
     def _would_lose(self) -> bool:
         """Whether a crash would lose something that is not in training."""
         session = self._session
-        corpus = session.training.run.corpus if session.training is not None else None
+        corpus = session.training.current.run.corpus if session.training.current is not None else None
         # The recording of a training has the texts that it began with.
-        added = corpus is not None and corpus.sources != session.sources
-        return added or self._projects.modified or any(run.unsaved and run.ended is not None for run in session.runs)
+        added = corpus is not None and corpus.sources != session.corpus.sources
+        return (
+            added or self._projects.modified or any(run.unsaved and run.ended is not None for run in session.runs.all)
+        )
 
     def _forget(self, recorder: Recorder) -> None:
         """Removes the copies; while a run is in training it is recorded all the same."""
-        if self._session.training is None:
+        if self._session.training.current is None:
             recorder.close()
             self._copied = self._projects.state
         self._let_go_of_restored()
 
     def _let_go_of_restored(self) -> None:
         if self._restored is not None:
-            self._session.start_job(partial(_discard_work, self._restored), quiet=True)
+            self._session.jobs.start(partial(_discard_work, self._restored), quiet=True)
             self._restored = None
 
     # ---- restoring
@@ -197,7 +201,7 @@ class Recovery(QObject):
         self.offered.emit()
 
     def _restore(self, left: LeftBehind) -> None:
-        self._projects.begin_opening(partial(_reopen_work, left, (), self._session.kept), self._take_reopened)
+        self._projects.begin_opening(partial(_reopen_work, left, (), self._session.corpus.kept), self._take_reopened)
 
     def _take_reopened(self, reopened: tuple[LeftBehind, OpenedProject | None, OpenedProject | None]) -> None:
         left, project, recording = reopened
@@ -208,7 +212,7 @@ class Recovery(QObject):
             file = project.text("file")
             self._projects.take_over(project, Path(file) if file else None)
         if recording is not None and (run := adopt_run(self._session, recording)) is not None:
-            self._session.activate(run)
+            self._session.runs.activate(run)
         self._restored = left
         self._copied = None
         self.copy()

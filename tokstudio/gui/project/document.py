@@ -102,14 +102,14 @@ class ProjectDocument(QObject):
         self._opened: list[Any] = []  # what was opened, and waits for the end of a training
         self._take: Callable[..., None] = self._adopt
         for signal in (
-            session.sources_changed,
-            session.settings_changed,
-            session.runs_changed,
-            session.merges_added,
-            session.text_changed,
+            session.corpus.sources_changed,
+            session.training.settings_changed,
+            session.runs.changed,
+            session.training.merges_added,
+            session.view.text_changed,
         ):
             signal.connect(self._look)
-        session.training_changed.connect(self._go_on)
+        session.training.state_changed.connect(self._go_on)
 
     @property
     def name(self) -> str:
@@ -120,14 +120,20 @@ class ProjectDocument(QObject):
     def state(self) -> object:
         """What can be changed, as a value to compare with another."""
         session = self._session
-        sources = tuple((id(source), source.name, len(source.data), source.documents) for source in session.sources)
-        runs = tuple((id(run), run.name, len(run), run.ended) for run in session.runs)
-        return sources, runs, session.settings, session.text
+        sources = tuple(
+            (id(source), source.name, len(source.data), source.documents) for source in session.corpus.sources
+        )
+        runs = tuple((id(run), run.name, len(run), run.ended) for run in session.runs.all)
+        return sources, runs, session.training.settings, session.view.text
 
     @property
     def unsaved(self) -> bool:
         """Whether closing would lose something."""
-        return self.modified or self._session.training is not None or any(run.unsaved for run in self._session.runs)
+        return (
+            self.modified
+            or self._session.training.current is not None
+            or any(run.unsaved for run in self._session.runs.all)
+        )
 
     # ---- saving
 
@@ -155,22 +161,22 @@ class ProjectDocument(QObject):
         self._save_to(path, None)
 
     def _save_to(self, path: Path, known: Stamp | None) -> None:
-        if self._session.splitting:
-            self._session.refused.emit("The corpus is being divided into documents: save again in a moment.")
+        if self._session.corpus.splitting:
+            self._session.jobs.refuse("The corpus is being divided into documents: save again in a moment.")
             self._then = None
         elif self._saving:
             self._again = True
         else:
             self._saving = True
             taken = snapshot(self._session, self._panes.arrangement())
-            work = partial(_save_work, taken, self._session.kept, path, known, self.state)
-            job = self._session.start_job(work, self._take_saved, writes=True)
+            work = partial(_save_work, taken, self._session.corpus.kept, path, known, self.state)
+            job = self._session.jobs.start(work, self._take_saved, writes=True)
             job.ended.connect(self._saving_ended)
 
     def _take_saved(self, saved: _Saved) -> None:
         self.path, self._stamp, self._in_file = saved.path, saved.stamp, saved.state
         for run, merges in saved.taken.lengths:
-            run.saved = merges
+            run.mark_saved(merges)
         self._preferences.add_recent([saved.path], "project")
         self._look()
         self.changed.emit()
@@ -200,7 +206,7 @@ class ProjectDocument(QObject):
         """Opens a project in the place of all that is there, which is asked about where it would be lost."""
         begin = partial(self._open, path)
         # Where it is asked, or saved first, another one is about to be opened: a person may have named it twice.
-        if not (self._session.opening or self._asking or self._then) and self.may_leave("Open Project", begin):
+        if not (self._session.training.opening or self._asking or self._then) and self.may_leave("Open Project", begin):
             begin()
 
     def _open(self, path: Path) -> None:
@@ -210,24 +216,24 @@ class ProjectDocument(QObject):
     def begin_opening(self, work: Callable[[], Work], take: Callable[..., None]) -> None:
         """Runs work whose result `take` puts in the place of everything; a training ends for that."""
         self._take = take
-        self._session.opening = True
-        self._session.stop()
-        job = self._session.start_job(work, self._take_opened)
+        self._session.training.set_opening(True)
+        self._session.training.stop()
+        job = self._session.jobs.start(work, self._take_opened)
         job.ended.connect(self._opening_ended)
-        self._session.training_changed.emit()
+        self._session.training.tell()
 
     def _take_opened(self, opened: object) -> None:
         self._opened = [opened]
         self._go_on()
 
     def _opening_ended(self) -> None:
-        if not self._opened and self._session.opening:
-            self._session.opening = False
-            self._session.training_changed.emit()
+        if not self._opened and self._session.training.opening:
+            self._session.training.set_opening(False)
+            self._session.training.tell()
 
     def _go_on(self) -> None:
         """Does what had to wait for the end of a training."""
-        if self._session.training is not None:
+        if self._session.training.current is not None:
             return
         if self._opened:
             self._take(self._opened.pop())
@@ -239,26 +245,26 @@ class ProjectDocument(QObject):
         path, stamp, reopened = opened
         self.take_over(reopened, path)
         self._stamp, self._in_file = stamp, self.state
-        for run in self._session.runs:
-            run.saved = len(run)
+        for run in self._session.runs.all:
+            run.mark_saved(len(run))
         self._preferences.add_recent([path], "project")
-        self._session.runs_changed.emit()
+        self._session.runs.tell()
         self.changed.emit()
         self.done.emit(f"Opened {file_name(path)}.")
         self.saved.emit()
 
     def take_over(self, reopened: OpenedProject, path: Path | None) -> None:
         """Puts a project in the place of everything; that its runs are saved is true only while its file is there."""
-        self._session.opening = False
+        self._session.training.set_opening(False)
         self.path, self._stamp, self._in_file = path, None, None
         if path is None or not path.exists():
             for run in reopened.runs:
-                run.saved = 0
+                run.mark_saved(0)
         adopt(self._session, reopened)
         layout = layout_of(reopened)
         if layout:
             self._panes.arrange(layout)
-        self._session.training_changed.emit()
+        self._session.training.tell()
         self._look()
         self.changed.emit()
 
@@ -278,17 +284,17 @@ class ProjectDocument(QObject):
                 self._asking = False
             if answer == "save":
                 self._then, self._save_when_idle = then, True
-                self._session.stop()
+                self._session.training.stop()
                 self._go_on()
             return answer == "discard"
-        if any(job.writes for job in self._session.jobs):
+        if any(job.writes for job in self._session.jobs.running):
             question = "A file is being written. This cancels it; an existing file stays unchanged."
             return self._choosers.confirm(title, question, title.partition(" ")[0])
         return True
 
     def _question(self) -> str | None:
-        training = self._session.training
-        ended = [run for run in self._session.runs if training is None or run is not training.run]
+        training = self._session.training.current
+        ended = [run for run in self._session.runs.all if training is None or run is not training.run]
         unsaved = [run.name for run in ended if run.unsaved and not run.is_demo]
         listed = f"{_listed(unsaved)} not been saved or exported." if unsaved else ""
         if training is not None and not training.run.is_demo:

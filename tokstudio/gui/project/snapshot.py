@@ -93,26 +93,28 @@ def snapshot(session: Session, layout: str, file: Path | None = None, *, in_trai
         file: Where the person keeps the project; only a copy for recovery says that.
         in_training: Whether the run in training is saved as well, as far as it is.
     """
-    numbers = {source: number for number, source in enumerate(session.sources)}
-    left_out = None if in_training or session.training is None else session.training.run
-    kept = [(run, entry) for run in session.runs if run is not left_out and (entry := _entry(run, numbers)) is not None]
+    numbers = {source: number for number, source in enumerate(session.corpus.sources)}
+    left_out = None if in_training or session.training.current is None else session.training.current.run
+    kept = [
+        (run, entry) for run in session.runs.all if run is not left_out and (entry := _entry(run, numbers)) is not None
+    ]
     runs = [run for run, _ in kept]
     state: dict[str, Json] = {
-        "settings": json.loads(session.settings.to_text()),
-        "text": session.text,
-        "playhead": session.playhead,
+        "settings": json.loads(session.training.settings.to_text()),
+        "text": session.view.text,
+        "playhead": session.view.playhead,
         "layout": layout,
     }
     if file is not None:
         state["file"] = str(file)
-    if session.splitting or any(map(is_missing, session.sources)):
+    if session.corpus.splitting or any(map(is_missing, session.corpus.sources)):
         # A copy for recovery, or a text that is kept as it was divided: what opens it divides all as the settings say.
         state["splitting"] = True
     return Snapshot(
         tuple(numbers),
-        len(session.sources),
+        len(session.corpus.sources),
         tuple(entry for _, entry in kept),
-        runs.index(session.active) if session.active in runs else None,
+        runs.index(session.runs.active) if session.runs.active in runs else None,
         state,
         tuple((run, len(run)) for run in runs),
     )
@@ -132,7 +134,7 @@ def run_state(run: StudioRun) -> dict[str, Json]:
     return {
         "key": run.key,
         "number": run.number,
-        "held_out_ratio": run.held_out_ratio,
+        "held_out_ratio": run.held_out.ratio,
         "unknown": run.unknown,
         "written": run.written,
         "saved": run.saved,
@@ -187,26 +189,25 @@ def use_sources_work(reopened: OpenedProject, sources: tuple[Source, ...], kept:
                 left.remove(known)
                 break
     for run in reopened.runs:
-        if run.corpus is not None:
-            run.corpus = Corpus(tuple(same.get(source, source) for source in run.corpus.sources))
+        run.use_sources(same)
     return replace(reopened, kept=tuple(pair for pair in reopened.kept if pair[0] not in same))
 
 
 def adopt(session: Session, reopened: OpenedProject) -> None:
     """Puts a project in the place of all that the session holds; nothing may be in training."""
-    session.set_sources(())
-    session.replace_runs(list(reopened.runs))
+    session.corpus.set_sources(())
+    session.runs.replace_all(list(reopened.runs))
     for source, kept in reopened.kept:
-        session.kept.put(source, kept)
-    session.set_settings(Settings.from_text(json.dumps(reopened.state.get("settings"))))
-    session.set_sources(reopened.sources)
+        session.corpus.kept.put(source, kept)
+    session.training.set_settings(Settings.from_text(json.dumps(reopened.state.get("settings"))))
+    session.corpus.set_sources(reopened.sources)
     if reopened.state.get("splitting") is True:
-        session.split()
-    session.set_text(reopened.text("text"))
-    session.activate(reopened.active)
-    session.set_playhead(_number(reopened.state, "playhead"))
+        session.corpus.split()
+    session.view.set_text(reopened.text("text"))
+    session.runs.activate(reopened.active)
+    session.view.set_playhead(_number(reopened.state, "playhead"))
     for problem in reopened.problems:
-        session.corpus_failed.emit(problem)
+        session.corpus.report(problem)
 
 
 def adopt_run(session: Session, reopened: OpenedProject) -> StudioRun | None:
@@ -217,7 +218,7 @@ def adopt_run(session: Session, reopened: OpenedProject) -> StudioRun | None:
     if not reopened.runs or reopened.runs[0].run is None:
         return None
     (run, *_), made = reopened.runs, reopened.runs[0].run
-    for known in session.runs:
+    for known in session.runs.all:
         same = known.run is not None and (known.name, known.run.config, known.run.corpus) == (
             run.name,
             made.config,
@@ -226,14 +227,14 @@ def adopt_run(session: Session, reopened: OpenedProject) -> StudioRun | None:
         if same and len(known) >= len(made):
             return known
     for source, kept in reopened.kept:
-        session.kept.put(source, kept)
-    if not session.sources:
+        session.corpus.kept.put(source, kept)
+    if not session.corpus.sources:
         settings = asdict(made.config) | {"documents": _documents(reopened.sources)}
-        session.set_settings(Settings.from_text(json.dumps(settings)))
-        session.set_sources(reopened.sources)
-    session.add_run(run)
+        session.training.set_settings(Settings.from_text(json.dumps(settings)))
+        session.corpus.set_sources(reopened.sources)
+    session.runs.add(run)
     for problem in reopened.problems:
-        session.corpus_failed.emit(problem)
+        session.corpus.report(problem)
     return run
 
 
@@ -345,15 +346,19 @@ def _origin(entry: ProjectTokenizer) -> Origin:
 def _reopened_run(key: int, entry: ProjectRun, texts: _Texts) -> StudioRun:
     corpus = Corpus(tuple(texts.trained_on[number] for number in entry.sources))
     run = StudioRun.reopened(key, entry.name, entry.run, corpus)
-    run.unknown, run.written, run.replaced = (_number(entry.state, key) for key in ("unknown", "written", "replaced"))
     ratio = entry.state.get("held_out_ratio")
-    run.held_out_ratio = ratio if isinstance(ratio, float) and 0 < ratio < _LARGEST_NUMBER else None
-    run.number = _number(entry.state, "number")
-    run.exported = entry.state.get("exported") is True
-    run.saved = min(_number(entry.state, "saved"), len(run))
-    run.curve_hidden = entry.state.get("curve_hidden") is True
     why = next((texts.lost[number] for number in entry.sources if number in texts.lost), None)
-    run.corpus_problem = None if why is None else f"{why}; {run.name} cannot continue"
+    run.restore(
+        number=_number(entry.state, "number"),
+        unknown=_number(entry.state, "unknown"),
+        written=_number(entry.state, "written"),
+        replaced=_number(entry.state, "replaced"),
+        held_out_ratio=ratio if isinstance(ratio, float) and 0 < ratio < _LARGEST_NUMBER else None,
+        saved=min(_number(entry.state, "saved"), len(run)),
+        exported=entry.state.get("exported") is True,
+        curve_hidden=entry.state.get("curve_hidden") is True,
+        corpus_problem=None if why is None else f"{why}; {run.name} cannot continue",
+    )
     return run
 
 

@@ -1,6 +1,6 @@
-"""What changes the state and tells of it: jobs, corpus, runs, view, training, player, preferences.
+"""What changes the state and tells of it, in parts: jobs, corpus, view, runs, training; and player, preferences.
 
-May import `gui.state` and the core; no widgets.
+`session.Session` builds the parts. May import `gui.state` and the core; no widgets.
 """
 
 # SPDX-License-Identifier: MIT

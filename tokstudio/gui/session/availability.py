@@ -15,96 +15,96 @@ def always(session: Session) -> str | None:
 
 
 def no_corpus(session: Session) -> str | None:
-    return None if session.sources else "The corpus is empty."
+    return None if session.corpus.sources else "The corpus is empty."
 
 
 def cannot_train_a_sample(session: Session) -> str | None:
-    return "Training is in progress." if session.training is not None else None
+    return "Training is in progress." if session.training.current is not None else None
 
 
 def not_running(session: Session) -> str | None:
-    return None if session.state == "running" else "No training is in progress."
+    return None if session.training.state == "running" else "No training is in progress."
 
 
 def not_paused(session: Session) -> str | None:
-    return None if session.state == "paused" else "Training is not paused."
+    return None if session.training.state == "paused" else "Training is not paused."
 
 
 def no_training(session: Session) -> str | None:
-    return None if session.training is not None else "No training is in progress."
+    return None if session.training.current is not None else "No training is in progress."
 
 
 def cannot_step(session: Session) -> str | None:
-    return None if session.state == "paused" else session.obstacle
+    return None if session.training.state == "paused" else session.training.obstacle
 
 
 def no_sample(session: Session) -> str | None:
-    if session.training is not None:
+    if session.training.current is not None:
         return "Training is in progress."
-    return None if session.sample_size is not None else "The whole corpus should fit into memory."
+    return None if session.training.sample_size is not None else "The whole corpus should fit into memory."
 
 
 def no_need_to_force(session: Session) -> str | None:
-    if session.lacks_memory_alone:
+    if session.training.lacks_memory_alone:
         return None
-    return session.obstacle or "There should be enough memory: use Train."
+    return session.training.obstacle or "There should be enough memory: use Train."
 
 
 def cannot_continue(session: Session) -> str | None:
-    if session.can_continue(session.active):
+    if session.training.can_continue(session.runs.active):
         return None
-    if session.active is not None and session.active.corpus_problem is not None:
-        return f"{session.active.corpus_problem}."
+    if session.runs.active is not None and session.runs.active.corpus_problem is not None:
+        return f"{session.runs.active.corpus_problem}."
     return "Choose a run of this corpus, and set a larger vocabulary or a lower frequency."
 
 
 def no_run(session: Session) -> str | None:
-    return None if session.active is not None else "Train a tokenizer first, or open one."
+    return None if session.runs.active is not None else "Train a tokenizer first, or open one."
 
 
 def no_specials(session: Session) -> str | None:
-    if session.runs and not any(run.special_tokens for run in session.runs):
-        several = len(session.runs) > 1
+    if session.runs.all and not any(run.special_tokens for run in session.runs.all):
+        several = len(session.runs.all) > 1
         return f"{'None of the tokenizers has' if several else 'The tokenizer has no'} special tokens."
     return no_run(session)
 
 
 def no_other_run(session: Session) -> str | None:
-    if session.training is not None:
+    if session.training.current is not None:
         return "Training is in progress: its run stays active."
-    return None if len(session.runs) > 1 else "There is no other run."
+    return None if len(session.runs.all) > 1 else "There is no other run."
 
 
 def no_text(session: Session) -> str | None:
-    return no_run(session) or (None if session.text else "The Text pane is empty.")
+    return no_run(session) or (None if session.view.text else "The Text pane is empty.")
 
 
 def no_bytes(session: Session) -> str | None:
-    if session.active is not None and session.active.ready and not session.active.byte_level:
+    if session.runs.active is not None and session.runs.active.ready and not session.runs.active.byte_level:
         return "The tokens of this tokenizer are made of characters."
     return None
 
 
 def run_in_the_making(session: Session) -> str | None:
-    if session.active is not None and session.active.ended is None:
+    if session.runs.active is not None and session.runs.active.ended is None:
         return "Stop the training first; the run is kept."
     return no_run(session)
 
 
 def no_counts(session: Session) -> str | None:
-    if session.active is not None and not session.active.has_counts:
+    if session.runs.active is not None and not session.runs.active.has_counts:
         return "This tokenizer was opened from a file: it has no counts."
     return run_in_the_making(session)
 
 
 def no_trained_run(session: Session) -> str | None:
-    if session.active is not None and not session.active.has_counts:
+    if session.runs.active is not None and not session.runs.active.has_counts:
         return "This tokenizer was opened from a file: it has no counts."
     return no_run(session)
 
 
 def pattern_is_known(session: Session) -> str | None:
-    run = session.active
+    run = session.runs.active
     if run is None or run.origin is None:
         return "Only the pattern of an opened tokenizer can be changed: train again to split text differently."
     return "The tokenizer's files already say how it splits text." if run.origin.says_pattern else None
@@ -112,24 +112,24 @@ def pattern_is_known(session: Session) -> str | None:
 
 def cannot_measure_held_out(session: Session) -> str | None:
     """Why the held-out text of the active run is not to be measured."""
-    run = session.active
+    run = session.runs.active
     if run is None or run.config is None or not run.config.held_out:
         return no_run(session) or "This run has no held-out text."
-    if run.held_out_tokens is not None:
+    if run.held_out.tokens is not None:
         return "The held-out text has been measured."
-    return None if run.held_out_problem else "The held-out text is measured when training has ended."
+    return None if run.held_out.problem else "The held-out text is measured when training has ended."
 
 
 def cannot_count_uses(session: Session) -> str | None:
-    if session.active is not None and session.active.has_counts:
+    if session.runs.active is not None and session.runs.active.has_counts:
         return "The uses of a trained run are already known."
-    if session.counting_uses:
+    if session.runs.counting_uses:
         return "The uses are being counted."
     return no_run(session) or no_corpus(session)
 
 
 def no_tree(session: Session) -> str | None:
-    run, token = session.active, session.token
+    run, token = session.runs.active, session.view.token
     if run is None or token is None:
         return no_run(session) or "Select a token first."
     made = run.ready and run.tokenizer.tokens.in_use(token) and run.tokenizer.parts(token) is not None
@@ -137,20 +137,22 @@ def no_tree(session: Session) -> str | None:
 
 
 def no_playhead(session: Session) -> str | None:
-    reason = session.active.no_playhead if session.active is not None else None
+    reason = session.runs.active.no_playhead if session.runs.active is not None else None
     return f"No playhead: {reason}." if reason is not None else no_run(session)
 
 
-def nothing_found(session: Session) -> str | None:
-    if session.found is None:
+def no_target(session: Session) -> str | None:
+    if session.view.target is None:
         return "Find a token first."
-    return None if session.places[1] else not_in_text(session)
+    return None if session.view.occurrences[1] else not_in_text(session)
 
 
 def are_specials_off(session: Session) -> bool:
     """Whether what was found is a special token, and those are not recognised in the text."""
-    run = session.active
-    return run is not None and not session.specials_recognised and session.found in run.special_tokens.values()
+    run = session.runs.active
+    return (
+        run is not None and not session.view.specials_recognised and session.view.target in run.special_tokens.values()
+    )
 
 
 def not_in_text(session: Session) -> str:
@@ -161,16 +163,16 @@ def not_in_text(session: Session) -> str:
 
 
 def nothing_to_play(session: Session) -> str | None:
-    empty = session.active is not None and not len(session.active)
+    empty = session.runs.active is not None and not len(session.runs.active)
     return no_playhead(session) or ("There are no merges yet." if empty else None)
 
 
 def at_start(session: Session) -> str | None:
-    return no_playhead(session) or (None if session.playhead > 0 else "The playhead is at the start.")
+    return no_playhead(session) or (None if session.view.playhead > 0 else "The playhead is at the start.")
 
 
 def at_end(session: Session) -> str | None:
-    at_end = session.active is not None and session.playhead == len(session.active)
+    at_end = session.runs.active is not None and session.view.playhead == len(session.runs.active)
     return no_playhead(session) or ("The playhead is at the end." if at_end else None)
 
 
@@ -180,13 +182,13 @@ _ELSEWHERE = "The uses were counted after merge {:,}, not here."
 _COUNTING = "The uses are being counted."
 
 
-def uses_wanting(session: Session) -> str:
+def why_no_counts(session: Session) -> str:
     """Why the uses of the active run are not known at the playhead; "" where they are, or will be by themselves."""
-    run = session.active
-    if run is None or run.has_counts or not run.ready or run.uses(session.playhead) is not None:
+    run = session.runs.active
+    if run is None or run.has_counts or not run.ready or run.uses(session.view.playhead) is not None:
         return ""
-    if session.counting_uses:
+    if session.runs.counting_uses:
         return _COUNTING
     if run.counted is not None:
         return _ELSEWHERE.format(run.counted.merges)
-    return _UNKNOWN if session.sources else _NO_CORPUS
+    return _UNKNOWN if session.corpus.sources else _NO_CORPUS

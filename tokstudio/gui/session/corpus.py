@@ -1,6 +1,6 @@
 """The corpus of the studio: its sources, what they hold, and what of them is one document.
 
-Training on it is left to the session.
+See also `training_control`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -35,16 +35,20 @@ from tokstudio.resources import SAMPLES
 _LONG_TEXT = 1 << 20  # characters; longer texts are turned into bytes by a job
 
 
-class CorpusState(Jobs):
-    """The sources. Every method is to be called from the GUI thread.
+class CorpusState(QObject):
+    """The sources. Call every method from the GUI thread.
 
     Signals:
         sources_changed: The list of sources, or what one of them holds.
         statistics_changed: `statistics`: counted anew, or None while that goes on.
-        corpus_failed: A source could not be read, or not all of a folder (Problem).
-        refused: What was asked for cannot be done now, or not as it may be meant: a sentence for the status line.
+        problem: A source could not be read, or not all of a folder (Problem).
         outdated_changed: `outdated`.
         source_found: A source that was missing is there again, as it was: what stood for it, and the source.
+        division_cancelled: The person has cancelled a division: the text stays divided as this says.
+
+    Args:
+        jobs: Where sources are read and counted.
+        parent: The owner.
 
     Attributes:
         kept: What projects keep of the sources.
@@ -53,17 +57,14 @@ class CorpusState(Jobs):
 
     sources_changed = Signal()
     statistics_changed = Signal()
-    corpus_failed = Signal(object)
+    problem = Signal(object)
     outdated_changed = Signal()
-    refused = Signal(str)
-    #: Something was done beside what was asked for, and can be taken back (Notice).
-    noticed = Signal(object)
     source_found = Signal(object, object)
-    #: The person has cancelled a division: the text stays as it was divided before, by what this gives.
     division_cancelled = Signal(str)
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._jobs = jobs
         self.sources: tuple[Source, ...] = ()
         self.kept = KeptSources()
         self.outdated: dict[Source, str] = {}
@@ -75,7 +76,7 @@ class CorpusState(Jobs):
         self._splitting: Job | None = None
 
     @property
-    def corpus(self) -> Corpus:
+    def current(self) -> Corpus:
         """All sources, in their order."""
         return Corpus(self.sources)
 
@@ -87,7 +88,7 @@ class CorpusState(Jobs):
     def open_paths(self, paths: list[Path], encoding: str | None = None) -> None:
         """Reads files and folders in the background and adds what could be read to the corpus."""
         documents = self._documents
-        self.start_job(lambda: read_all(paths, encoding, documents), self._add_read, self._reading_failed)
+        self._jobs.start(lambda: read_all(paths, encoding, documents), self._add_read, self._reading_failed)
 
     def read_as_bytes(self, path: Path) -> None:
         """Reads a file without decoding it: anew where it is part of the corpus, else as a new source."""
@@ -100,13 +101,13 @@ class CorpusState(Jobs):
     def open_counts(self, paths: list[Path]) -> None:
         """Reads files of word counts in the background and adds them to the corpus."""
         documents = self._documents
-        self.start_job(lambda: read_counts(paths, documents), self._add_read, self._reading_failed)
+        self._jobs.start(lambda: read_counts(paths, documents), self._add_read, self._reading_failed)
 
     def add_text(self, text: str, name: str = "Pasted text") -> None:
         """Adds a text at hand to the corpus."""
         documents = self._documents
         if len(text) > _LONG_TEXT:
-            self.start_job(lambda: read_text(text, name, documents), self._add_read)
+            self._jobs.start(lambda: read_text(text, name, documents), self._add_read)
         else:
             made = finish(Source.from_texts([text], name).split_work(documents))
             self.set_sources((*self.sources, made))
@@ -122,8 +123,8 @@ class CorpusState(Jobs):
             self._counting.cancel()
             self._counting = None
         if sources:
-            corpus = self.corpus
-            self._counting = self.start_job(lambda: statistics_work(corpus), self._set_statistics, quiet=True)
+            corpus = self.current
+            self._counting = self._jobs.start(lambda: statistics_work(corpus), self._set_statistics, quiet=True)
         self.sources_changed.emit()
         self.statistics_changed.emit()
 
@@ -145,9 +146,9 @@ class CorpusState(Jobs):
         old, documents = self.sources[index], self._documents
         kept = self.kept.of(old)
         if is_missing(old) and kept is not None:
-            self.start_job(lambda: find_again(old, kept), self._take_reread, self._reading_failed)
+            self._jobs.start(lambda: find_again(old, kept), self._take_reread, self._reading_failed)
         elif old.path is not None:
-            self.start_job(lambda: reread(old, encoding, documents), self._take_reread, self._reading_failed)
+            self._jobs.start(lambda: reread(old, encoding, documents), self._take_reread, self._reading_failed)
 
     def set_documents(self, documents: Documents) -> None:
         """Divides the text into other documents: a whole file each, or a line each."""
@@ -164,9 +165,13 @@ class CorpusState(Jobs):
         if self._splitting is not None:
             self._splitting.cancel()
         sources, documents, before = self.sources, self._documents, dict(self._before)
-        self._splitting = self.start_job(lambda: split_all(sources, documents, before), self._take_split)
+        self._splitting = self._jobs.start(lambda: split_all(sources, documents, before), self._take_split)
         self._splitting.cancelled.connect(self._splitting_cancelled)
         self._splitting.ended.connect(self._splitting_ended)
+
+    def report(self, problem: Problem) -> None:
+        """Tells the person what is wrong with a source, or with what was to become one."""
+        self.problem.emit(problem)
 
     def _splitting_cancelled(self) -> None:
         if self.sender() is self._splitting:
@@ -184,7 +189,7 @@ class CorpusState(Jobs):
             again = [source.name for source in read.sources if source.path in paths]
             if again:
                 what = f"{again[0]} was" if len(again) == 1 else f"{len(again):,} of these files were"
-                self.refused.emit(f"{what} already in the corpus. That text now counts twice.")
+                self._jobs.refuse(f"{what} already in the corpus. That text now counts twice.")
             before = self.sources
             self.set_sources((*self.sources, *read.sources))
             if before and all(map(_is_sample, before)):
@@ -193,9 +198,9 @@ class CorpusState(Jobs):
                 # What a document is has been changed while they were read.
                 self.split()
         for path, remark in read.remarks:
-            self.corpus_failed.emit(Problem(remark, path=path, remark=True))
+            self.report(Problem(remark, path=path, remark=True))
         for path, error in read.problems:
-            self.corpus_failed.emit(problem_of(error, path))
+            self.report(problem_of(error, path))
 
     def _tell_of_samples(self, samples: tuple[Source, ...], added: tuple[Source, ...]) -> None:
         """Says that texts were added to samples, which may be taken for replaced."""
@@ -209,11 +214,11 @@ class CorpusState(Jobs):
 
         what = f"{added[0].name} was" if len(added) == 1 else f"{len(added):,} texts were"
         whom = f"the sample {samples[0].name}" if len(samples) == 1 else f"{len(samples):,} samples"
-        self.noticed.emit(Notice(f"{what} added to {whom}.", "Replace", replace_samples, holds))
+        self._jobs.notify(Notice(f"{what} added to {whom}.", "Replace", replace_samples, holds))
 
     def _take_reread(self, changed: Changed | Unread) -> None:
         if isinstance(changed, Unread):
-            self.corpus_failed.emit(problem_of(changed.error, changed.source.path))
+            self.report(problem_of(changed.error, changed.source.path))
             return
         ((old, made),) = changed.pairs
         # While it was read, it may have been divided into other documents; then only its file says which it is.
@@ -221,7 +226,7 @@ class CorpusState(Jobs):
         if known is not None:
             self.set_sources(tuple(made if source is known else source for source in self.sources))
             if changed.problem:
-                self.corpus_failed.emit(Problem(changed.problem, path=made.path))
+                self.report(Problem(changed.problem, path=made.path))
             elif is_missing(old):
                 self.source_found.emit(old, made)
             if changed.documents != self._documents:
@@ -235,7 +240,7 @@ class CorpusState(Jobs):
             self.set_sources(tuple(made.get(source, source) for source in self.sources))
 
     def _reading_failed(self, error: Exception) -> None:
-        self.corpus_failed.emit(problem_of(error))
+        self.report(problem_of(error))
 
     def _set_statistics(self, statistics: Statistics) -> None:
         # What was counted of sources that have been replaced since may still arrive.

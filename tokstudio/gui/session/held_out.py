@@ -18,7 +18,7 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.run import Run
 from tokstudio.core.training.held_out_curve import HeldOut, held_out_work
 from tokstudio.core.warm_up import prepare_work
-from tokstudio.gui.session.jobs import Job
+from tokstudio.gui.session.jobs import Job, Jobs
 from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.source_records import is_missing
@@ -37,14 +37,17 @@ class _Measured:
 
 
 class HeldOutMeasurer(QObject):
-    """Measures the runs with a held-out share one after another, the active one first. Tells by `runs_changed`.
+    """Measures the runs with a held-out share one after another, the active one first. `RunList.changed` tells of it.
 
     Args:
-        runs: The runs, and who starts jobs; it owns this.
+        jobs: Where they are measured.
+        runs: The runs.
+        parent: The owner.
     """
 
-    def __init__(self, runs: RunList) -> None:
-        super().__init__(runs)
+    def __init__(self, jobs: Jobs, runs: RunList, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._jobs = jobs
         self._runs = runs
         self._job: Job | None = None
         self._measuring: StudioRun | None = None
@@ -53,7 +56,13 @@ class HeldOutMeasurer(QObject):
         self._patience.setSingleShot(True)
         self._patience.setInterval(_QUIET)
         self._patience.timeout.connect(self._show)
-        runs.runs_changed.connect(self._look)
+        runs.changed.connect(self._look)
+
+    def measure(self) -> None:
+        """Measures the held-out text of the active run anew, where that was cancelled or failed."""
+        if self._runs.active is not None:
+            self._runs.active.forget_held_out_problem()
+            self._runs.tell()
 
     def close(self) -> None:
         """Begins nothing more: the session ends."""
@@ -64,17 +73,17 @@ class HeldOutMeasurer(QObject):
         if self._closed:
             return
         if self._job is not None:
-            if self._measuring not in self._runs.runs:
+            if self._measuring not in self._runs.all:
                 self._job.cancel()
             return
-        waiting = [run for run in self._runs.runs if _is_to_be_measured(run)]
+        waiting = [run for run in self._runs.all if _is_to_be_measured(run)]
         if not waiting:
             return
         run = self._measuring = next((run for run in waiting if run is self._runs.active), waiting[0])
-        made, corpus, held_out = run.run, run.corpus, run.held_out
+        made, corpus, held_out = run.run, run.corpus, run.held_out.sources
         assert made is not None
         assert corpus is not None
-        self._job = self._runs.start_job(
+        self._job = self._jobs.start(
             lambda: _measure_work(run, made, corpus, held_out), self._take, self._failed, quiet=True, asked=False
         )
         self._job.ended.connect(self._ended)
@@ -82,8 +91,7 @@ class HeldOutMeasurer(QObject):
 
     def _show(self) -> None:
         if self._job is not None:
-            self._job.quiet = False
-            self._runs.busy_changed.emit()
+            self._jobs.reveal(self._job)
 
     def _take(self, measured: _Measured) -> None:
         measured.run.take_held_out(measured.found, measured.problem)
@@ -91,18 +99,18 @@ class HeldOutMeasurer(QObject):
     def _failed(self, error: Exception) -> None:
         if self._measuring is not None:
             self._measuring.take_held_out(None, "an error occurred.")
-        self._runs.report(error)
+        self._jobs.report(error)
 
     def _ended(self) -> None:
         run, self._job, self._measuring = self._measuring, None, None
         self._patience.stop()
-        if run is not None and run.held_out_tokens is None and not run.held_out_problem:
+        if run is not None and run.held_out.tokens is None and not run.held_out.problem:
             run.take_held_out(None, _CANCELLED)
-        self._runs.runs_changed.emit()
+        self._runs.tell()
 
 
 def _is_to_be_measured(run: StudioRun) -> bool:
-    if run.run is None or not run.run.config.held_out or run.held_out_tokens is not None or run.held_out_problem:
+    if run.run is None or not run.run.config.held_out or run.held_out.tokens is not None or run.held_out.problem:
         return False
     return run.corpus is not None and not run.corpus_problem and not any(map(is_missing, run.corpus.sources))
 

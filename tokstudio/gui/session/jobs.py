@@ -17,7 +17,8 @@ from PySide6.QtCore import QObject, QThread, Signal
 
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.gui.state.problem import problem_of
+from tokstudio.gui.state.notice import Notice
+from tokstudio.gui.state.problem import Problem, problem_of
 
 _log = logging.getLogger(__name__)
 _REPLACED = "TokStudio was replaced or removed while it was open. Save your work, and start it again."
@@ -75,8 +76,6 @@ class Job(QObject):
     Args:
         work: Makes the generator; it is called in the worker's thread.
         parent: The owner.
-
-    Attributes:
         quiet: Whether it is too slight to be shown as something that goes on.
         writes: Whether a file that the person asked for is being written.
     """
@@ -86,13 +85,15 @@ class Job(QObject):
     cancelled = Signal()
     ended = Signal()
 
-    def __init__(self, work: Callable[[], Work[Any]], parent: QObject | None = None) -> None:
+    def __init__(
+        self, work: Callable[[], Work[Any]], parent: QObject | None = None, *, quiet: bool = False, writes: bool = False
+    ) -> None:
         super().__init__(parent)
         self._thread = _Thread(work)
         self._thread.outcome.connect(self._settle)
         self._over = False
-        self.quiet = False
-        self.writes = False
+        self.quiet = quiet
+        self.writes = writes
 
     @property
     def progress(self) -> Progress:
@@ -137,6 +138,10 @@ class Job(QObject):
         """Blocks until the thread is gone; for the end of the program, after `cancel`."""
         self._thread.wait()
 
+    def reveal(self) -> None:
+        """Lets it be shown from now on, though it began as `quiet`."""
+        self.quiet = False
+
     def _settle(self, outcome: _Outcome) -> None:
         self._thread.wait()
         self._over = True
@@ -153,24 +158,31 @@ class Job(QObject):
 
 
 class Jobs(QObject):
-    """The jobs of the studio. Every method is to be called from the GUI thread.
+    """The jobs of the studio, and the messages to the person. Call every method from the GUI thread.
 
     Signals:
         busy_changed: A job began or ended.
         begun: Something that the person asked for has begun.
         failed: Something went wrong (Problem).
+        refused: What was asked for cannot be done now, or not as it may be meant: a sentence for the status line.
+        noticed: Something was done beside what was asked for, and can be taken back (Notice).
+
+    Attributes:
+        running: The jobs that have not ended.
     """
 
     busy_changed = Signal()
     begun = Signal()
     failed = Signal(object)
+    refused = Signal(str)
+    noticed = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.jobs: list[Job] = []
+        self.running: list[Job] = []
         self._closed = False
 
-    def start_job(
+    def start(
         self,
         work: Callable[[], Work],
         done: Callable[[Any], None] | None = None,
@@ -182,11 +194,10 @@ class Jobs(QObject):
     ) -> Job:
         """Runs work in the background. `done` and `failed` must be bound methods of QObjects.
 
-        Without `asked` the work is shown and is not something that the person has begun. After `end_jobs` the job does
+        Without `asked` the work is shown and is not something that the person has begun. After `end` the job does
         not begin: a timer that was waiting may still ask for one, and nobody would wait for its thread.
         """
-        job = Job(work, self)
-        job.quiet, job.writes = quiet, writes
+        job = Job(work, self, quiet=quiet, writes=writes)
         if self._closed:
             job.cancel()
             return job
@@ -194,30 +205,47 @@ class Jobs(QObject):
             job.finished.connect(done)
         job.failed.connect(failed or self.report)
         job.ended.connect(self._job_ended)
-        self.jobs.append(job)
+        self.running.append(job)
         job.start()
         self.busy_changed.emit()
         if asked and not quiet:
-            self.begun.emit()
+            self.announce()
         return job
 
-    def end_jobs(self, *others: Job) -> None:
+    def announce(self) -> None:
+        """Tells that something that the person asked for has begun."""
+        self.begun.emit()
+
+    def reveal(self, job: Job) -> None:
+        """Shows a job that began as quiet."""
+        job.reveal()
+        self.busy_changed.emit()
+
+    def end(self, *others: Job) -> None:
         """Ends every job, and `others`, and waits for their threads; later ones do not begin."""
         self._closed = True
-        running = [*self.jobs, *others]
+        running = [*self.running, *others]
         for job in running:
             job.cancel()
         for job in running:
             job.wait()
 
-    def report(self, error: Exception) -> None:
-        """Tells the person what went wrong; anything that is not ours is named as what it is."""
-        self.failed.emit(problem_of(error))
+    def report(self, error: Exception | Problem) -> None:
+        """Tells the person what went wrong; an error that is not ours is named as what it is."""
+        self.failed.emit(problem_of(error) if isinstance(error, Exception) else error)
+
+    def refuse(self, sentence: str) -> None:
+        """Tells the person why something is not done."""
+        self.refused.emit(sentence)
+
+    def notify(self, notice: Notice) -> None:
+        """Tells the person of something that was done besides, and can be taken back."""
+        self.noticed.emit(notice)
 
     def _job_ended(self) -> None:
         # Only the one that says so: of another the thread may be over, and what came of it still to be told.
         over = self.sender()
-        self.jobs = [job for job in self.jobs if job is not over]
+        self.running = [job for job in self.running if job is not over]
         if over is not None:
             over.deleteLater()
         self.busy_changed.emit()

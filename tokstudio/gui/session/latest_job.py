@@ -57,9 +57,7 @@ class LatestJob(QObject):
         """Begins work; what was under way is cancelled, and its answer never heard."""
         self.cancel()
         ticket = self._ticket
-        self._job = self._jobs.start_job(
-            lambda: _answer(ticket, work), self._take, quiet=self._quiet, asked=self._asked
-        )
+        self._job = self._jobs.start(lambda: _answer(ticket, work), self._take, quiet=self._quiet, asked=self._asked)
         self._job.cancelled.connect(self._cancelled)
 
     def cancel(self) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from tokstudio.gui.session.run_list import RunList
+from tokstudio.gui.session.view_state import ViewState
 from tokstudio.gui.state.run import StudioRun
 
 _EVERY_STATE = 30.0  # merges a second up to which none is left out
@@ -61,14 +62,17 @@ class Player(QObject):
         changed: Whether it plays, or how fast.
 
     Args:
-        runs: The runs and their playhead; it owns this.
+        runs: Whose active run it plays.
+        view: Where the playhead is.
+        parent: The owner.
     """
 
     changed = Signal()
 
-    def __init__(self, runs: RunList) -> None:
-        super().__init__(runs)
+    def __init__(self, runs: RunList, view: ViewState, parent: QObject | None = None) -> None:
+        super().__init__(parent)
         self._runs = runs
+        self._view = view
         self.speed = _USUAL
         self._run: StudioRun | None = None
         self._moving = False
@@ -78,8 +82,8 @@ class Player(QObject):
         self._timer.setSingleShot(True)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._go_on)
-        runs.playhead_changed.connect(self._moved)
-        runs.runs_changed.connect(self._runs_changed)
+        view.playhead_changed.connect(self._moved)
+        runs.changed.connect(self._runs_changed)
 
     @property
     def playing(self) -> bool:
@@ -92,7 +96,7 @@ class Player(QObject):
         if run is None or not len(run) or run.no_playhead is not None or self.playing:
             return
         self._run = run
-        if self._runs.playhead >= len(run):
+        if self._view.playhead >= len(run):
             self._move(0)
         self._set_out()
         self.changed.emit()
@@ -121,7 +125,7 @@ class Player(QObject):
             self.changed.emit()
 
     def _set_out(self) -> None:
-        self._from, self._begun = self._runs.playhead, time.monotonic()
+        self._from, self._begun = self._view.playhead, time.monotonic()
         self._due = self._begun
         self._wait()
 
@@ -137,13 +141,13 @@ class Player(QObject):
         if run is None:
             return
         rate = self.speed.rate(len(run))
-        target = self._runs.playhead + 1
+        target = self._view.playhead + 1
         if rate > _EVERY_STATE:
             target = max(target, self._from + int((time.monotonic() - self._begun) * rate))
         self._move(min(target, len(run)))
         if self._run is None:
             return
-        if self._runs.playhead >= len(run):
+        if self._view.playhead >= len(run):
             self.pause()
         else:
             self._wait()
@@ -151,7 +155,7 @@ class Player(QObject):
     def _move(self, merges: int) -> None:
         self._moving = True
         try:
-            self._runs.set_playhead(merges)
+            self._view.set_playhead(merges)
         finally:
             self._moving = False
 

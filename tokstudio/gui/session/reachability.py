@@ -11,6 +11,7 @@ from tokstudio.core.analysis.reachability import reach_work
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.session.jobs import Jobs
 from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.state.run import StudioRun
@@ -22,22 +23,25 @@ class Reachability(QObject):
     """Has `RunTokens.reach` worked out for the run that is asked about last.
 
     Args:
-        session: Whose jobs these are, and whose runs; it owns this.
+        jobs: Where it is worked out.
+        runs: The runs; one that is gone is not worked out.
+        parent: The owner.
     """
 
     #: The reach of a run is known now.
     changed = Signal()
 
-    def __init__(self, session: RunList) -> None:
-        super().__init__(session)
-        self._session = session
+    def __init__(self, jobs: Jobs, runs: RunList, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._jobs = jobs
+        self._runs = runs
         self._run: StudioRun | None = None
         self._soon = QTimer(self, singleShot=True, interval=_PAINTED)
         self._soon.timeout.connect(self._begin)
-        self._latest = LatestJob(session, self, asked=False)
+        self._latest = LatestJob(jobs, self, asked=False)
         self._latest.done.connect(self._take)
         self._latest.failed.connect(self._fail)
-        session.runs_changed.connect(self._let_go)
+        runs.changed.connect(self._let_go)
 
     @property
     def busy(self) -> bool:
@@ -60,17 +64,17 @@ class Reachability(QObject):
     def _take(self, reach: NDArray[np.uint8]) -> None:
         run, self._run = self._run, None
         if run is not None:
-            run.tokens.reach = reach
+            run.tokens.take_reach(reach)
             self.changed.emit()
 
     def _fail(self, error: Exception) -> None:
         self._run = None
         # Cancelled, it is asked for again when somebody wants to know.
         if not isinstance(error, TokStudioError):
-            self._session.report(error)
+            self._jobs.report(error)
 
     def _let_go(self) -> None:
-        if self._run is not None and self._run not in self._session.runs:
+        if self._run is not None and self._run not in self._runs.all:
             self._latest.cancel()
             self._run = None
 

@@ -42,6 +42,9 @@ class Training(QObject):
         single: Whether to make one merge and pause.
         recording: Keeps what a crash would lose; None where nothing is kept.
         parent: The owner.
+
+    Attributes:
+        prepared: Whether the run has what merging begins with.
     """
 
     def __init__(
@@ -56,15 +59,13 @@ class Training(QObject):
         self.run = run
         self._earlier = earlier
         self._recording = recording
-        self._begun: Run | None = None
+        self.prepared = earlier is not None
         self._seconds = 0.0
         self._single = threading.Event()
         if single:
             self._single.set()
         self._stop = threading.Event()
-        self._unread: deque[MergeBatch] = deque()
-        self._prepared: Prepared | None = None
-        self._told = False
+        self._unread: deque[tuple[Prepared, Run] | MergeBatch] = deque()
         self.job = Job(self._work, self)
 
     @property
@@ -87,19 +88,19 @@ class Training(QObject):
         self._stop.set()
         self.job.resume()
 
-    def drain(self) -> int:
-        """Moves what was merged since the last call into the run; gives how many merges those are."""
-        taken = 0
-        if self._prepared is not None and not self._told:
-            self._told = True
-            self.run.prepare(self._prepared)
-            self.run.begun = self._begun
-        self.run.seconds = self._seconds
+    def drain(self) -> bool:
+        """Moves what was made since the last call into the run; gives whether there was anything."""
+        news = False
+        self.run.set_seconds(self._seconds)
         while self._unread:
-            batch = self._unread.popleft()
-            self.run.append(batch)
-            taken += len(batch)
-        return taken
+            made = self._unread.popleft()
+            if isinstance(made, MergeBatch):
+                self.run.append(made)
+                news = True
+            else:
+                self.run.prepare(*made)
+                news, self.prepared = news or not self.prepared, True
+        return news
 
     def _work(self) -> Work[Run]:
         """Runs in the worker's thread."""
@@ -111,15 +112,17 @@ class Training(QObject):
             yield from self._until_stopped(beginning)
         earlier = self._earlier
         trainer = Trainer(corpus, config) if earlier is None else Trainer.resume(corpus, earlier, config)
+        told = False
         while trainer.ended is None:
             if self._stop.is_set():
                 trainer.stop()
                 break
             single = self._single.is_set()
             batch = trainer.advance(1 if single else _LONGEST_BATCH)
-            if self._prepared is None and trainer.prepared is not None:
+            if not told and trainer.prepared is not None:
                 # Before the first merge is told: a run must know its base to take merges.
-                yield from self._begin_work(trainer)
+                told = True
+                self._unread.append((trainer.prepared, (yield from self._begin_work(trainer))))
             if len(batch):
                 self._keep(batch, trainer.seconds)
                 self._unread.append(batch)
@@ -138,13 +141,13 @@ class Training(QObject):
             self._recording.recorder.finish(made)
         return made
 
-    def _begin_work(self, trainer: Trainer) -> Work[None]:
-        """Tells how the run begins, and begins to record it."""
+    def _begin_work(self, trainer: Trainer) -> Work[Run]:
+        """Begins to record the run; gives it as it is before its first merge."""
         begun = trainer.run
         if self._recording is not None:
             earlier = begun if self._earlier is None else replace(self._earlier, config=trainer.config)
             yield from self._recording.begin_work(self.run.key, self.run.name, earlier, trainer.corpus)
-        self._begun, self._prepared = begun, trainer.prepared
+        return begun
 
     def _keep(self, batch: MergeBatch, seconds: float) -> None:
         """Before anyone sees the merges, they are safe."""

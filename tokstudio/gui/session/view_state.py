@@ -1,9 +1,15 @@
-"""What the person looks at."""
+"""What the person looks at: the active run, how far it is played, a token, a text, and what is selected of it."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 from typing import NamedTuple
+
+from PySide6.QtCore import QObject, Signal
+
+from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.gui.session.jobs import Jobs
+from tokstudio.gui.state.run import StudioRun
 
 
 class TextSelection(NamedTuple):
@@ -12,3 +18,162 @@ class TextSelection(NamedTuple):
     start: int
     stop: int
     tokens: int
+
+
+class ViewState(QObject):
+    """What is looked at. Call every method from the GUI thread.
+
+    Signals:
+        playhead_changed: `playhead`, or the tokenizer there.
+        token_changed: `token` or `chosen`.
+        text_changed: `text`.
+        target_changed: `target`.
+        occurrence_asked: Which occurrence of the target to go to: the next one (1) or the one before (-1).
+        occurrences_changed: `occurrences`.
+        selection_changed: `selection`.
+
+    Args:
+        jobs: Tells the person why the playhead stays.
+        parent: The owner.
+
+    Attributes:
+        run: The active run, which all panes show; only `RunList.activate` changes it.
+        playhead: How many of its merges are applied.
+        token: The token that is looked at.
+        chosen: The last token that was not only pointed at.
+        hover: Whether the token is only pointed at, which moves nothing else.
+        text: The text that is shown in tokens.
+        target: The token whose occurrences in the text are marked.
+        specials_recognised: Whether special tokens in the text become their ids.
+        occurrences: Which occurrence of the target is selected, from 1 on, and how many there are.
+        selection: What is selected of the text.
+    """
+
+    playhead_changed = Signal()
+    token_changed = Signal()
+    text_changed = Signal()
+    target_changed = Signal()
+    occurrence_asked = Signal(int)
+    occurrences_changed = Signal()
+    selection_changed = Signal()
+
+    def __init__(self, jobs: Jobs, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._jobs = jobs
+        self.run: StudioRun | None = None
+        self.playhead = 0
+        self.token: int | None = None
+        self.chosen: int | None = None
+        self.hover = False
+        self.text = ""
+        self.target: int | None = None
+        self.specials_recognised = False
+        self.occurrences = (0, 0)
+        self.selection: TextSelection | None = None
+        self._following = True
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """The tokenizer at the playhead."""
+        if self.run is None:
+            return None
+        return self.run.tokenizer.at(min(self.playhead, len(self.run)))
+
+    def set_playhead(self, merges: int) -> None:
+        """Moves the playhead; at the end of a run that grows it follows."""
+        if self.run is None:
+            return
+        merges = min(max(merges, 0), len(self.run))
+        if merges < len(self.run) and self.run.no_playhead is not None:
+            self._jobs.refuse(f"The playhead stays at the end: {self.run.no_playhead}.")
+            return
+        self._following = merges == len(self.run)
+        if merges != self.playhead:
+            self.playhead = merges
+            self.playhead_changed.emit()
+
+    def look_at(self, token: int | None, *, hover: bool = False) -> None:
+        """Shows a token in the Token pane; unless it is only pointed at (`hover`), the other panes go to it."""
+        before = self.token, self.chosen
+        self.token = token
+        if not hover:
+            self.chosen = token
+        if (self.token, self.chosen) != before:
+            self.hover = hover
+            self.token_changed.emit()
+            self.hover = False
+
+    def set_target(self, token: int | None) -> None:
+        """Marks the occurrences of a token in the text and looks at it; None marks none."""
+        changed, self.target = token != self.target, token
+        if token is None:
+            self.set_occurrences(0, 0)
+        else:
+            self.look_at(token)
+        if changed or token is not None:
+            self.target_changed.emit()
+
+    def go_to_occurrence(self, step: int) -> None:
+        """Goes to the next occurrence (1) of the target in the text, or to the one before (-1)."""
+        if self.target is not None:
+            self.occurrence_asked.emit(step)
+
+    def set_occurrences(self, selected: int, number: int) -> None:
+        """Takes over which occurrence of the target is selected, and how many there are."""
+        if (selected, number) != self.occurrences:
+            self.occurrences = (selected, number)
+            self.occurrences_changed.emit()
+
+    def set_text(self, text: str) -> None:
+        """Sets the text that is shown in tokens."""
+        if text != self.text:
+            self.text = text
+            self.select(None)
+            self.text_changed.emit()
+
+    def recognise_specials(self, recognised: bool) -> None:
+        """Notes whether special tokens in the text become their ids."""
+        self.specials_recognised = recognised
+
+    def select(self, selection: TextSelection | None) -> None:
+        """Notes what is selected of the text."""
+        if selection != self.selection:
+            self.selection = selection
+            self.selection_changed.emit()
+
+    # ---- what becomes of it when the runs change
+
+    def start(self, run: StudioRun | None) -> None:
+        """Looks at another run, the playhead at its end; `tell_start` tells of that when the list of runs has."""
+        self.run = run
+        self._following = True
+        self.playhead = len(run) if run is not None else 0
+        self.token = self.chosen = None
+        self.set_target(None)
+
+    def tell_start(self) -> None:
+        """Tells that another run is looked at."""
+        self.playhead_changed.emit()
+        self.token_changed.emit()
+
+    def follow(self) -> bool:
+        """Keeps the playhead in a run that has grown, at its end if it was there; gives whether to `tell_playhead`."""
+        assert self.run is not None
+        before = self.playhead
+        self.playhead = len(self.run) if self._following else min(before, len(self.run))
+        return self._following or self.playhead != before
+
+    def tell_playhead(self) -> None:
+        """Tells where the playhead is."""
+        self.playhead_changed.emit()
+
+    def shift_tokens(self, first: int, by: int) -> None:
+        """Stays with the same tokens where the ids from `first` on have moved by so many."""
+        before = self.token, self.chosen
+        self.token, self.chosen = (token + by if token is not None and token >= first else token for token in before)
+        if (self.token, self.chosen) != before:
+            self.token_changed.emit()
+        if self.target is not None and self.target >= first:
+            # Not by `set_target`, which would look at it: a person may be looking at another.
+            self.target += by
+            self.target_changed.emit()

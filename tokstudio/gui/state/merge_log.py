@@ -63,6 +63,21 @@ class MergeLog:
         self._count[here], self._tokens_after[here] = batch.count, batch.tokens_after
         self._length = n
 
+    def replace(
+        self,
+        merges: NDArray[np.int32],
+        count: NDArray[np.int64],
+        tokens_after: NDArray[np.int64],
+        tokens_before: int = 0,
+    ) -> None:
+        """Puts all the merges of a run, or of a file without counts, in the place of those it has."""
+        self._merges, self._count, self._tokens_after = merges, count, tokens_after
+        self._length, self.tokens_before = len(merges), tokens_before
+
+    def begin(self, tokens_before: int) -> None:
+        """Notes how many tokens the corpus has before the first merge."""
+        self.tokens_before = tokens_before
+
     def tokens_at(self, merges: int) -> int:
         """Tokens in the corpus after so many merges."""
         return int(self._tokens_after[merges - 1]) if merges else self.tokens_before

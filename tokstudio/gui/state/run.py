@@ -1,6 +1,6 @@
 """A run as the window holds it: growing while it trains, complete when it has ended, or opened from a file.
 
-Lives in the GUI thread. Its arrays are read by every pane; only `append` and `complete` change them.
+Lives in the GUI thread. Every pane reads it; only its own methods change it.
 """
 
 # SPDX-License-Identifier: MIT
@@ -19,7 +19,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
-from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, Run, special_ids, uses
+from tokstudio.core.model.run import NOTHING_LEFT, STOPPED, MergeBatch, Run, special_ids, uses
 from tokstudio.core.project import ProjectTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.held_out_curve import HeldOut
@@ -48,10 +48,37 @@ class Origin:
     kept: ProjectTokenizer | None = None
 
 
-class StudioRun(MergeLog):
-    """The merges of one run, in arrays that grow without being copied at every batch.
+@dataclass(frozen=True, eq=False)
+class HeldOutState:
+    """What is known of the text that was kept out of a training.
 
     Attributes:
+        sources: The text, until it is measured.
+        ratio: Bytes per token of it after all merges; None where there is none, or it is not measured.
+        bytes: Bytes of it, once it is measured.
+        tokens: int64 [n + 1], its tokens after 0, 1, ... n merges; None where it is not measured.
+        problem: Why it could not be measured; "" where it could, or was not tried.
+    """
+
+    sources: tuple[Source, ...] = ()
+    ratio: float | None = None
+    bytes: int = 0
+    tokens: NDArray[np.int64] | None = None
+    problem: str = ""
+
+
+class StudioRun:
+    """One run with its merges.
+
+    Args:
+        key: A number of its own.
+        name: What the person calls it.
+        config: What was asked for; None for a tokenizer opened from a file.
+        corpus: What it is trained on; None for one opened from a file.
+        number: Which run it is of those that were trained here.
+
+    Attributes:
+        log: Its merges with their counts.
         key: A number of its own.
         number: Which run it is of those that were trained here, from 1 on; 0 for a tokenizer opened from a file.
         name: What the person calls it.
@@ -67,11 +94,7 @@ class StudioRun(MergeLog):
         unknown: How many characters became the unknown token.
         written: How often the unknown token itself is written in the corpus.
         replaced: How many places were not UTF-8 and became U+FFFD.
-        held_out: The text that was kept out, until it is measured.
-        held_out_ratio: Bytes per token of that text after all merges; None where there is none, or it is not measured.
-        held_out_bytes: Bytes of that text, once it is measured.
-        held_out_tokens: int64 [n + 1], its tokens after 0, 1, ... n merges; None where it is not measured.
-        held_out_problem: Why it could not be measured; "" where it could, or was not tried.
+        held_out: What is known of the text that was kept out.
         exported: Whether it was written to a file since it ended.
         is_demo: Whether it is the demo's, which anyone can make again: closing need not ask about it.
         saved: How many of its merges a project file holds.
@@ -82,21 +105,25 @@ class StudioRun(MergeLog):
         counted: The uses of a tokenizer opened from a file in the corpus that is open; None until somebody asks.
     """
 
-    def __init__(self, key: int, name: str, config: TrainingConfig | None = None, corpus: Corpus | None = None) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        key: int,
+        name: str,
+        config: TrainingConfig | None = None,
+        corpus: Corpus | None = None,
+        *,
+        number: int = 0,
+    ) -> None:
+        self.log = MergeLog()
         self.key = key
-        self.number = 0
+        self.number = number
         self.name = printable(name)  # a project may bring any
         self.config = config
         self.corpus = corpus
         self.origin: Origin | None = None
         self.corpus_bytes = corpus.bytes if corpus else 0
         self.unknown = self.written = self.replaced = 0
-        self.held_out: tuple[Source, ...] = ()
-        self.held_out_ratio: float | None = None
-        self.held_out_bytes = 0
-        self.held_out_tokens: NDArray[np.int64] | None = None
-        self.held_out_problem = ""
+        self.held_out = HeldOutState()
         self.ended: str | None = None
         self.run: Run | None = None
         self.alphabet: Alphabet | None = None
@@ -119,14 +146,7 @@ class StudioRun(MergeLog):
     def opened(cls, key: int, name: str, tokenizer: Tokenizer, origin: Origin | None = None) -> StudioRun:
         """A tokenizer from a file: it has merges, but no counts and no corpus."""
         made = cls(key, name)
-        made.origin = origin
-        made._merges = tokenizer.merges
-        made._length = len(tokenizer.merges)
-        made._count = made._tokens_after = np.empty(0, np.int64)
-        made._tokenizer = tokenizer
-        made.alphabet = tokenizer.alphabet
-        made.ended = "opened from a file"
-        made.exported = True
+        made._open(tokenizer, origin)
         return made
 
     @classmethod
@@ -135,6 +155,21 @@ class StudioRun(MergeLog):
         made = cls(key, name, run.config, corpus)
         made.complete(run)
         return made
+
+    def _open(self, tokenizer: Tokenizer, origin: Origin | None) -> None:
+        nothing = np.empty(0, np.int64)
+        self.log.replace(tokenizer.merges, nothing, nothing)
+        self.origin, self._tokenizer, self.alphabet = origin, tokenizer, tokenizer.alphabet
+        self.ended, self.exported = "opened from a file", True
+
+    def __len__(self) -> int:
+        """How many merges there are so far."""
+        return len(self.log)
+
+    @property
+    def merges(self) -> NDArray[np.int32]:
+        """int32 [n, 2], ids of left and right."""
+        return self.log.merges
 
     @property
     def pattern(self) -> str:
@@ -186,13 +221,13 @@ class StudioRun(MergeLog):
     def special_tokens(self) -> Mapping[str, int]:
         """Each special token with its id; the ids behind the merges move while it grows."""
         if self.config is not None:
-            return special_ids(self.config, self.base_size + self._length)
+            return special_ids(self.config, self.base_size + len(self))
         return self._tokenizer.special_tokens if self._tokenizer is not None else {}
 
     @property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer of all merges so far."""
-        if self._tokenizer is None or len(self._tokenizer.merges) != self._length:
+        if self._tokenizer is None or len(self._tokenizer.merges) != len(self):
             assert self.config is not None
             alphabet = self.alphabet if self.alphabet is not None else Alphabet.of_characters("")
             self._tokenizer = Tokenizer.from_training(
@@ -207,21 +242,79 @@ class StudioRun(MergeLog):
             self._tokens = RunTokens(self)
         return self._tokens
 
-    def prepare(self, prepared: Prepared) -> None:
-        """Takes over what is known once the corpus is laid out."""
+    # ---- what it is called, and what is kept of it
+
+    def identify(self, key: int, number: int) -> None:
+        """Gives it another number of its own, and among the runs that were trained here."""
+        self.key, self.number = key, number
+
+    def rename(self, name: str) -> None:
+        """Gives it another name."""
+        self.name = name
+
+    def show_curve(self, shown: bool) -> None:
+        """Lets the plot draw its curves while another run is active, or leave them out."""
+        self.curve_hidden = not shown
+
+    def mark_exported(self) -> None:
+        """Notes that it was written to a file."""
+        self.exported = True
+
+    def mark_saved(self, merges: int) -> None:
+        """Notes how many of its merges a project file holds."""
+        self.saved = merges
+
+    def mark_demo(self) -> None:
+        """Notes that it is the demo's."""
+        self.is_demo = True
+
+    def restore(
+        self,
+        *,
+        number: int,
+        unknown: int,
+        written: int,
+        replaced: int,
+        held_out_ratio: float | None,
+        saved: int,
+        exported: bool,
+        curve_hidden: bool,
+        corpus_problem: str | None,
+    ) -> None:
+        """Takes over what a project keeps beside the run itself."""
+        self.number, self.saved, self.exported, self.curve_hidden = number, saved, exported, curve_hidden
+        self.unknown, self.written, self.replaced = unknown, written, replaced
+        self.held_out = HeldOutState(ratio=held_out_ratio)
+        self.corpus_problem = corpus_problem
+
+    # ---- its training
+
+    def prepare(self, prepared: Prepared, begun: Run) -> None:
+        """Takes over what is known once the corpus is laid out, and the run before its first merge."""
         self.alphabet = prepared.alphabet
         self.base_counts = prepared.base_counts
         self.corpus_bytes = prepared.bytes
-        self.tokens_before = prepared.tokens
+        self.log.begin(prepared.tokens)
         self.unknown, self.replaced = prepared.unknown, prepared.replaced
         self.written = prepared.cut_out.get(self.config.unknown_token or "", 0) if self.config is not None else 0
-        self.held_out = prepared.held_out
+        self.held_out = HeldOutState(prepared.held_out)
+        self.begun = begun
         self._tokenizer = None
+
+    def append(self, batch: MergeBatch) -> None:
+        """Takes over the next merges."""
+        self.log.append(batch)
+
+    def set_seconds(self, seconds: float) -> None:
+        """Notes what its training has taken so far."""
+        self.seconds = seconds
+
+    def fail(self) -> None:
+        """Notes that an error has ended its training."""
+        self.ended = "failed"
 
     def begin_with(self, earlier: Run) -> None:
         """Begins where an earlier run ended; its merges are this one's first."""
-        self._merges, self._count, self._tokens_after = earlier.merges, earlier.counts, earlier.tokens_after
-        self._length = len(earlier)
         self._take_over(earlier)
 
     def may_continue(self, config: TrainingConfig, sources: tuple[Source, ...]) -> bool:
@@ -233,7 +326,7 @@ class StudioRun(MergeLog):
             return False
         limit = config.max_merges(made.base_size)
         more = limit is None or limit > len(self)
-        rarer = config.min_frequency is None or (len(self) > 0 and int(self.count[-1]) >= config.min_frequency)
+        rarer = config.min_frequency is None or (len(self) > 0 and int(self.log.count[-1]) >= config.min_frequency)
         # A limit that held the run is gone or larger; what ended for want of pairs has nowhere to go.
         held = config != made.config or made.ended == STOPPED
         return more and rarer and held and made.ended != NOTHING_LEFT
@@ -245,10 +338,13 @@ class StudioRun(MergeLog):
             if not any(map(is_missing, self.corpus.sources)):
                 self.corpus_problem = None
 
+    def use_sources(self, same: Mapping[Source, Source]) -> None:
+        """Lets it have been trained on other sources that hold the same text."""
+        if self.corpus is not None:
+            self.corpus = Corpus(tuple(same.get(source, source) for source in self.corpus.sources))
+
     def complete(self, run: Run) -> None:
         """Takes over the run as it ended."""
-        self._merges, self._count, self._tokens_after = run.merges, run.counts, run.tokens_after
-        self._length = len(run)
         self.run = run
         self.ended = run.ended
         self._take_over(run)
@@ -261,36 +357,45 @@ class StudioRun(MergeLog):
         return replace(
             self.begun,
             merges=self.merges,
-            counts=self.count,
-            tokens_after=self.tokens_after,
+            counts=self.log.count,
+            tokens_after=self.log.tokens_after,
             seconds=self.seconds,
             ended=STOPPED,
         )
 
     def bytes_per_token(self, merges: int) -> float:
         """Compression ratio of the corpus after so many merges."""
-        tokens = self.tokens_at(merges)
+        tokens = self.log.tokens_at(merges)
         return self.corpus_bytes / tokens if tokens else 0.0
 
     def take_held_out(self, found: HeldOut | None, problem: str = "") -> None:
         """Takes over what became of the text that was kept out, or why that is not known; lets go of the text."""
-        self.held_out, self.held_out_problem = (), problem
-        if found is not None:
-            self.held_out_bytes, self.held_out_tokens = found.bytes, found.tokens
-            self.held_out_ratio = self.held_out_bytes_per_token(len(found.tokens) - 1)
+        if found is None:
+            self.held_out = replace(self.held_out, sources=(), problem=problem)
+        else:
+            last = int(found.tokens[-1])
+            self.held_out = HeldOutState((), found.bytes / last if last else None, found.bytes, found.tokens, problem)
+
+    def forget_held_out_problem(self) -> None:
+        """Lets the text that was kept out be measured anew."""
+        self.held_out = replace(self.held_out, problem="")
 
     def held_out_bytes_per_token(self, merges: int) -> float | None:
         """Compression ratio of the text that was kept out after so many merges; None where it is not known."""
-        tokens = self.held_out_tokens
+        tokens = self.held_out.tokens
         if tokens is None:
-            return self.held_out_ratio if merges == len(self) else None
-        return self.held_out_bytes / int(tokens[merges]) if tokens[merges] else None
+            return self.held_out.ratio if merges == len(self) else None
+        return self.held_out.bytes / int(tokens[merges]) if tokens[merges] else None
 
     def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Bytes per token over merges, from 0 merges on: two float64 arrays [n + 1]."""
-        tokens = np.concatenate([[self.tokens_before], self.tokens_after]).astype(np.float64)
+        tokens = np.concatenate([[self.log.tokens_before], self.log.tokens_after]).astype(np.float64)
         ratio = np.divide(self.corpus_bytes, tokens, out=np.zeros_like(tokens), where=tokens > 0)
         return np.arange(len(tokens), dtype=np.float64), ratio
+
+    def take_counted(self, counted: CountedUses | None) -> None:
+        """Takes over its uses as they were counted in a corpus; None where that is another corpus now."""
+        self.counted = counted
 
     def uses(self, merges: int) -> NDArray[np.int64] | None:
         """How often each token stands in the corpus after so many merges, by id; None where that is not known.
@@ -300,7 +405,7 @@ class StudioRun(MergeLog):
         if self.base_counts is None:
             return self.counted.uses if self.counted is not None and self.counted.merges == merges else None
         if self._uses is None or self._uses[0] != merges:
-            found = uses(self.base_counts, self.merges[:merges], self.merged[:merges])
+            found = uses(self.base_counts, self.merges[:merges], self.log.merged[:merges])
             found.setflags(write=False)
             self._uses = merges, found
         return self._uses[1]
@@ -327,7 +432,7 @@ class StudioRun(MergeLog):
         special = next((text for text, number in self.special_tokens.items() if number == token), None)
         if special is not None:
             return self.special_uses(special)
-        replacements = self.merged[:merges]
+        replacements = self.log.merged[:merges]
         base = self.base_size
         made = self.base_counts[token] if token < base else replacements[token - base]
         # A merge of a token with itself takes two of it at every place.
@@ -361,11 +466,12 @@ class StudioRun(MergeLog):
         """Tokens of all merges so far."""
         if self.config is None:
             return len(self.tokenizer)
-        return self.base_size + self._length + len(self.config.trailing_specials)
+        return self.base_size + len(self) + len(self.config.trailing_specials)
 
     def _take_over(self, run: Run) -> None:
         self.alphabet, self.base_counts = run.alphabet, run.base_counts
-        self.corpus_bytes, self.tokens_before = run.corpus.bytes, run.tokens_before
+        self.corpus_bytes = run.corpus.bytes
+        self.log.replace(run.merges, run.counts, run.tokens_after, run.tokens_before)
 
 
 def _without_limits(config: TrainingConfig) -> dict[str, object]:

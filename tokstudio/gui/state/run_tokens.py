@@ -110,6 +110,10 @@ class RunTokens:
         if not run.has_counts:
             self._take_file(run)
 
+    def take_reach(self, reach: NDArray[np.uint8]) -> None:
+        """Takes over whether some text becomes each token."""
+        self.reach = reach
+
     @property
     def first(self) -> int:
         """The slot of the first merge: how many tokens there are before any; 0 until that is known."""

@@ -86,10 +86,10 @@ class TablePane(Pane):
         self.table.rowChosen.connect(self._choose)
         self.table.copied.connect(self._say_copied)
         self.visibilityChanged.connect(self._set_seen)
-        session.token_changed.connect(self._token_changed)
+        session.view.token_changed.connect(self._token_changed)
         self._to_reveal = False  # what was found is to be brought into sight when the pane is seen again
         self._awaited = False  # or when its rows have been worked out
-        session.found_changed.connect(self._follow_found)
+        session.view.target_changed.connect(self._follow_found)
 
     def follow(self, characters: QAction) -> None:
         """Shows tokens in the byte-level alphabet while an action is checked."""
@@ -189,21 +189,21 @@ class TablePane(Pane):
             self.table.setCurrentIndex(self.model.index(0, 0))
 
     def _choose(self, row: int) -> None:
-        self._session.look_at(self.model.token_at(row))
+        self._session.view.look_at(self.model.token_at(row))
 
     def _token_changed(self) -> None:
-        if self._seen and not self._session.passing:
+        if self._seen and not self._session.view.hover:
             self._show_token(scroll=True)
 
     def _follow_found(self) -> None:
-        self._to_reveal = self._session.found is not None
+        self._to_reveal = self._session.view.target is not None
         if self._seen and self._to_reveal:
             self._reveal_found()
 
     def _reveal_found(self) -> None:
         """Brings the row of the token that was found into sight; filters that hide it are lifted."""
         self._to_reveal = self._awaited = False
-        found = self._session.found
+        found = self._session.view.target
         if self.filtered() and self.model.is_hidden(found):
             self.lift_filters()
         row = self.model.row_of_token(found)
@@ -214,7 +214,7 @@ class TablePane(Pane):
             self.table.reveal(row)
 
     def _show_token(self, scroll: bool) -> None:
-        self.table.show_row(self.model.row_of_token(self._session.chosen), scroll=scroll)
+        self.table.show_row(self.model.row_of_token(self._session.view.chosen), scroll=scroll)
 
     def _count_matches(self) -> None:
         self._notice.stop()

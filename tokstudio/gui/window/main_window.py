@@ -74,7 +74,7 @@ class MainWindow(QMainWindow):
         self, session: Session, theme: Theme, preferences: Preferences, choosers: Choosers | None = None
     ) -> None:
         super().__init__()
-        self._session = session
+        self.session = session
         self._theme = theme
         self._preferences = preferences
         self._choosers = choosers or Choosers(self)
@@ -125,7 +125,7 @@ class MainWindow(QMainWindow):
 
     def show_export(self, run: StudioRun, formats: Collection[str]) -> None:
         """Asks about formats and folder, and exports a run."""
-        dialog = ExportDialog(self._session, run, formats, self._theme, self._preferences, self._choosers, self)
+        dialog = ExportDialog(self.session, run, formats, self._theme, self._preferences, self._choosers, self)
         dialog.told.connect(self.commands.done)
         dialog.open()
 
@@ -173,7 +173,7 @@ class MainWindow(QMainWindow):
 
     def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None:
         """Asks how a tokenizer splits text."""
-        dialog = PatternDialog(question, self._session, self._theme, self)
+        dialog = PatternDialog(question, self.session, self._theme, self)
         dialog.answered.connect(answered)
         dialog.open()
 
@@ -200,7 +200,7 @@ class MainWindow(QMainWindow):
     # ---- building
 
     def _make_panes(self) -> None:
-        arguments = (self._session, self._theme, self.actions_by_id)
+        arguments = (self.session, self._theme, self.actions_by_id)
         self.corpus = CorpusPane(*arguments)
         self.configure = ConfigurePane(*arguments)
         self.compression = CompressionPane(*arguments)
@@ -245,30 +245,30 @@ class MainWindow(QMainWindow):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
 
     def _connect(self) -> None:
-        session = self._session
+        session = self.session
         for signal in (
-            session.training_changed,
-            session.runs_changed,
-            session.playhead_changed,
-            session.token_changed,
-            session.text_changed,
-            session.stretch_changed,
-            session.settings_changed,
-            session.sources_changed,
-            session.found_changed,
-            session.places_changed,
+            session.training.state_changed,
+            session.runs.changed,
+            session.view.playhead_changed,
+            session.view.token_changed,
+            session.view.text_changed,
+            session.view.selection_changed,
+            session.training.settings_changed,
+            session.corpus.sources_changed,
+            session.view.target_changed,
+            session.view.occurrences_changed,
         ):
             signal.connect(self._refresh)
-        session.failed.connect(self.messages.show_problem)
-        session.settings_changed.connect(self._keep_settings)
+        session.jobs.failed.connect(self.messages.show_problem)
+        session.training.settings_changed.connect(self._keep_settings)
         self.distribution.lengthsChosen.connect(self._list_lengths)
         self.runs.deleteAsked.connect(self.commands.delete)
         self.corpus.problems.bytesAsked.connect(self.commands.read_as_bytes)
         self.runs.table.columnsChosen.connect(self._keep_columns)
         session.player.changed.connect(self._keep_speed)
         self.finder.said.connect(self.status.say)
-        session.refused.connect(self.status.say)
-        session.noticed.connect(self.notices.tell)
+        session.jobs.refused.connect(self.status.say)
+        session.jobs.noticed.connect(self.notices.tell)
         self.commands.done.connect(self.status.say)
         self.projects.changed.connect(self._refresh)
         self.recovery.offered.connect(self._offer)
@@ -276,9 +276,9 @@ class MainWindow(QMainWindow):
         self.unsaved_work.discard_button.clicked.connect(self.recovery.discard)
         self.unsaved_work.close_button.clicked.connect(self.recovery.put_off)
         # What was tried next, or went well, takes the place of what went wrong before it.
-        for signal in (self.commands.done, session.begun):
+        for signal in (self.commands.done, session.jobs.begun):
             signal.connect(self.messages.clear)
-        for signal in (session.sources_changed, session.settings_changed):
+        for signal in (session.corpus.sources_changed, session.training.settings_changed):
             signal.connect(self.messages.clear_of_training)
 
     def _fill_recent(self) -> None:
@@ -307,10 +307,10 @@ class MainWindow(QMainWindow):
     # ---- keeping up
 
     def _refresh(self) -> None:
-        refresh_actions(self.actions_by_id, self._session)
+        refresh_actions(self.actions_by_id, self.session)
         self.notices.refresh()
-        self.toolbar.show_paused(self._session.state == "paused")
-        run = self._session.active
+        self.toolbar.show_paused(self.session.training.state == "paused")
+        run = self.session.runs.active
         project = f"{self.projects.name}[*]" if self.projects.path is not None else ""
         self.setWindowTitle(" – ".join(filter(None, (project, run.name if run is not None else "", "TokStudio"))))
         self.setWindowModified(self.projects.modified)
@@ -319,13 +319,13 @@ class MainWindow(QMainWindow):
         self.unsaved_work.offer(self.recovery.sentence)
 
     def _keep_settings(self) -> None:
-        self._preferences.set("training", self._session.settings.to_text())
+        self._preferences.set("training", self.session.training.settings.to_text())
 
     def _keep_columns(self, choices: str) -> None:
         self._preferences.set("run_columns", choices)
 
     def _keep_speed(self) -> None:
-        self._preferences.set("playing_speed", self._session.player.speed.key)
+        self._preferences.set("playing_speed", self.session.player.speed.key)
 
     def _restore(self) -> None:
         preferences = self._preferences
@@ -335,8 +335,8 @@ class MainWindow(QMainWindow):
         for name in ("show_white_space", "byte_level_characters", "show_ids", "recognise_specials", "more_settings"):
             self.actions_by_id[name].setChecked(preferences.get(name, name == "show_white_space"))
         self.runs.table.set_choices(preferences.get("run_columns", ""))
-        self._session.player.set_speed(preferences.get("playing_speed", ""))
-        self._session.set_settings(Settings.from_text(preferences.get("training", "")))
+        self.session.player.set_speed(preferences.get("playing_speed", ""))
+        self.session.training.set_settings(Settings.from_text(preferences.get("training", "")))
 
     def remember(self) -> None:
         """Keeps how the window is arranged."""
@@ -352,7 +352,7 @@ class MainWindow(QMainWindow):
             event.ignore()
             return
         self.remember()
-        self._session.close()
+        self.session.close()
         event.accept()
 
     def focusNextPrevChild(self, next: bool) -> bool:
@@ -382,7 +382,7 @@ class MainWindow(QMainWindow):
         if data.hasUrls():
             self.commands.open_any([Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()])
         elif data.hasText():
-            self._session.add_text(data.text(), "Dropped text")
+            self.session.corpus.add_text(data.text(), "Dropped text")
         event.acceptProposedAction()
 
 

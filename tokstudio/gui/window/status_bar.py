@@ -73,7 +73,7 @@ class StatusLine(QStatusBar):
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._session = session
+        self._jobs, self._runs, self._view, self._training = session.jobs, session.runs, session.view, session.training
         self._theme = theme
         self._job: Job | None = None
         self._begun = self._since = self._looked = 0.0  # when the job, its phase, and the last look began
@@ -115,9 +115,9 @@ class StatusLine(QStatusBar):
         self._timer = QTimer(self)
         self._timer.setInterval(_TICK)
         self._timer.timeout.connect(self._refresh)
-        for signal in (session.busy_changed, session.training_changed):
+        for signal in (session.jobs.busy_changed, session.training.state_changed):
             signal.connect(self._jobs_changed)
-        for signal in (session.playhead_changed, session.runs_changed):
+        for signal in (session.view.playhead_changed, session.runs.changed):
             signal.connect(self._show_figures)
         theme.tell_sizes(self._set_fonts)
         self.messageChanged.connect(self._tell_rest)
@@ -172,9 +172,9 @@ class StatusLine(QStatusBar):
         self._show_figures()
 
     def _current(self) -> Job | None:
-        if self._session.training is not None:
-            return self._session.training.job
-        return next((job for job in self._session.jobs if not job.quiet), None)
+        if self._training.current is not None:
+            return self._training.current.job
+        return next((job for job in self._jobs.running if not job.quiet), None)
 
     def _jobs_changed(self) -> None:
         job = self._current()
@@ -183,7 +183,7 @@ class StatusLine(QStatusBar):
             self._phase = ""
             self._since = self._begun = self._looked = time.monotonic()
             self._rate = 0.0
-            training = self._session.training
+            training = self._training.current
             self._merges_before = len(training.run) if training is not None else 0
         if job is None:
             self._timer.stop()
@@ -210,7 +210,7 @@ class StatusLine(QStatusBar):
             self._pace = Pace()
         self._pace.note(now, progress)
         elapsed = now - self._begun
-        training = self._session.training
+        training = self._training.current
         if job.paused:
             self.words.setText(self._where_it_waits(progress.phase))
         else:
@@ -230,14 +230,14 @@ class StatusLine(QStatusBar):
         self._looked = now
 
     def _where_it_waits(self, phase: str) -> str:
-        training = self._session.training
+        training = self._training.current
         made = len(training.run) if training is not None else 0
         if not made:
             return f"Paused while {phase}. F6 resumes." if phase else "Paused. F6 resumes."
         return f"Paused after {_several(made, 'merge', 'merges')}. F6 resumes, F10 makes one more."
 
     def _speed(self, now: float) -> str:
-        training = self._session.training
+        training = self._training.current
         if training is None or training.job.paused:
             return ""
         made = len(training.run)
@@ -249,7 +249,7 @@ class StatusLine(QStatusBar):
         return f"{self._rate:,.0f} merges/s" if self._rate >= 1 and training.progress.phase == "merging" else ""
 
     def _how_it_ended(self) -> str:
-        run = self._session.active
+        run = self._runs.active
         if run is None or run.ended is None:
             return ""
         if run.run is None:
@@ -263,19 +263,19 @@ class StatusLine(QStatusBar):
         return " ".join(remarks)
 
     def _show_figures(self) -> None:
-        run, at = self._session.active, self._session.playhead
+        run, at = self._runs.active, self._view.playhead
         if run is None:
             self._show_longest("")
         elif not run.has_counts:
             self._show_longest(_several(at, "merge", "merges"))
-        elif not run.tokens_before:
+        elif not run.log.tokens_before:
             self._show_longest("")
         else:
             ratio = run.held_out_bytes_per_token(at)
             held_out = f" ({ratio:,.2f} in held-out text)" if ratio is not None else ""
-            before = f" ({run.tokens_before:,} at first)" if at else ""
+            before = f" ({run.log.tokens_before:,} at first)" if at else ""
             ratio_told = f"{_several(at, 'merge', 'merges')}    {run.bytes_per_token(at):,.2f} bytes per token"
-            tokens = f"    {_several(run.tokens_at(at), 'token', 'tokens')} in corpus"
+            tokens = f"    {_several(run.log.tokens_at(at), 'token', 'tokens')} in corpus"
             self._show_longest(f"{ratio_told}{held_out}{tokens}{before}", f"{ratio_told}{tokens}", ratio_told)
         if self._job is None:
             self.words.setText(self._how_it_ended())
@@ -292,7 +292,7 @@ class StatusLine(QStatusBar):
         self.figures.setToolTip(plain(texts[0]))
 
     def _cancel(self) -> None:
-        if self._job is not None and self._session.training is None:
+        if self._job is not None and self._training.current is None:
             self._job.cancel()
 
 

@@ -64,14 +64,14 @@ def test_the_welcome_leaves_out_what_there_is_no_room_for(qtbot, pane):
 
 
 def test_with_a_corpus_it_says_that_train_comes_next_or_what_stands_in_the_way(qtbot, session, pane, actions):
-    session.add_text("some text")
+    session.corpus.add_text("some text")
     assert pane.stack.currentWidget() is pane.ready
     assert "Press Train" in pane.ready.sentence.text()
     button = pane.ready.findChild(QPushButton)
     with qtbot.waitSignal(actions["train"].triggered):
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    session.set_settings(Settings(None, None))
-    assert pane.ready.sentence.text() == session.obstacle
+    session.training.set_settings(Settings(None, None))
+    assert pane.ready.sentence.text() == session.training.obstacle
     assert pane.ready.headline.text() == "Not ready to train"
     actions["train"].setEnabled(False)
     assert not button.isEnabled()
@@ -79,7 +79,7 @@ def test_with_a_corpus_it_says_that_train_comes_next_or_what_stands_in_the_way(q
 
 def test_the_curve_is_what_the_core_measures(pane, trained):
     made = train(Corpus.from_text(sample_text("article")), TrainingConfig(vocabulary_size=600)).run
-    shown = curve(pane, trained.active)
+    shown = curve(pane, trained.runs.active)
     assert pane.stack.currentWidget() is pane.plot
     assert np.array_equal(shown.x, np.arange(345))
     assert np.allclose(shown.y, [made.bytes_per_token(k) for k in range(345)])
@@ -88,15 +88,15 @@ def test_the_curve_is_what_the_core_measures(pane, trained):
 
 
 def test_it_can_show_tokens_or_counts_instead(pane, trained):
-    run = trained.active
+    run = trained.runs.active
     choose(pane, "Tokens in corpus")
-    assert np.array_equal(curve(pane, run).y[1:], run.tokens_after)
+    assert np.array_equal(curve(pane, run).y[1:], run.log.tokens_after)
     assert pane.title.text() == "Compression · tokens in corpus"
-    assert pane.plot.accessibleDescription() == f"merge 344   {run.tokens_at(344):,} tokens"
+    assert pane.plot.accessibleDescription() == f"merge 344   {run.log.tokens_at(344):,} tokens"
     choose(pane, "Count of chosen pair")
-    assert np.array_equal(curve(pane, run).y, run.count)
+    assert np.array_equal(curve(pane, run).y, run.log.count)
     assert curve(pane, run).x[0] == 1
-    trained.set_playhead(0)
+    trained.view.set_playhead(0)
     assert pane.plot.accessibleDescription() == "no merges"
 
 
@@ -120,31 +120,31 @@ def test_a_click_a_drag_and_the_bar_move_the_playhead(qtbot, pane, trained):
     plot = pane.plot
     place = plot.to_scene(100, 1.2).toPoint()
     qtbot.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert trained.playhead == pytest.approx(100, abs=2)
-    start = plot.to_scene(trained.playhead, 1.2).toPoint()
+    assert trained.view.playhead == pytest.approx(100, abs=2)
+    start = plot.to_scene(trained.view.playhead, 1.2).toPoint()
     qtbot.mousePress(plot.viewport(), Qt.MouseButton.LeftButton, pos=start)
     qtbot.mouseMove(plot.viewport(), start + QPoint(60, 0))
     qtbot.mouseRelease(plot.viewport(), Qt.MouseButton.LeftButton, pos=start + QPoint(60, 0))
-    assert trained.playhead > 110
-    assert pane.bar.value() == trained.playhead
+    assert trained.view.playhead > 110
+    assert pane.bar.value() == trained.view.playhead
     first = next(one for one in pane.bar.findChildren(QToolButton) if "First" in one.accessibleName())
     qtbot.mouseClick(first, Qt.MouseButton.LeftButton)
-    assert trained.playhead == 0
+    assert trained.view.playhead == 0
     assert pane.plot.accessibleDescription().startswith("no merges")
 
 
 def test_earlier_runs_stay_and_the_legend_changes_to_them(qtbot, pane, trained, make_run):
-    first = trained.active
+    first = trained.runs.active
     second = make_run(vocabulary_size=400)
     assert curve(pane, first).role == "other"
     assert curve(pane, second).role == "active"
-    trained.rename(first, "A long one")
+    trained.runs.rename(first, "A long one")
     button = next(one for one in pane.legend.findChildren(QToolButton) if one.text() == "A long one")
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    assert trained.active is first
+    assert trained.runs.active is first
     assert curve(pane, first).role == "active"
     assert pane.bar.maximum() == 344
-    trained.delete(second)
+    trained.runs.delete(second)
     assert list(pane.plot._curves) == [first.key]
 
 
@@ -154,8 +154,8 @@ def curve_entries(pane) -> dict[str, QAction]:
 
 
 def test_curves_of_other_runs_are_left_out_and_shown_again_and_the_rest_has_their_room(qtbot, pane, trained, make_run):
-    odd, second, active = trained.active, make_run(vocabulary_size=300), make_run(vocabulary_size=290)
-    trained.rename(odd, "R&D")
+    odd, second, active = trained.runs.active, make_run(vocabulary_size=300), make_run(vocabulary_size=290)
+    trained.runs.rename(odd, "R&D")
     assert set(pane.plot._curves) == {odd.key, second.key, active.key}
     assert "R&D" in [entry.name for entry in pane.legend._entries]
     entries = curve_entries(pane)
@@ -170,7 +170,7 @@ def test_curves_of_other_runs_are_left_out_and_shown_again_and_the_rest_has_thei
     assert set(pane.plot._curves) == {active.key}
     assert not curve_entries(pane)["Show Only the Active Run"].isEnabled()
 
-    trained.activate(odd)
+    trained.runs.activate(odd)
     assert set(pane.plot._curves) == {odd.key, active.key}, "what is looked at is always drawn"
     curve_entries(pane)["Show All"].trigger()
     assert set(pane.plot._curves) == {odd.key, second.key, active.key}
@@ -183,27 +183,27 @@ def at_curve(pane, run, merges):
 def test_a_double_click_on_an_earlier_curve_makes_it_the_active_run_and_a_click_does_not(
     qtbot, pane, trained, make_run
 ):
-    first = trained.active
+    first = trained.runs.active
     second = make_run(vocabulary_size=300)
     place = at_curve(pane, first, 300)
     qtbot.mouseClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert trained.active is second
+    assert trained.runs.active is second
     qtbot.mouseDClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert trained.active is first
+    assert trained.runs.active is first
 
 
 def test_while_a_training_is_paused_its_run_stays_active_and_it_is_said_why(qtbot, pane, trained, make_run):
-    first = trained.active
-    trained.step()
-    qtbot.waitUntil(lambda: trained.state == "paused" and len(trained.active) == 1, timeout=PATIENCE)
-    second, said = trained.active, []
-    trained.refused.connect(said.append)
+    first = trained.runs.active
+    trained.training.step()
+    qtbot.waitUntil(lambda: trained.training.state == "paused" and len(trained.runs.active) == 1, timeout=PATIENCE)
+    second, said = trained.runs.active, []
+    trained.jobs.refused.connect(said.append)
     place = at_curve(pane, first, 300)
     qtbot.mouseClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
     qtbot.mouseDClick(pane.plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
     button = next(one for one in pane.legend.findChildren(QToolButton) if one.text() == first.name)
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    assert trained.active is second
+    assert trained.runs.active is second
     assert said == ["Run 2 stays active until its training ends. Use Stop to end it."] * 2
 
 
@@ -243,39 +243,39 @@ def test_a_legend_shows_each_name_once_however_it_is_resized(qtbot, width):
 def test_a_tokenizer_from_a_file_has_a_playhead_but_no_curve(pane, trained, make_run):
     make_run(vocabulary_size=265)
     assert len(pane.legend._buttons) == 2
-    trained.add_tokenizer(trained.active.tokenizer, "opened")
+    trained.runs.add_tokenizer(trained.runs.active.tokenizer, "opened")
     assert pane.stack.currentWidget() is pane.opened
     assert "does not store pair counts" in pane.opened.label.text()
     assert not any(button.isVisible() for button in pane.legend.findChildren(QToolButton)), (
         "nothing is drawn that it could name"
     )
     pane.bar.moved.emit(7)
-    assert trained.playhead == 7
+    assert trained.view.playhead == 7
 
 
 def test_the_curve_waits_for_the_first_merge_and_then_grows(qtbot, session, pane):
-    session.add_text(sample_text("article"))
-    session.set_settings(Settings(600, None))
-    session.step()
+    session.corpus.add_text(sample_text("article"))
+    session.training.set_settings(Settings(600, None))
+    session.training.step()
     assert pane.stack.currentWidget() is pane.waiting
-    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1, timeout=PATIENCE)
     assert pane.stack.currentWidget() is pane.plot
-    assert len(curve(pane, session.active).x) == 2
-    session.step()
-    qtbot.waitUntil(lambda: len(session.active) == 2)
-    assert len(curve(pane, session.active).x) == 3
+    assert len(curve(pane, session.runs.active).x) == 2
+    session.training.step()
+    qtbot.waitUntil(lambda: len(session.runs.active) == 2)
+    assert len(curve(pane, session.runs.active).x) == 3
 
 
 def test_earlier_curves_stay_while_another_run_is_prepared(qtbot, pane, trained):
-    first = trained.active
-    trained.train()
-    assert len(trained.active) == 0
+    first = trained.runs.active
+    trained.training.start()
+    assert len(trained.runs.active) == 0
     assert pane.stack.currentWidget() is pane.plot
     assert curve(pane, first).role == "other"
     assert pane.plot.accessibleDescription() == ""
     assert not pane.plot.grab().isNull()
-    qtbot.waitUntil(lambda: trained.training is None, timeout=PATIENCE)
-    assert curve(pane, trained.active).role == "active"
+    qtbot.waitUntil(lambda: trained.training.current is None, timeout=PATIENCE)
+    assert curve(pane, trained.runs.active).role == "active"
 
 
 def test_pictures_have_the_size_that_was_asked(pane, trained):
@@ -286,7 +286,7 @@ def test_pictures_have_the_size_that_was_asked(pane, trained):
 
 def test_hidden_it_draws_nothing_and_catches_up_when_shown(session, pane, make_run):
     pane.hide()
-    session.add_text(sample_text("article"))
+    session.corpus.add_text(sample_text("article"))
     run = make_run(vocabulary_size=400)
     assert not pane.plot._curves
     pane.show()

@@ -23,7 +23,7 @@ def test_a_list_of_base_tokens_is_loaded_from_a_file(qtbot, monkeypatch, tmp_pat
         window.actions_by_id["load_base_tokens"].trigger()
         more = window.configure.more
         qtbot.waitUntil(more.entries.isVisible, timeout=PATIENCE)
-        assert window._session.settings.base_vocabulary == ("a", "b", "\n", "<?>")
+        assert window.session.training.settings.base_vocabulary == ("a", "b", "\n", "<?>")
         assert more.entries.text() == "a\nb\n\\n\n<?>"
         assert more.entries.count.text() == "4, 1 of them special"
 
@@ -39,7 +39,7 @@ def test_a_file_that_holds_no_list_is_told_and_changes_nothing(qtbot, monkeypatc
         window.actions_by_id["load_base_tokens"].trigger()
         qtbot.waitUntil(window.messages.isVisible, timeout=PATIENCE)
         assert "own.json: a base vocabulary must be a JSON list of strings." in window.messages.text.text()
-        assert window._session.settings.base == "bytes"
+        assert window.session.training.settings.base == "bytes"
 
     at_the_window(monkeypatch, act)
 
@@ -50,11 +50,11 @@ def test_a_list_begins_with_the_characters_of_the_corpus(qtbot, monkeypatch, tmp
 
     def act(window, answers):
         window.commands.open_paths([path])
-        qtbot.waitUntil(lambda: bool(window._session.sources), timeout=PATIENCE)
-        window._session.reread(0, "utf-8")
+        qtbot.waitUntil(lambda: bool(window.session.corpus.sources), timeout=PATIENCE)
+        window.session.corpus.reread(0, "utf-8")
         window.actions_by_id["base_tokens_of_corpus"].trigger()
-        qtbot.waitUntil(lambda: window._session.settings.base == "characters", timeout=PATIENCE)
-        assert window._session.settings.base_vocabulary == tuple("za\nbé太\ufffd")
+        qtbot.waitUntil(lambda: window.session.training.settings.base == "characters", timeout=PATIENCE)
+        assert window.session.training.settings.base_vocabulary == tuple("za\nbé太\ufffd")
 
     at_the_window(monkeypatch, act)
 
@@ -72,6 +72,6 @@ def test_a_long_list_can_be_written_on(qtbot, monkeypatch, tmp_path):
         qtbot.waitUntil(lambda: edit.blockCount() == len(entries), timeout=PATIENCE)
         edit.setFocus()
         qtbot.keyClicks(edit, "x")
-        assert window._session.settings.base_vocabulary == ("x" + entries[0], *entries[1:])
+        assert window.session.training.settings.base_vocabulary == ("x" + entries[0], *entries[1:])
 
     at_the_window(monkeypatch, act)

@@ -24,9 +24,9 @@ SPECIAL = "<|end|>"
 @pytest.fixture
 def pane(session, theme, actions, dock) -> ConfigurePane:
     actions["more_settings"].setCheckable(True)
-    actions["train"].triggered.connect(lambda: session.train())
-    actions["train_on_sample"].triggered.connect(lambda: session.train_on_sample())
-    actions["train_anyway"].triggered.connect(lambda: session.train(anyway=True))
+    actions["train"].triggered.connect(lambda: session.training.start())
+    actions["train_on_sample"].triggered.connect(lambda: session.training.start_on_sample())
+    actions["train_anyway"].triggered.connect(lambda: session.training.start(anyway=True))
     pane = ConfigurePane(session, theme, actions)
     dock(pane, 320, 1500)
     return pane
@@ -73,9 +73,9 @@ def test_more_is_folded_away_until_it_is_asked_for(qtbot, pane, actions):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_named_pattern_explains_itself_and_shows_how_it_splits(qtbot, pane, session, name):
-    session.add_text("It's 1984,\n  in  the year.\nAgain.")
+    session.corpus.add_text("It's 1984,\n  in  the year.\nAgain.")
     choose(qtbot, pane.pattern.choice.combo, name)
-    assert session.settings.pattern == name
+    assert session.training.settings.pattern == name
     assert pane.pattern.choice.note.text().endswith(".")
     assert not pane.pattern.own.isVisible()
     expected = splitter(name).split("It's 1984,\n  in  the year.\nAgain.")
@@ -91,7 +91,7 @@ def test_an_own_expression_begins_with_that_of_the_name_before(qtbot, pane, sess
     choose(qtbot, pane.pattern.choice.combo, "gpt2")
     qtbot.keyClick(pane.pattern.choice.combo, Qt.Key.Key_End)
     assert pane.pattern.own.isVisible()
-    assert session.settings.pattern == REGEX["gpt2"]
+    assert session.training.settings.pattern == REGEX["gpt2"]
 
 
 def test_the_arrow_keys_lead_past_the_presets_and_back_again(qtbot, pane, session):
@@ -100,9 +100,9 @@ def test_the_arrow_keys_lead_past_the_presets_and_back_again(qtbot, pane, sessio
     for _ in range(3):
         qtbot.keyClick(combo, Qt.Key.Key_Down)
     assert combo.hasFocus()
-    assert session.settings.pattern == REGEX["o200k"]
+    assert session.training.settings.pattern == REGEX["o200k"]
     qtbot.keyClick(combo, Qt.Key.Key_Up)
-    assert session.settings.pattern == "o200k"
+    assert session.training.settings.pattern == "o200k"
     choose(qtbot, combo, "llama3")
     qtbot.keyClick(combo, Qt.Key.Key_End)
     assert edit.text() == REGEX["llama3"]
@@ -127,11 +127,11 @@ def test_an_expression_that_was_written_survives_a_look_at_a_preset(qtbot, pane,
     type_into(qtbot, edit, r"\w+|\W")
     choose(qtbot, combo, "cl100k")
     choose(qtbot, combo, "Expression")
-    assert session.settings.pattern == r"\w+|\W"
+    assert session.training.settings.pattern == r"\w+|\W"
 
 
 def test_an_expression_that_others_read_otherwise_gets_a_hint_that_goes_again(qtbot, pane, session):
-    session.add_text(TEXT)
+    session.corpus.add_text(TEXT)
     choose(qtbot, pane.pattern.choice.combo, "Expression")
     edit, note = pane.pattern.own.edit, pane.pattern.own.note
     type_into(qtbot, edit, r"\p{N}{1,3}+|\P{N}+")
@@ -140,12 +140,12 @@ def test_an_expression_that_others_read_otherwise_gets_a_hint_that_goes_again(qt
     assert pane.buttons["train"].isEnabled()
     type_into(qtbot, edit, r"\p{N}{1,3}|\P{N}+")
     assert "Hugging Face" not in note.text()
-    qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
     assert "Hugging Face" not in note.text()
 
 
 def test_an_own_expression_is_checked_as_it_is_typed(qtbot, pane, session):
-    session.add_text(TEXT)
+    session.corpus.add_text(TEXT)
     choose(qtbot, pane.pattern.choice.combo, "Expression")
     edit = pane.pattern.own.edit
     type_into(qtbot, edit, r"\w+|(")
@@ -154,14 +154,14 @@ def test_an_own_expression_is_checked_as_it_is_typed(qtbot, pane, session):
     assert pane.buttons["train"].toolTip() == pane.pattern.own.note.text()
     assert not pane.buttons["train"].isEnabled()
     qtbot.keyClicks(edit, r"\s+)|.")
-    assert session.settings.pattern == r"\w+|(\s+)|."
+    assert session.training.settings.pattern == r"\w+|(\s+)|."
     assert edit.property("invalid") == "false"
     assert pane.buttons["train"].isEnabled()
     qtbot.waitUntil(lambda: pieces(pane.pattern.preview)[:3] == [b"the", b" ", b"cat"], timeout=PATIENCE)
 
 
 def test_what_an_own_expression_drops_is_said_at_the_field_and_beside_train(qtbot, pane, session):
-    session.add_text("one two")
+    session.corpus.add_text("one two")
     choose(qtbot, pane.pattern.choice.combo, "Expression")
     type_into(qtbot, pane.pattern.own.edit, r"\w+")
     words = 'The pattern drops " " (first at character 4): it must cover all text.'
@@ -174,20 +174,20 @@ def test_what_an_own_expression_drops_is_said_at_the_field_and_beside_train(qtbo
 
 
 def test_the_preview_follows_the_corpus_and_its_documents(qtbot, pane, session):
-    session.add_text("a b\nc d\n")
-    session.set_settings(Settings(pattern="whitespace"))
+    session.corpus.add_text("a b\nc d\n")
+    session.training.set_settings(Settings(pattern="whitespace"))
     by_file, by_line = [b"a", b" b", b"\nc", b" d", b"\n"], [b"a", b" b", b"\n", b"c", b" d", b"\n"]
     qtbot.waitUntil(lambda: pieces(pane.pattern.preview) == by_file, timeout=PATIENCE)
-    session.set_settings(Settings(pattern="whitespace", documents="line"))
+    session.training.set_settings(Settings(pattern="whitespace", documents="line"))
     qtbot.waitUntil(lambda: pieces(pane.pattern.preview) == by_line, timeout=PATIENCE)
-    session.set_sources(Corpus.from_counts({"a": 2}).sources)
+    session.corpus.set_sources(Corpus.from_counts({"a": 2}).sources)
     qtbot.waitUntil(lambda: pane.pattern.caption.text().startswith("Word counts are already split"), timeout=PATIENCE)
 
 
 def test_base_units_bring_their_own_fields(qtbot, more, session):
     assert not more.vocabulary.isVisible()
     choose(qtbot, more.base.combo, "Characters")
-    assert session.settings.base == "characters"
+    assert session.training.settings.base == "characters"
     assert more.vocabulary.isVisible()
     assert more.unknown.isVisible()
     assert not more.entries.isVisible()
@@ -195,44 +195,44 @@ def test_base_units_bring_their_own_fields(qtbot, more, session):
     assert more.entries.isVisible()
     assert more.entries.note.text() == "The base vocabulary has no characters."
     type_into(qtbot, more.entries.edit, "a\nb\n\\n\n<?>\n")
-    assert session.settings.base_vocabulary == ("a", "b", "\n", "<?>")
+    assert session.training.settings.base_vocabulary == ("a", "b", "\n", "<?>")
     assert more.entries.count.text() == "4, 1 of them special"
     assert more.entries.note.property("role") == "muted"
     qtbot.keyClicks(more.entries.edit, "a")
     assert more.entries.note.text() == 'The base vocabulary must not contain "a" twice.'
     choose(qtbot, more.base.combo, "Bytes")
-    assert session.settings.problem is None
+    assert session.training.settings.problem is None
 
 
 def test_the_unknown_token_is_one_of_the_special_ones(qtbot, more, session):
     choose(qtbot, more.base.combo, "Characters")
     type_into(qtbot, more.specials.edit, "<?>\n<pad>")
     choose(qtbot, more.unknown.combo, "<?>")
-    assert session.settings.unknown_token == "<?>"
+    assert session.training.settings.unknown_token == "<?>"
     type_into(qtbot, more.specials.edit, "<pad>")
     assert more.unknown.note.text() == 'The unknown token "<?>" must be one of the special tokens.'
     choose(qtbot, more.unknown.combo, "None")
-    assert session.settings.unknown_token is None
-    assert session.settings.problem is None
+    assert session.training.settings.unknown_token is None
+    assert session.training.settings.problem is None
 
 
 def test_special_tokens_are_checked_as_they_are_typed_and_have_a_place(qtbot, more, pane, session):
     assert not more.placement.isEnabled()
     type_into(qtbot, more.specials.edit, f"{SPECIAL}\na")
-    assert session.settings.special_tokens == (SPECIAL, "a")
+    assert session.training.settings.special_tokens == (SPECIAL, "a")
     assert more.specials.note.text() == 'Special token "a" is already a base token: choose another text.'
     assert pane.buttons["train"].isEnabled() is False
     qtbot.keyClick(more.specials.edit, Qt.Key.Key_Backspace)
-    assert session.settings.special_tokens == (SPECIAL,)
+    assert session.training.settings.special_tokens == (SPECIAL,)
     assert more.specials.text() == f"{SPECIAL}\n"
     assert pane.summary.text() == "At most 743 merges on top of 256 bytes and 1 special token."
     choose(qtbot, more.placement.combo, "First")
-    assert session.settings.special_placement == "first"
+    assert session.training.settings.special_placement == "first"
 
 
 def test_the_size_says_what_is_true_with_special_tokens(qtbot, more, pane, session):
     type_into(qtbot, more.specials.edit, SPECIAL)
-    session.set_settings(Settings(257, special_tokens=(SPECIAL,)))
+    session.training.set_settings(Settings(257, special_tokens=(SPECIAL,)))
     assert pane.size_field.note.text() == ("Vocabulary size must be greater than 257 (256 bytes and 1 special token).")
 
 
@@ -241,26 +241,26 @@ def test_the_size_says_what_is_true_with_special_tokens(qtbot, more, pane, sessi
 )
 def test_tie_rules(qtbot, more, session, name, value):
     choose(qtbot, more.ties.combo, name)
-    assert session.settings.tie_break == value
+    assert session.training.settings.tie_break == value
     assert more.ties.note.text().startswith("With equal counts, ")
 
 
 def test_the_longest_token_is_a_limit_like_the_others(qtbot, more, session):
     qtbot.mouseClick(more.longest.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
-    assert session.settings.max_token_bytes == 16
+    assert session.training.settings.max_token_bytes == 16
     more.longest.number.setFocus()
     more.longest.number.selectAll()
     qtbot.keyClicks(more.longest.number, "1")
     assert more.longest.note.text() == "Longest token must be at least 2 bytes."
     qtbot.mouseClick(more.longest.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
-    assert session.settings.max_token_bytes is None
-    assert session.settings.problem is None
+    assert session.training.settings.max_token_bytes is None
+    assert session.training.settings.problem is None
 
 
 def test_documents_by_line_divide_the_corpus(qtbot, more, session):
-    session.add_text("a\nb\n")
+    session.corpus.add_text("a\nb\n")
     choose(qtbot, more.documents.combo, "By line")
-    qtbot.waitUntil(lambda: session.corpus.documents == 2)
+    qtbot.waitUntil(lambda: session.corpus.current.documents == 2)
 
 
 def test_a_share_is_held_out_in_percent_with_decimals_where_wanted(qtbot, more, session):
@@ -268,15 +268,15 @@ def test_a_share_is_held_out_in_percent_with_decimals_where_wanted(qtbot, more, 
         more.held_out.number.setFocus()
         more.held_out.number.selectAll()
         qtbot.keyClicks(more.held_out.number, typed)
-        assert session.settings.held_out == share
-    session.set_settings(Settings(held_out=1 / 3))
+        assert session.training.settings.held_out == share
+    session.training.set_settings(Settings(held_out=1 / 3))
     choose(qtbot, more.ties.combo, "Bytes")
-    assert session.settings.held_out == 1 / 3
+    assert session.training.settings.held_out == 1 / 3
 
 
 def test_of_word_counts_nothing_can_be_held_out_and_the_field_says_so(qtbot, more, pane, session):
-    session.set_settings(Settings(held_out=0.1))
-    session.set_sources(Corpus.from_counts({"a": 2}).sources)
+    session.training.set_settings(Settings(held_out=0.1))
+    session.corpus.set_sources(Corpus.from_counts({"a": 2}).sources)
     words = "Word counts have no lines, so nothing can be held out of them: set the held-out share to 0."
     assert more.held_out.note.text() == words
     assert more.held_out.note.property("role") == "error"
@@ -290,11 +290,11 @@ def test_of_word_counts_nothing_can_be_held_out_and_the_field_says_so(qtbot, mor
     assert more.held_out.note.text() == "Word counts have no lines to hold out."
     assert pane.buttons["train"].isEnabled()
     qtbot.mouseClick(pane.more_button, Qt.MouseButton.LeftButton)
-    session.set_settings(Settings(held_out=0.1))
+    session.training.set_settings(Settings(held_out=0.1))
     assert pane.summary.text() == words
-    session.set_settings(Settings())
+    session.training.set_settings(Settings())
     qtbot.mouseClick(pane.more_button, Qt.MouseButton.LeftButton)
-    session.set_sources(())
+    session.corpus.set_sources(())
     assert more.held_out.number.isEnabled()
     assert more.held_out.note.text() == "Share that is measured, not trained on."
 
@@ -305,7 +305,7 @@ def test_reset_puts_everything_back(qtbot, more, pane, session):
     choose(qtbot, more.ties.combo, "Bytes")
     choose(qtbot, pane.pattern.choice.combo, "cl100k")
     qtbot.mouseClick(more.reset, Qt.MouseButton.LeftButton)
-    assert session.settings == Settings()
+    assert session.training.settings == Settings()
     assert more.specials.text() == ""
     assert more.ties.combo.currentIndex() == 0
     assert pane.pattern.choice.value == "none"
@@ -327,30 +327,30 @@ def test_settings_from_elsewhere_are_shown_in_every_field(qtbot, more, pane, ses
         held_out=0.25,
         documents="line",
     )
-    session.set_settings(settings)
+    session.training.set_settings(settings)
     assert pane.pattern.value == "a|[^a]"
     assert pane.pattern.own.isVisible()
     assert more.entries.text() == "a\n\\n\n<?>"
     assert more.taken_over(Settings(None, 7, "a|[^a]")) == settings
-    assert session.settings == settings
+    assert session.training.settings == settings
 
 
 def test_the_forecast_stands_above_train(qtbot, pane, session):
-    session.add_text(TEXT)
-    qtbot.waitUntil(lambda: session.forecast is not None, timeout=PATIENCE)
+    session.corpus.add_text(TEXT)
+    qtbot.waitUntil(lambda: session.training.forecast is not None, timeout=PATIENCE)
     assert pane.forecast.isVisible()
     assert pane.forecast.text() == "Estimate: < 1 s, < 10 MB of memory."
-    session.set_forecast(Forecast(2.6, 1_234_000_000, None, session.corpus.bytes, ""))
+    session.training.set_forecast(Forecast(2.6, 1_234_000_000, None, session.corpus.current.bytes, ""))
     assert pane.forecast.text() == "Estimate: 3 s, 1.2 GB of memory."
-    session.set_settings(Settings(None, None))
+    session.training.set_settings(Settings(None, None))
     assert not pane.forecast.isVisible()
 
 
 def test_what_does_not_fit_is_said_and_a_sample_offered(qtbot, pane, session):
-    session.add_text(TEXT)
+    session.corpus.add_text(TEXT)
     assert not pane.sample_button.isVisible()
     words = "This training would take about 9.0 GB of memory, but only 1.0 GB is free: train on a sample of 0 MB."
-    session.set_forecast(Forecast(60.0, 9 * 10**9, 10**9, 1000, words))
+    session.training.set_forecast(Forecast(60.0, 9 * 10**9, 10**9, 1000, words))
     assert pane.summary.text() == words
     assert pane.summary.property("role") == "error"
     assert not pane.forecast.isVisible()
@@ -358,43 +358,43 @@ def test_what_does_not_fit_is_said_and_a_sample_offered(qtbot, pane, session):
     assert pane.buttons["train"].toolTip() == words
     assert pane.sample_button.toolTip() == "Train on a sample of 1.0 kB"
     shown = []
-    session.training_changed.connect(lambda: shown.append(pane.summary.text()))
+    session.training.state_changed.connect(lambda: shown.append(pane.summary.text()))
     qtbot.mouseClick(pane.sample_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: bool(session.runs), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(session.runs.all), timeout=PATIENCE)
     assert "At most 744 merges on top of 256 bytes." in shown
-    qtbot.waitUntil(lambda: session.training is None and bool(session.runs), timeout=PATIENCE)
-    assert session.active.name.startswith("Run 1 (sample of 1.")
+    qtbot.waitUntil(lambda: session.training.current is None and bool(session.runs.all), timeout=PATIENCE)
+    assert session.runs.active.name.startswith("Run 1 (sample of 1.")
 
 
 def test_what_does_not_fit_can_be_trained_on_all_the_same(qtbot, pane, session):
-    session.add_text(TEXT)
-    qtbot.waitUntil(lambda: session.forecast is not None, timeout=PATIENCE)
+    session.corpus.add_text(TEXT)
+    qtbot.waitUntil(lambda: session.training.forecast is not None, timeout=PATIENCE)
     assert not pane.anyway_button.isVisible()
-    session.set_forecast(Forecast(60.0, 9 * 10**9, 10**9, 1000, "Too little memory."))
+    session.training.set_forecast(Forecast(60.0, 9 * 10**9, 10**9, 1000, "Too little memory."))
     qtbot.mouseClick(pane.anyway_button, Qt.MouseButton.LeftButton)
-    assert session.training is not None
+    assert session.training.current is not None
     assert not pane.anyway_button.isVisible()
-    qtbot.waitUntil(lambda: session.training is None and bool(session.runs), timeout=PATIENCE)
-    assert session.active.corpus_bytes == len(TEXT)
+    qtbot.waitUntil(lambda: session.training.current is None and bool(session.runs.all), timeout=PATIENCE)
+    assert session.runs.active.corpus_bytes == len(TEXT)
 
 
 def test_an_expression_that_takes_for_ever_cannot_be_trained_with(qtbot, pane, session):
-    session.add_text("a" * 5000)
-    session.set_settings(Settings(pattern="(?:(?:a|a)*)*c|(?s)."))
+    session.corpus.add_text("a" * 5000)
+    session.training.set_settings(Settings(pattern="(?:(?:a|a)*)*c|(?s)."))
     qtbot.waitUntil(lambda: pane.pattern.own.is_invalid, timeout=PATIENCE)
     # Not even where a sample could be split.
-    session.set_forecast(Forecast(0.1, 1000, 10**9, 5000, ""))
+    session.training.set_forecast(Forecast(0.1, 1000, 10**9, 5000, ""))
     assert not pane.buttons["train"].isEnabled()
     assert pane.buttons["train"].toolTip() == pane.pattern.own.note.text()
     assert pane.summary.text() == "Fix the pattern."
     assert not pane.forecast.isVisible()
-    session.set_settings(Settings(pattern="gpt2"))
+    session.training.set_settings(Settings(pattern="gpt2"))
     assert pane.buttons["train"].isEnabled()
 
 
 def test_the_preview_stays_pale_in_its_place_while_an_expression_is_wrong(qtbot, pane, session):
-    session.add_text("one two")
-    session.set_settings(Settings(pattern=r"\w+|\W"))
+    session.corpus.add_text("one two")
+    session.training.set_settings(Settings(pattern=r"\w+|\W"))
     qtbot.waitUntil(lambda: pieces(pane.pattern.preview) == [b"one", b" ", b"two"], timeout=PATIENCE)
     qtbot.keyClick(pane.pattern.own.edit, Qt.Key.Key_End)
     qtbot.keyClicks(pane.pattern.own.edit, "+(")
@@ -406,16 +406,18 @@ def test_the_preview_stays_pale_in_its_place_while_an_expression_is_wrong(qtbot,
 
 
 def test_a_character_that_is_missing_is_told_at_the_list(qtbot, more, pane, session):
-    session.add_text("abc " * 20)
+    session.corpus.add_text("abc " * 20)
     own = Settings(base="characters", base_vocabulary=("a", "b", " ", "<?>"))
-    session.set_settings(own)
+    session.training.set_settings(own)
     qtbot.waitUntil(lambda: more.entries.is_invalid, timeout=PATIENCE)
     assert 'The character "c" (U+0063) is not in the base vocabulary' in more.entries.note.text()
     assert pane.summary.text() == "Fix the base tokens."
     assert not pane.buttons["train"].isEnabled()
     choose(qtbot, more.unknown.combo, "<?>")
     assert not more.entries.is_invalid
-    qtbot.waitUntil(lambda: pane.buttons["train"].isEnabled() and session.forecast is not None, timeout=PATIENCE)
+    qtbot.waitUntil(
+        lambda: pane.buttons["train"].isEnabled() and session.training.forecast is not None, timeout=PATIENCE
+    )
 
 
 def test_special_tokens_are_read_back_with_marks_for_blanks(qtbot, more):
@@ -426,7 +428,7 @@ def test_special_tokens_are_read_back_with_marks_for_blanks(qtbot, more):
 
 def test_settings_that_are_folded_away_are_named(qtbot, pane, session):
     assert not pane.unusual.isVisible()
-    session.set_settings(
+    session.training.set_settings(
         Settings(
             base="characters",
             base_vocabulary=("a", "<?>"),
@@ -455,9 +457,9 @@ def test_more_comes_into_sight_when_it_is_unfolded(qtbot, pane):
 
 
 def test_in_characters_the_number_of_merges_is_told_when_it_is_counted(qtbot, pane, session):
-    session.add_text(TEXT)
-    session.set_settings(Settings(40, base="characters"))
-    qtbot.waitUntil(lambda: session.statistics is not None)
+    session.corpus.add_text(TEXT)
+    session.training.set_settings(Settings(40, base="characters"))
+    qtbot.waitUntil(lambda: session.corpus.statistics is not None)
     distinct = len(set(TEXT))
     assert pane.summary.text() == f"At most about {40 - distinct} merges on top of {distinct} base tokens."
 
@@ -465,8 +467,8 @@ def test_in_characters_the_number_of_merges_is_told_when_it_is_counted(qtbot, pa
 def test_the_reason_stays_in_sight_where_there_is_little_room(qtbot, pane, session):
     pane.resize(250, 240)
     pane.window().resize(260, 250)
-    session.add_text(TEXT)
-    session.set_settings(Settings(None, None))
+    session.corpus.add_text(TEXT)
+    session.training.set_settings(Settings(None, None))
     QApplication.processEvents()
     area = pane.summary.geometry()
     assert pane.summary.heightForWidth(area.width()) <= area.height()
@@ -474,7 +476,9 @@ def test_the_reason_stays_in_sight_where_there_is_little_room(qtbot, pane, sessi
 
 
 def test_tab_goes_through_the_fields_in_the_order_in_which_they_stand(qtbot, more, pane, session):
-    session.set_settings(Settings(1000, 2, "a|.", base="characters", base_vocabulary=("a",), max_token_bytes=9))
+    session.training.set_settings(
+        Settings(1000, 2, "a|.", base="characters", base_vocabulary=("a",), max_token_bytes=9)
+    )
     pane.size_field.check.setFocus()
     seen: list[QWidget] = []
     for _ in range(40):

@@ -19,7 +19,7 @@ def pane(session, theme, actions, dock) -> ConfigurePane:
     actions["more_settings"].setCheckable(True)
     for key in ("train", "pause", "resume", "step", "stop"):
         actions[key].triggered.connect(lambda _checked, key=key: getattr(session, key)())
-    actions["continue_run"].triggered.connect(lambda: session.continue_run(session.active))
+    actions["continue_run"].triggered.connect(lambda: session.training.continue_run(session.runs.active))
     pane = ConfigurePane(session, theme, actions)
     dock(pane, 300, 500)
     return pane
@@ -43,14 +43,14 @@ def shown_buttons(pane) -> list[str]:
 
 def test_what_is_typed_is_taken_at_once(qtbot, pane, session):
     type_number(qtbot, pane.size_field, "32000")
-    assert session.settings == Settings(32_000, None)
+    assert session.training.settings == Settings(32_000, None)
     assert pane.summary.text() == "At most 31,744 merges on top of 256 bytes."
     qtbot.keyClick(pane.size_field.number, Qt.Key.Key_Tab)
     assert pane.size_field.number.text() == "32,000"
 
 
 def test_every_field_says_in_its_tool_tip_what_it_does(pane, session):
-    session.set_settings(Settings(300, base="characters", base_vocabulary=("a", "b"), pattern=r"\w+|\W+"))
+    session.training.set_settings(Settings(300, base="characters", base_vocabulary=("a", "b"), pattern=r"\w+|\W+"))
     kinds = (QAbstractButton, QAbstractSpinBox, QComboBox, QLineEdit, QPlainTextEdit)
     fields = [
         widget
@@ -70,11 +70,11 @@ def test_every_field_says_in_its_tool_tip_what_it_does(pane, session):
 
 def test_a_number_may_be_typed_with_separators(qtbot, pane, session):
     type_number(qtbot, pane.size_field, "1,500")
-    assert session.settings.vocabulary_size == 1500
+    assert session.training.settings.vocabulary_size == 1500
 
 
 def test_a_vocabulary_that_is_too_small_is_told_why_in_the_words_of_the_core(qtbot, pane, session):
-    session.add_text(TEXT)
+    session.corpus.add_text(TEXT)
     type_number(qtbot, pane.size_field, "256")
     words = core_words(vocabulary_size=256)
     assert words == "Vocabulary size must be greater than 256."
@@ -91,7 +91,7 @@ def test_a_vocabulary_that_is_too_small_is_told_why_in_the_words_of_the_core(qtb
 
 def test_a_frequency_of_one_is_told_why(qtbot, pane, session):
     qtbot.mouseClick(pane.frequency_field.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
-    assert session.settings == Settings(1000, 2)
+    assert session.training.settings == Settings(1000, 2)
     type_number(qtbot, pane.frequency_field, "1")
     assert pane.frequency_field.note.text() == core_words(min_frequency=1)
     assert pane.size_field.note.property("role") == "muted"
@@ -100,7 +100,7 @@ def test_a_frequency_of_one_is_told_why(qtbot, pane, session):
 
 
 def test_without_any_limit_it_asks_for_one(qtbot, pane, session):
-    session.add_text(TEXT)
+    session.corpus.add_text(TEXT)
     qtbot.mouseClick(pane.size_field.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
     assert not pane.size_field.number.isEnabled()
     assert pane.summary.text() == core_words()
@@ -112,11 +112,11 @@ def test_a_limit_that_is_switched_off_keeps_its_number(qtbot, pane, session):
     type_number(qtbot, pane.size_field, "4096")
     for expected in (None, 4096):
         qtbot.mouseClick(pane.size_field.check, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
-        assert session.settings.vocabulary_size == expected
+        assert session.training.settings.vocabulary_size == expected
 
 
 def test_settings_from_elsewhere_are_shown(pane, session):
-    session.set_settings(Settings(None, 12))
+    session.training.set_settings(Settings(None, 12))
     assert not pane.size_field.check.isChecked()
     assert pane.frequency_field.check.isChecked()
     assert pane.frequency_field.number.value() == 12
@@ -124,7 +124,7 @@ def test_settings_from_elsewhere_are_shown(pane, session):
 
 
 def test_both_limits_are_told_as_limits(pane, session):
-    session.set_settings(Settings(1000, 3))
+    session.training.set_settings(Settings(1000, 3))
     assert pane.summary.text() == "At most 744 merges on top of 256 bytes; ends earlier when no pair occurs 3 times."
 
 
@@ -132,51 +132,51 @@ def test_without_a_corpus_it_says_what_to_do_first(pane, session):
     assert pane.reason.text() == "Open a text first."
     assert pane.reason.isVisible()
     assert not pane.buttons["train"].isEnabled()
-    session.add_text(TEXT)
+    session.corpus.add_text(TEXT)
     assert not pane.reason.isVisible()
     assert pane.buttons["train"].isEnabled()
 
 
 def test_the_buttons_follow_the_training(qtbot, pane, session):
-    session.add_text(TEXT)
-    session.set_settings(Settings(None, 2))
+    session.corpus.add_text(TEXT)
+    session.training.set_settings(Settings(None, 2))
     assert shown_buttons(pane) == ["Train"]
-    session.step()
-    qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
+    session.training.step()
+    qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
     qtbot.waitUntil(lambda: shown_buttons(pane) == ["Resume", "Step", "Stop"])
     qtbot.mouseClick(pane.buttons["step"], Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 2, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 2, timeout=PATIENCE)
     qtbot.mouseClick(pane.buttons["stop"], Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     assert shown_buttons(pane) == ["Train"]
-    assert session.active.ended == "stopped"
+    assert session.runs.active.ended == "stopped"
 
 
 def test_train_begins_a_training_and_the_keyboard_stays_with_the_buttons(qtbot, pane, session):
-    session.add_text(TEXT * 200)
-    session.set_settings(Settings(None, 2))
+    session.corpus.add_text(TEXT * 200)
+    session.training.set_settings(Settings(None, 2))
     pane.buttons["train"].setFocus()
     qtbot.keyClick(pane.buttons["train"], Qt.Key.Key_Space)
     assert shown_buttons(pane) == ["Pause", "Stop"]
     assert pane.buttons["pause"].hasFocus()
-    session.stop()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.training.stop()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     assert pane.buttons["train"].hasFocus()
 
 
 def test_a_run_that_could_go_on_is_offered_and_goes_on(qtbot, pane, session):
-    session.add_text(TEXT)
-    session.set_settings(Settings(270, None))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.corpus.add_text(TEXT)
+    session.training.set_settings(Settings(270, None))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     assert not pane.continue_button.isVisible()
     type_number(qtbot, pane.size_field, "280")
     assert pane.continue_button.isVisible()
     assert pane.continue_button.toolTip() == "Continue Run 1 to 280 tokens"
     qtbot.mouseClick(pane.continue_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
-    assert len(session.active) == 24
-    assert session.active.merges[:14].tolist() == session.runs[0].merges.tolist()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    assert len(session.runs.active) == 24
+    assert session.runs.active.merges[:14].tolist() == session.runs.all[0].merges.tolist()
     assert not pane.continue_button.isVisible()
 
 
@@ -187,15 +187,15 @@ def test_every_control_has_a_name(pane):
 
 
 def test_a_pause_does_not_widen_the_pane_and_every_word_has_room(qtbot, pane, session):
-    session.add_text(TEXT)
-    session.set_settings(Settings(None, 2))
+    session.corpus.add_text(TEXT)
+    session.training.set_settings(Settings(None, 2))
     narrowest = pane.widget().minimumSizeHint().width()
     pane.window().resize(narrowest, 500)
-    session.step()
-    qtbot.waitUntil(lambda: session.state == "paused" and shown_buttons(pane)[0] == "Resume", timeout=PATIENCE)
+    session.training.step()
+    qtbot.waitUntil(lambda: session.training.state == "paused" and shown_buttons(pane)[0] == "Resume", timeout=PATIENCE)
     assert pane.widget().minimumSizeHint().width() == narrowest
     for button in pane.buttons.values():
         if button.isVisible():
             qtbot.waitUntil(lambda button=button: button.width() >= button.sizeHint().width())
-    session.stop()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.training.stop()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)

@@ -27,7 +27,7 @@ def offered(window) -> list[QPushButton]:
 
 
 def encodings(window) -> list[str]:
-    return [source.encoding for source in window._session.sources]
+    return [source.encoding for source in window.session.corpus.sources]
 
 
 def test_a_binary_file_is_refused_and_read_as_bytes_by_a_button(qtbot, monkeypatch, packed):
@@ -35,7 +35,7 @@ def test_a_binary_file_is_refused_and_read_as_bytes_by_a_button(qtbot, monkeypat
         answers.files = [packed]
         window.actions_by_id["open_corpus"].trigger()
         quiet(qtbot, window)
-        assert window._session.sources == ()
+        assert window.session.corpus.sources == ()
         assert window.corpus.problems.problems == (
             'book.txt.gz: this is gzip-compressed data, not text; use the encoding "bytes" to read it anyway.',
         )
@@ -43,18 +43,18 @@ def test_a_binary_file_is_refused_and_read_as_bytes_by_a_button(qtbot, monkeypat
         assert button.accessibleName() == "Read book.txt.gz as bytes"
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
         quiet(qtbot, window)
-        assert window._session.sources[0].data.tobytes() == packed.read_bytes()
+        assert window.session.corpus.sources[0].data.tobytes() == packed.read_bytes()
         assert encodings(window) == ["bytes"]
         assert window.corpus.problems.problems == ()
         # The list of recent files knows it as what it is.
         assert [tuple(entry) for entry in window._preferences.recent] == [(packed, "bytes")]
-        window._session.set_sources(())
+        window.session.corpus.set_sources(())
         window._fill_recent()
         window._recent_menu.actions()[0].trigger()
         quiet(qtbot, window)
         assert encodings(window) == ["bytes"]
         trained(qtbot, window, 260)
-        assert len(window._session.active) == 4
+        assert len(window.session.runs.active) == 4
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -63,7 +63,7 @@ def test_a_file_that_was_read_as_bytes_is_reloaded_and_reopened_so(qtbot, monkey
     project = tmp_path / "kept.tokstudio"
 
     def act(window, answers):
-        session = window._session
+        session = window.session
         window.commands.read_as_bytes(packed)
         quiet(qtbot, window)
         answers.target = project
@@ -75,11 +75,11 @@ def test_a_file_that_was_read_as_bytes_is_reloaded_and_reopened_so(qtbot, monkey
         # Changed on disk, it is found to be so, and reloaded in its encoding.
         packed.write_bytes(gzip.compress(os.urandom(3_000)))
         window.corpus._check_files()
-        qtbot.waitUntil(lambda: session.outdated == {session.sources[0]: "changed"}, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: session.corpus.outdated == {session.corpus.sources[0]: "changed"}, timeout=PATIENCE)
         window.corpus.source_list.select_rows([0])
         window.actions_by_id["reload_source"].trigger()
         quiet(qtbot, window)
-        assert session.sources[0].data.tobytes() == packed.read_bytes()
+        assert session.corpus.sources[0].data.tobytes() == packed.read_bytes()
         assert encodings(window) == ["bytes"]
         assert window.corpus.problems.problems == ()
 
@@ -102,7 +102,7 @@ def test_a_project_with_a_binary_file_of_the_same_size_but_other_bytes_says_that
         window.commands.open_paths([project])
         quiet(qtbot, window)
         assert window.corpus.problems.problems == ("book.txt.gz has changed on disk since the project was saved.",)
-        assert window._session.sources[0].data.tobytes() == changed
+        assert window.session.corpus.sources[0].data.tobytes() == changed
 
     assert at_the_window(monkeypatch, act) == 0
 
@@ -114,7 +114,7 @@ def test_a_text_that_became_binary_is_read_as_bytes_in_its_place(qtbot, monkeypa
         window.commands.open_paths([tmp_path / "a.txt"])
         quiet(qtbot, window)
         (tmp_path / "a.txt").write_bytes(packed.read_bytes())
-        window._session.reread(0, None)
+        window.session.corpus.reread(0, None)
         quiet(qtbot, window)
         assert encodings(window) == ["utf-8"]
         qtbot.mouseClick(offered(window)[0], Qt.MouseButton.LeftButton)
@@ -140,7 +140,7 @@ def test_what_a_folder_holds_beside_texts_is_one_line_in_the_pane(qtbot, monkeyp
         assert label.isVisible()
         assert label.property("role") == "muted"
         assert offered(window) == []
-        assert [source.name for source in window._session.sources] == ["a.txt"]
+        assert [source.name for source in window.session.corpus.sources] == ["a.txt"]
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -40,12 +40,12 @@ def test_the_corpus_pane_names_a_script_that_cannot_be_shown(qtbot, monkeypatch)
     )
 
     def act(window, answers):
-        window._session.add_text("one, два, ein, три")
+        window.session.corpus.add_text("one, два, ein, три")
         table = window.corpus.statistics
         qtbot.waitUntil(lambda: "No font for" in table.shown(), timeout=PATIENCE)
         assert table.shown()["No font for"] == "Cyrillic"
-        window._session.remove_sources([0])
-        window._session.add_text("one, ein")
+        window.session.corpus.remove_sources([0])
+        window.session.corpus.add_text("one, ein")
         qtbot.waitUntil(lambda: "Latin" in table.shown()["Scripts"], timeout=PATIENCE)
         qtbot.waitUntil(lambda: "No font for" not in table.shown(), timeout=PATIENCE)
 

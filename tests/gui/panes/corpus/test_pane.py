@@ -48,7 +48,8 @@ def pane(session, theme, actions, dock, asked) -> CorpusPane:
 
 def settled(qtbot, session: Session) -> None:
     qtbot.waitUntil(
-        lambda: not session.jobs and (session.statistics is not None or not session.sources), timeout=20_000
+        lambda: not session.jobs.running and (session.corpus.statistics is not None or not session.corpus.sources),
+        timeout=20_000,
     )
 
 
@@ -83,9 +84,9 @@ def test_the_add_button_offers_every_way_to_add(pane):
 
 def test_sources_are_listed_with_their_sizes(qtbot, pane, session, tmp_path):
     (tmp_path / "a.txt").write_text("x" * 1_115_394)
-    session.open_paths([tmp_path / "a.txt"])
+    session.corpus.open_paths([tmp_path / "a.txt"])
     settled(qtbot, session)
-    session.add_text("pasted")
+    session.corpus.add_text("pasted")
     model = pane.source_list.model()
     assert names(pane) == ["a.txt", "Pasted text"]
     assert [model.index(row, SIZE).data() for row in range(2)] == ["1.1 MB", "6 B"]
@@ -96,7 +97,7 @@ def test_sources_are_listed_with_their_sizes(qtbot, pane, session, tmp_path):
 
 def test_the_statistics_are_those_of_the_core(qtbot, pane, session):
     text = sample_text("scripts")
-    session.add_text(text)
+    session.corpus.add_text(text)
     assert pane.statistics.shown()["Characters"] == "…"
     assert pane.statistics.shown()["Bytes"] == f"{len(text.encode()):,}"
     settled(qtbot, session)
@@ -109,13 +110,13 @@ def test_the_statistics_are_those_of_the_core(qtbot, pane, session):
     assert shown["Encoding"] == "UTF-8"
     assert "Documents" not in shown
     assert "Not UTF-8" not in shown
-    session.add_text("second")
+    session.corpus.add_text("second")
     settled(qtbot, session)
     assert pane.statistics.shown()["Documents"] == "2"
 
 
 def test_bytes_that_are_no_utf8_and_long_lines_are_told(qtbot, pane, session):
-    session.set_sources((Source.from_texts([b"\xff\xfe" + b"a" * 12_000]),))
+    session.corpus.set_sources((Source.from_texts([b"\xff\xfe" + b"a" * 12_000]),))
     settled(qtbot, session)
     shown = pane.statistics.shown()
     assert shown["Not UTF-8"] == "2 bytes"
@@ -125,8 +126,8 @@ def test_bytes_that_are_no_utf8_and_long_lines_are_told(qtbot, pane, session):
 
 def test_the_preview_shows_the_selected_source_with_its_note(qtbot, pane, session, tmp_path):
     (tmp_path / "bom.txt").write_bytes(b"\xef\xbb\xbffirst line\nsecond")
-    session.add_text("other")
-    session.open_paths([tmp_path / "bom.txt"])
+    session.corpus.add_text("other")
+    session.corpus.open_paths([tmp_path / "bom.txt"])
     settled(qtbot, session)
     assert pane.preview.toPlainText() == "first line\nsecond"
     assert pane.caption.text() == "bom.txt · UTF-8 · byte order mark dropped"
@@ -164,7 +165,7 @@ def test_control_characters_can_be_seen():
 
 def test_delete_removes_the_selected_sources(qtbot, pane, session):
     for name in "abcd":
-        session.add_text(name, name)
+        session.corpus.add_text(name, name)
     pane.source_list.setFocus()
     pane.source_list.select_rows([1, 2])
     qtbot.keyClick(pane.source_list, Qt.Key.Key_Delete)
@@ -172,7 +173,7 @@ def test_delete_removes_the_selected_sources(qtbot, pane, session):
     assert pane.preview.toPlainText() == "d"
     qtbot.mouseClick(pane.remove_button, Qt.MouseButton.LeftButton)
     qtbot.mouseClick(pane.remove_button, Qt.MouseButton.LeftButton)
-    assert session.sources == ()
+    assert session.corpus.sources == ()
     assert "The text a tokenizer learns from." in visible_words(pane)
     assert not pane.remove_button.isVisible()
 
@@ -181,8 +182,8 @@ def test_several_files_are_read_again_in_a_chosen_encoding(qtbot, pane, session,
     texts = {"one.txt": "Füße", "two.txt": "Größe"}
     for name, text in texts.items():
         (tmp_path / name).write_bytes(text.encode("latin-1"))
-    session.open_paths([tmp_path / name for name in texts])
-    session.add_text("pasted")
+    session.corpus.open_paths([tmp_path / name for name in texts])
+    session.corpus.add_text("pasted")
     settled(qtbot, session)
     pane.source_list.select_rows([0, 1, 2])
     menu = pane.make_menu()
@@ -191,15 +192,15 @@ def test_several_files_are_read_again_in_a_chosen_encoding(qtbot, pane, session,
     next(action for action in encodings.actions() if action.text() == "cp437").trigger()
     settled(qtbot, session)
     expected = [finish(read_source(tmp_path / name, encoding="cp437")).data.tobytes() for name in texts]
-    read = {source.name: source for source in session.sources}
+    read = {source.name: source for source in session.corpus.sources}
     assert [read[name].data.tobytes() for name in texts] == expected
     assert {read[name].encoding for name in texts} == {"cp437"}
-    assert len(session.sources) == 3
+    assert len(session.corpus.sources) == 3
     menu.close()
 
 
 def test_pasted_text_has_no_encoding_to_choose(pane, session):
-    session.add_text("pasted")
+    session.corpus.add_text("pasted")
     menu = pane.make_menu()
     assert [action.text() for action in menu.actions() if action.isVisible() and action.text()] == [
         "Remove",
@@ -211,7 +212,7 @@ def test_pasted_text_has_no_encoding_to_choose(pane, session):
 def test_a_file_that_changed_is_told_and_read_again_by_a_click(qtbot, pane, session, tmp_path):
     path = tmp_path / "book.txt"
     path.write_text("before")
-    session.open_paths([path])
+    session.corpus.open_paths([path])
     settled(qtbot, session)
     assert pane.source_list.isColumnHidden(RELOAD)
     changed_file(path, b"after that")
@@ -223,7 +224,7 @@ def test_a_file_that_changed_is_told_and_read_again_by_a_click(qtbot, pane, sess
     settled(qtbot, session)
     place = pane.source_list.visualRect(model.index(0, RELOAD)).center()
     qtbot.mouseClick(pane.source_list.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    qtbot.waitUntil(lambda: session.sources[0].bytes == 10, timeout=5000)
+    qtbot.waitUntil(lambda: session.corpus.sources[0].bytes == 10, timeout=5000)
     settled(qtbot, session)
     assert pane.preview.toPlainText() == "after that"
     assert not model.any_changed
@@ -236,7 +237,7 @@ def test_a_file_that_is_gone_is_told_and_what_training_takes_then(qtbot, pane, s
     paths = [tmp_path / "mine.txt", tmp_path / "yours.txt"]
     for path in paths:
         path.write_text("before")
-    session.open_paths(paths)
+    session.corpus.open_paths(paths)
     settled(qtbot, session)
     assert not configure.outdated.isVisible()
     model = pane.source_list.sources_model
@@ -254,12 +255,12 @@ def test_a_file_that_is_gone_is_told_and_what_training_takes_then(qtbot, pane, s
     assert [model.index(row, SIZE).data() for row in range(2)] == ["gone", "changed"]
     assert "gone from disk since it was read" in pane.caption.text()
     assert model.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole).endswith("Gone from disk since it was read.")
-    session.reread(1, None)
+    session.corpus.reread(1, None)
     said = "mine.txt is gone from disk: training uses the text as it was read."
     qtbot.waitUntil(lambda: configure.outdated.text() == said, timeout=5000)
     settled(qtbot, session)
     paths[0].write_text("there again")
-    session.reread(0, None)
+    session.corpus.reread(0, None)
     qtbot.waitUntil(lambda: not configure.outdated.isVisible(), timeout=5000)
     settled(qtbot, session)
 
@@ -267,7 +268,7 @@ def test_a_file_that_is_gone_is_told_and_what_training_takes_then(qtbot, pane, s
 def test_a_changed_file_is_read_again_in_the_encoding_that_was_chosen(qtbot, pane, session, tmp_path):
     path = tmp_path / "book.txt"
     path.write_text("before")
-    session.open_paths([path])
+    session.corpus.open_paths([path])
     settled(qtbot, session)
     menu = pane.make_menu()
     encodings = next(action for action in menu.actions() if action.text() == "Encoding").menu()
@@ -288,7 +289,7 @@ def test_a_changed_file_is_read_again_in_the_encoding_that_was_chosen(qtbot, pan
 def test_a_file_that_cannot_be_read_is_one_sentence_and_the_others_stay(qtbot, pane, session, tmp_path):
     (tmp_path / "good.txt").write_text("good")
     (tmp_path / "empty.txt").touch()
-    session.open_paths([tmp_path / "empty.txt", tmp_path / "good.txt", tmp_path / "gone.txt"])
+    session.corpus.open_paths([tmp_path / "empty.txt", tmp_path / "good.txt", tmp_path / "gone.txt"])
     settled(qtbot, session)
     assert names(pane) == ["good.txt"]
     words = visible_words(pane.problems)
@@ -299,8 +300,8 @@ def test_a_file_that_cannot_be_read_is_one_sentence_and_the_others_stay(qtbot, p
 def test_problems_are_stacked_and_dismissed_one_by_one(qtbot, pane, session):
     assert not pane.problems.isVisible()
     for number in range(5):
-        session.corpus_failed.emit(Problem(f"{number}.txt: <i>odd</i>"))
-    session.corpus_failed.emit(Problem("4.txt: <i>odd</i>"))
+        session.corpus.problem.emit(Problem(f"{number}.txt: <i>odd</i>"))
+    session.corpus.problem.emit(Problem("4.txt: <i>odd</i>"))
     assert visible_words(pane.problems) == "\n".join(
         ["4.txt: <i>odd</i>", "3.txt: <i>odd</i>", "2.txt: <i>odd</i>", "and 2 more"]
     )
@@ -316,14 +317,14 @@ def test_a_problem_goes_when_its_file_can_be_read(qtbot, pane, session, tmp_path
     good, empty = tmp_path / "good.txt", tmp_path / "empty.txt"
     good.write_text("good")
     empty.touch()
-    session.open_paths([good, empty, tmp_path / "gone.txt"])
+    session.corpus.open_paths([good, empty, tmp_path / "gone.txt"])
     settled(qtbot, session)
     assert len(pane.problems.problems) == 2
     empty.write_text("not any longer")
-    session.open_paths([empty])
+    session.corpus.open_paths([empty])
     settled(qtbot, session)
     assert [text.split(":")[0] for text in pane.problems.problems] == ["gone.txt"]
-    session.open_paths([tmp_path / "gone.txt"])
+    session.corpus.open_paths([tmp_path / "gone.txt"])
     settled(qtbot, session)
     assert len(pane.problems.problems) == 1
 
@@ -331,38 +332,38 @@ def test_a_problem_goes_when_its_file_can_be_read(qtbot, pane, session, tmp_path
 def test_a_file_that_could_not_be_read_again_is_forgiven_when_it_can_or_is_removed(qtbot, pane, session, tmp_path):
     path = tmp_path / "book.txt"
     path.write_text("before")
-    session.open_paths([path])
-    session.add_text("another")
+    session.corpus.open_paths([path])
+    session.corpus.add_text("another")
     settled(qtbot, session)
     for mended in (lambda: path.write_text("after"), None):
         path.unlink()
-        session.reread([source.path for source in session.sources].index(path), None)
+        session.corpus.reread([source.path for source in session.corpus.sources].index(path), None)
         settled(qtbot, session)
         assert len(pane.problems.problems) == 1
-        row = [source.path for source in session.sources].index(path)
+        row = [source.path for source in session.corpus.sources].index(path)
         if mended is not None:
             mended()
-            session.reread(row, None)
+            session.corpus.reread(row, None)
         else:
-            session.remove_sources([row])
+            session.corpus.remove_sources([row])
         settled(qtbot, session)
         assert not pane.problems.isVisible()
 
 
 def test_problems_go_with_the_corpus_they_were_about_but_not_when_its_text_is_divided(qtbot, pane, session):
-    session.add_text("one\ntwo")
-    session.corpus_failed.emit(Problem("gone.txt: the file is not there.", path=Path("gone.txt")))
-    session.set_documents("line")
+    session.corpus.add_text("one\ntwo")
+    session.corpus.problem.emit(Problem("gone.txt: the file is not there.", path=Path("gone.txt")))
+    session.corpus.set_documents("line")
     settled(qtbot, session)
     assert pane.problems.isVisible()
-    session.set_sources(())
+    session.corpus.set_sources(())
     assert not pane.problems.isVisible()
 
 
 def test_escape_dismisses_the_problems_wherever_the_keyboard_is(qtbot, pane, session):
-    session.add_text("one")
+    session.corpus.add_text("one")
     for number in range(2):
-        session.corpus_failed.emit(Problem(f"{number}.txt: odd"))
+        session.corpus.problem.emit(Problem(f"{number}.txt: odd"))
     pane.preview.setFocus()
     qtbot.keyClick(pane.preview, Qt.Key.Key_Escape)
     assert not pane.problems.isVisible()
@@ -370,7 +371,7 @@ def test_escape_dismisses_the_problems_wherever_the_keyboard_is(qtbot, pane, ses
 
 def test_a_long_name_gives_way_to_what_is_said_about_it(qtbot, pane, session):
     name = "a-very-long-name-" * 8 + "v2.txt"
-    session.add_text("text", name)
+    session.corpus.add_text("text", name)
     settled(qtbot, session)
     said = pane.caption.text()
     assert said.startswith("a-very-long")
@@ -383,8 +384,8 @@ def test_a_long_name_gives_way_to_what_is_said_about_it(qtbot, pane, session):
 
 
 def test_a_name_from_right_to_left_does_not_turn_the_sentence_around(qtbot, pane, session):
-    session.add_text("text", "סיפור.txt")
-    session.corpus_failed.emit(Problem("קצר.txt: the file is empty."))
+    session.corpus.add_text("text", "סיפור.txt")
+    session.corpus.problem.emit(Problem("קצר.txt: the file is empty."))
     settled(qtbot, session)
     for label in (pane.caption, *(one for one in pane.problems.findChildren(QLabel) if one.isVisible())):
         assert ".txt" in label.text()
@@ -393,16 +394,16 @@ def test_a_name_from_right_to_left_does_not_turn_the_sentence_around(qtbot, pane
 
 
 def test_what_was_opened_last_is_selected_and_a_hidden_pane_catches_up(qtbot, pane, session):
-    session.add_text("one", "one")
+    session.corpus.add_text("one", "one")
     pane.hide()
-    session.add_text("two", "two")
+    session.corpus.add_text("two", "two")
     assert pane.preview.toPlainText() == "one"
     pane.show()
     assert pane.preview.toPlainText() == "two"
 
 
 def test_a_low_pane_scrolls_and_a_narrow_one_is_not_cut_off(qtbot, pane, session):
-    session.add_text(sample_text("scripts"), "A name that is much longer than the column is wide.txt")
+    session.corpus.add_text(sample_text("scripts"), "A name that is much longer than the column is wide.txt")
     settled(qtbot, session)
     pane.window().resize(250, 240)
     qtbot.waitUntil(lambda: pane.height() <= 240)
@@ -451,8 +452,8 @@ def test_every_cell_answers_every_role(qtbot):
 
 def test_word_counts_are_shown_as_words_with_how_often_each_occurs(qtbot, pane, session, tmp_path):
     (tmp_path / "words.tsv").write_text(" the\t1200\nca\\nt\t3\n")
-    session.open_counts([tmp_path / "words.tsv"])
-    qtbot.waitUntil(lambda: bool(session.sources))
+    session.corpus.open_counts([tmp_path / "words.tsv"])
+    qtbot.waitUntil(lambda: bool(session.corpus.sources))
     settled(qtbot, session)
     model = pane.source_list.model()
     assert names(pane) == ["words.tsv"]
@@ -470,7 +471,7 @@ def test_word_counts_are_shown_as_words_with_how_often_each_occurs(qtbot, pane, 
 
 
 def test_text_beside_word_counts_keeps_its_own_figures(qtbot, pane, session):
-    session.set_sources((*Corpus.from_counts({"a": 5}).sources, *Corpus.from_texts(["b\n", "c\n"]).sources))
+    session.corpus.set_sources((*Corpus.from_counts({"a": 5}).sources, *Corpus.from_texts(["b\n", "c\n"]).sources))
     settled(qtbot, session)
     shown = pane.statistics.shown()
     assert (shown["Words, counted"], shown["Documents"], shown["Lines"]) == ("1", "2", "2")
@@ -479,6 +480,6 @@ def test_text_beside_word_counts_keeps_its_own_figures(qtbot, pane, session):
 
 def test_a_file_of_counts_that_is_wrong_is_told_in_the_pane(qtbot, pane, session, tmp_path):
     (tmp_path / "words.tsv").write_text("the\t-3\n")
-    session.open_counts([tmp_path / "words.tsv"])
+    session.corpus.open_counts([tmp_path / "words.tsv"])
     qtbot.waitUntil(lambda: "words.tsv: line 1: the count -3 must be at least 1." in visible_words(pane))
-    assert session.sources == ()
+    assert session.corpus.sources == ()

@@ -39,9 +39,9 @@ def test_empty_it_says_what_will_be_there(pane):
 
 
 def test_lengths_are_those_of_the_tokens_at_the_playhead(qtbot, pane, trained):
-    tokens = list(trained.active.tokenizer.tokens)
+    tokens = list(trained.runs.active.tokenizer.tokens)
     for merges in (344, 100, 0):
-        trained.set_playhead(merges)
+        trained.view.set_playhead(merges)
         plot = settled(qtbot, pane)
         assert values(plot) == dict(Counter(len(token) for token in tokens[: 256 + merges]))
     assert pane.stack.currentWidget() is pane.lengths
@@ -73,7 +73,7 @@ def test_the_topmost_number_of_an_axis_stands_below_the_caption(pane, trained):
 def test_the_few_longest_share_one_bar_that_can_be_seen_and_clicked(qtbot, pane, make_run):
     words = " ".join(f"{chr(97 + n % 26)}{chr(97 + n // 26)}" * 2 for n in range(300))
     make_run((words + " " + "x" * 400 + "\n") * 3, vocabulary_size=None, min_frequency=2, pattern="gpt2")
-    run = pane._session.active
+    run = pane._session.runs.active
     plot = settled(qtbot, pane)
     lengths = [len(token) for token in run.tokenizer.tokens]
     last = int(plot._x[-1])
@@ -97,9 +97,9 @@ def test_the_few_longest_share_one_bar_that_can_be_seen_and_clicked(qtbot, pane,
 def test_uses_by_rank_fall_and_are_those_of_the_run(qtbot, pane, trained):
     pane.tabs.setCurrentIndex(1)
     for merges in (344, 30):
-        trained.set_playhead(merges)
+        trained.view.set_playhead(merges)
         plot = settled(qtbot, pane)
-        expected = sorted((int(uses) for uses in trained.active.uses(merges) if uses), reverse=True)
+        expected = sorted((int(uses) for uses in trained.runs.active.uses(merges) if uses), reverse=True)
         drawn = values(plot)
         assert drawn[1] == expected[0]
         assert drawn[len(expected)] == expected[-1]
@@ -122,7 +122,7 @@ def test_keys_read_values_and_choose_them(qtbot, pane, trained):
     qtbot.keyClick(plot, Qt.Key.Key_Home)
     assert plot.accessibleDescription() == "1 byte · 256 tokens"
     qtbot.keyClick(plot, Qt.Key.Key_Right)
-    count = sum(len(token) == 2 for token in trained.active.tokenizer.tokens)
+    count = sum(len(token) == 2 for token in trained.runs.active.tokenizer.tokens)
     assert plot.accessibleDescription() == f"2 bytes · {count} tokens"
     with qtbot.waitSignal(pane.lengthsChosen) as heard:
         qtbot.keyClick(plot, Qt.Key.Key_Return)
@@ -135,32 +135,32 @@ def test_a_rank_that_is_chosen_shows_its_token(qtbot, pane, trained):
     plot.setFocus()
     qtbot.keyClick(plot, Qt.Key.Key_Home)
     qtbot.keyClick(plot, Qt.Key.Key_Return)
-    uses = trained.active.uses(344)
-    assert trained.token == int(np.argmax(uses))
-    shown = {trained.token}
+    uses = trained.runs.active.uses(344)
+    assert trained.view.token == int(np.argmax(uses))
+    shown = {trained.view.token}
     for _ in range(40):
         qtbot.keyClick(plot, Qt.Key.Key_Right)
         qtbot.keyClick(plot, Qt.Key.Key_Return)
         rank = int(plot.accessibleDescription().split()[1].replace(",", ""))
-        assert uses[trained.token] == sorted(uses.tolist(), reverse=True)[rank - 1]
-        shown.add(trained.token)
+        assert uses[trained.view.token] == sorted(uses.tolist(), reverse=True)[rank - 1]
+        shown.add(trained.view.token)
     assert len(shown) == 41, "tokens that are used equally often are not the same one each time"
 
 
 def test_of_an_opened_tokenizer_it_says_how_to_count_and_then_draws(qtbot, pane, session, actions):
     tokenizer = Tokenizer(np.array([[97, 98]], np.int32))
-    session.add_tokenizer(tokenizer, "small")
+    session.runs.add_tokenizer(tokenizer, "small")
     pane.tabs.setCurrentIndex(1)
     assert "Open a text" in pane.empty.label.text()
-    session.add_text("ab ab b", "text")
+    session.corpus.add_text("ab ab b", "text")
     settled(qtbot, pane)
     assert "Open a text" not in pane.empty.label.text()
-    actions["count_uses"].triggered.connect(session.count_uses)
+    actions["count_uses"].triggered.connect(session.runs.count_uses)
     qtbot.mouseClick(pane.count_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: pane.stack.currentWidget() is pane.ranks, timeout=PATIENCE)
     expected = sorted(np.bincount(tokenizer.encode("ab ab b")).tolist(), reverse=True)[:3]
     assert list(values(settled(qtbot, pane)).values()) == expected
-    session.set_playhead(0)
+    session.view.set_playhead(0)
     settled(qtbot, pane)
     assert "were counted after merge 1" in pane.empty.label.text()
 
@@ -168,7 +168,7 @@ def test_of_an_opened_tokenizer_it_says_how_to_count_and_then_draws(qtbot, pane,
 def test_a_hidden_pane_catches_up_when_it_is_seen(qtbot, pane, trained):
     settled(qtbot, pane)
     pane.hide()
-    trained.set_playhead(0)
+    trained.view.set_playhead(0)
     assert sum(values(pane.lengths).values()) == 600
     pane.show()
     assert values(settled(qtbot, pane)) == {1: 256}
@@ -177,8 +177,8 @@ def test_a_hidden_pane_catches_up_when_it_is_seen(qtbot, pane, trained):
 def test_at_the_window_a_bar_lists_its_tokens_in_the_vocabulary(qtbot, monkeypatch):
     def act(window, answers):
         window.commands.train_sample("article")
-        session = window._session
-        qtbot.waitUntil(lambda: session.training is None and session.active is not None, timeout=PATIENCE)
+        session = window.session
+        qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE)
         window.distribution.raise_()
         qtbot.waitUntil(lambda: window.distribution.stack.currentWidget() is window.distribution.lengths)
         plot = window.distribution.lengths

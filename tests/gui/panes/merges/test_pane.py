@@ -40,17 +40,17 @@ def test_after_a_training_the_newest_merge_is_on_top(pane, trained):
     assert pane.stack.currentWidget() is pane.table
     assert pane.model.rowCount() == 344
     assert pane.model.index(0, 0).data() == "344"
-    assert pane.model.index(0, 4).data() == f"{int(trained.active.count[343]):,}"
+    assert pane.model.index(0, 4).data() == f"{int(trained.runs.active.log.count[343]):,}"
 
 
 def test_choosing_a_row_shows_its_token_and_enter_moves_the_playhead_there(qtbot, pane, trained):
     click(qtbot, pane.table, 3)
-    assert trained.token == 255 + 341
-    assert trained.playhead == 344
+    assert trained.view.token == 255 + 341
+    assert trained.view.playhead == 344
     qtbot.keyClick(pane.table, Qt.Key.Key_Down)
-    assert trained.token == 255 + 340
+    assert trained.view.token == 255 + 340
     qtbot.keyClick(pane.table, Qt.Key.Key_Return)
-    assert trained.playhead == 340
+    assert trained.view.playhead == 340
     assert pane.model.cell(3, 1).dimmed
     assert not pane.model.cell(4, 1).dimmed
 
@@ -58,55 +58,55 @@ def test_choosing_a_row_shows_its_token_and_enter_moves_the_playhead_there(qtbot
 def test_a_double_click_moves_the_playhead_there(qtbot, pane, trained):
     click(qtbot, pane.table, 5)
     click(qtbot, pane.table, 5, "mouseDClick")
-    assert trained.playhead == 339
+    assert trained.view.playhead == 339
 
 
 def test_a_token_that_is_looked_at_elsewhere_is_selected_and_brought_into_view(qtbot, pane, trained):
     other = QWidget(pane.parentWidget())
     other.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     looked = []
-    trained.token_changed.connect(lambda: looked.append(trained.token))
-    trained.look_at(300)
+    trained.view.token_changed.connect(lambda: looked.append(trained.view.token))
+    trained.view.look_at(300)
     table = pane.table
     assert pane.model.token_at(table.current_row) == 300
     assert 0 <= table.rowViewportPosition(table.current_row) < table.viewport().height()
     assert not table.hasFocus()
-    trained.look_at(65)
+    trained.view.look_at(65)
     assert table.current_row == -1
     assert looked == [300, 65]
 
 
 def test_a_token_that_is_only_pointed_at_elsewhere_moves_nothing(qtbot, pane, trained):
-    trained.look_at(300)
+    trained.view.look_at(300)
     before = pane.table.current_row
-    trained.look_at(400, passing=True)
-    assert trained.token == 400
+    trained.view.look_at(400, hover=True)
+    assert trained.view.token == 400
     assert pane.table.current_row == before
-    trained.look_at(401)
+    trained.view.look_at(401)
     assert pane.model.token_at(pane.table.current_row) == 401
 
 
 def test_while_it_trains_rows_stay_still_unless_one_looks_at_the_top(qtbot, session, pane):
-    session.add_text(sample_text("article"))
-    session.set_settings(Settings(2000, None))
-    session.step()
-    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
+    session.corpus.add_text(sample_text("article"))
+    session.training.set_settings(Settings(2000, None))
+    session.training.step()
+    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1, timeout=PATIENCE)
     for made in range(2, 42):
-        session.step()
-        qtbot.waitUntil(lambda made=made: len(session.active) == made and session.state == "paused")
+        session.training.step()
+        qtbot.waitUntil(lambda made=made: len(session.runs.active) == made and session.training.state == "paused")
     assert first_visible(pane) == 41
     pane.table.verticalScrollBar().setValue(5 * pane.table.rowHeight(0) + 7)
     before = first_visible(pane), pane.table.rowViewportPosition(pane.model.row_of_number(30))
-    session.resume()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
-    assert len(session.active) == 1744
+    session.training.resume()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    assert len(session.runs.active) == 1744
     assert (first_visible(pane), pane.table.rowViewportPosition(pane.model.row_of_number(30))) == before
     pane.table.verticalScrollBar().setValue(0)
     assert first_visible(pane) == 1744
 
 
 def test_the_playheads_row_comes_into_view_when_a_person_moves_it(pane, trained):
-    trained.set_playhead(20)
+    trained.view.set_playhead(20)
     row = pane.model.row_of_number(20)
     assert 0 <= pane.table.rowViewportPosition(row) < pane.table.viewport().height()
     assert pane.model.cell(row, 0).marked
@@ -116,7 +116,7 @@ def test_filtering_counts_and_says_when_nothing_passes(qtbot, pane, trained):
     pane.focus_filter()
     qtbot.keyClicks(pane.filter, "th")
     qtbot.waitUntil(lambda: " of 344" in pane.note.text())
-    tokens = trained.active.tokenizer.tokens
+    tokens = trained.runs.active.tokenizer.tokens
     expected = sum(b"th" in tokens[token].lower() for token in range(256, 600))
     assert pane.note.text() == f"{expected} of 344"
     qtbot.keyClicks(pane.filter, "qq")
@@ -136,21 +136,21 @@ def test_copied_rows_are_on_the_clipboard(qtbot, pane, trained):
     lines = QGuiApplication.clipboard().text().split("\n")
     assert copied.args == [2, 2]
     assert [line.split("\t")[0] for line in lines] == ["344", "343"]
-    assert lines[0].split("\t")[4] == str(int(trained.active.count[343]))
+    assert lines[0].split("\t")[4] == str(int(trained.runs.active.log.count[343]))
 
 
 def test_hidden_it_does_nothing_and_catches_up_when_shown(session, pane, make_run):
     pane.hide()
     make_run(sample_text("article"), vocabulary_size=600)
     assert pane.model.rowCount() == 0
-    session.look_at(300)
+    session.view.look_at(300)
     pane.show()
     assert pane.model.rowCount() == 344
     assert pane.model.token_at(pane.table.current_row) == 300
 
 
 def test_a_deleted_run_leaves_an_empty_pane(pane, trained):
-    trained.delete(trained.active)
+    trained.runs.delete(trained.runs.active)
     assert pane.model.rowCount() == 0
     assert pane.stack.currentIndex() == 0
 
@@ -174,9 +174,9 @@ def test_controls_have_names_and_can_be_reached(pane):
 
 
 def test_the_columns_fit_the_room_however_few_rows_there_are(qtbot, session, pane):
-    session.add_text(sample_text("article"))
-    session.step()
-    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
+    session.corpus.add_text(sample_text("article"))
+    session.training.step()
+    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1, timeout=PATIENCE)
     qtbot.waitUntil(lambda: pane.model.rowCount() == 1)
     assert pane.table.horizontalHeader().length() <= pane.table.viewport().width()
 
@@ -185,29 +185,29 @@ def test_a_new_run_begins_with_nothing_selected(qtbot, pane, trained):
     table = pane.table
     table.setCurrentIndex(pane.model.index(3, 0))
     qtbot.keyClick(table, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
-    assert trained.token is not None
+    assert trained.view.token is not None
     assert len(table.selectionModel().selectedRows()) == 2
-    trained.step()
-    qtbot.waitUntil(lambda: trained.state == "paused" and len(trained.active) == 1, timeout=PATIENCE)
-    assert trained.token is None
+    trained.training.step()
+    qtbot.waitUntil(lambda: trained.training.state == "paused" and len(trained.runs.active) == 1, timeout=PATIENCE)
+    assert trained.view.token is None
     assert not table.selectionModel().hasSelection()
     assert not table.currentIndex().isValid()
-    trained.stop()
-    qtbot.waitUntil(lambda: trained.training is None, timeout=PATIENCE)
+    trained.training.stop()
+    qtbot.waitUntil(lambda: trained.training.current is None, timeout=PATIENCE)
     assert not table.selectionModel().hasSelection()
 
 
 def test_a_run_without_merges_says_why(qtbot, session, pane):
-    session.set_sources(Corpus.from_counts({"a": 2, "b": 1}).sources)
-    session.set_settings(Settings(300))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.corpus.set_sources(Corpus.from_counts({"a": 2, "b": 1}).sources)
+    session.training.set_settings(Settings(300))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     words = "No pair could be merged: no pre-token has two tokens."
     assert pane.empty.label.text() == words
 
 
 def test_a_length_holds_for_the_merge_of_a_number_as_well(qtbot, pane, trained):
-    length = len(trained.active.tokenizer.tokens[256 + 99])
+    length = len(trained.runs.active.tokenizer.tokens[256 + 99])
     for wanted, listed in ((length, True), (length + 1, False)):
         pane.filter.setText(f"100 length:{wanted}")
         qtbot.waitUntil(lambda: not pane.model.searching)

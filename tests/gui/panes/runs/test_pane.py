@@ -33,7 +33,7 @@ from tokstudio.gui.session.training import Settings
 @pytest.fixture
 def pane(session, theme, actions, dock) -> RunsPane:
     pane = RunsPane(session, theme, actions)
-    pane.deleteAsked.connect(session.delete)
+    pane.deleteAsked.connect(session.runs.delete)
     dock(pane, 1000, 500)
     # The window's own action for the same key must not win while the table has the focus.
     actions["rename_run"].setShortcut("F2")
@@ -76,37 +76,37 @@ def test_every_training_becomes_a_row_and_the_newest_is_active(three, session):
     assert table(three).isVisible()
     assert [text(three, row, NAME) for row in range(3)] == ["Run 1", "Run 2", "Run 3"]
     assert [text(three, row, MERGES) for row in range(3)] == ["14", "24", "34"]
-    assert text(three, 2, RATIO) == f"{session.active.bytes_per_token(34):,.3f}"
+    assert text(three, 2, RATIO) == f"{session.runs.active.bytes_per_token(34):,.3f}"
     assert table(three).currentIndex().row() == 2
 
 
 @pytest.mark.parametrize("column", [MARK, NAME, MERGES])
 def test_a_click_on_a_row_makes_its_run_active(qtbot, three, session, column):
     click(qtbot, three, 0, column)
-    assert session.active is session.runs[0]
-    assert session.playhead == 14
+    assert session.runs.active is session.runs.all[0]
+    assert session.view.playhead == 14
 
 
 def test_a_double_click_and_enter_make_a_run_active(qtbot, three, session):
     click(qtbot, three, 1, MERGES, double=True)
-    assert session.active is session.runs[1]
+    assert session.runs.active is session.runs.all[1]
     table(three).setFocus()
     qtbot.keyClick(table(three), Qt.Key.Key_Up)
     qtbot.keyClick(table(three), Qt.Key.Key_Return)
-    assert session.active is session.runs[0]
+    assert session.runs.active is session.runs.all[0]
 
 
 def test_a_run_without_its_curve_in_the_plot_has_no_colour(three, session):
     menu = ask_for_menu(three, 0)
     entry = entries(menu)["Show Curve"]
     assert (entry.isChecked(), entry.isEnabled()) == (True, True)
-    assert table(three).model().index(0, MARK).data(HUE) == session.runs[0].hue
+    assert table(three).model().index(0, MARK).data(HUE) == session.runs.all[0].hue
     entry.trigger()
     menu.close()
-    assert session.runs[0].curve_hidden
+    assert session.runs.all[0].curve_hidden
     assert table(three).model().index(0, MARK).data(HUE) is None
-    session.activate(session.runs[0])
-    assert table(three).model().index(0, MARK).data(HUE) == session.runs[0].hue
+    session.runs.activate(session.runs.all[0])
+    assert table(three).model().index(0, MARK).data(HUE) == session.runs.all[0].hue
     assert not entries(ask_for_menu(three, 0))["Show Curve"].isEnabled()
 
 
@@ -118,18 +118,18 @@ def test_f2_renames_in_place(qtbot, three, session):
     assert editor is not None
     qtbot.keyClicks(editor, "Half size")
     qtbot.keyClick(editor, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: session.runs[1].name == "Half size")
+    qtbot.waitUntil(lambda: session.runs.all[1].name == "Half size")
     assert text(three, 1, NAME) == "Half size"
-    assert session.active is session.runs[2], "Enter in the field ends the editing and activates nothing"
+    assert session.runs.active is session.runs.all[2], "Enter in the field ends the editing and activates nothing"
 
 
 def test_delete_forgets_the_selected_run(qtbot, three, session):
-    first, second, third = session.runs
+    first, second, third = session.runs.all
     click(qtbot, three, 1, NAME)
     qtbot.keyClick(table(three), Qt.Key.Key_Delete)
-    assert session.runs == [first, third]
+    assert session.runs.all == [first, third]
     assert [text(three, row, NAME) for row in range(2)] == ["Run 1", "Run 3"]
-    assert second not in session.runs
+    assert second not in session.runs.all
 
 
 def ask_for_menu(pane: RunsPane, row: int) -> QMenu:
@@ -152,20 +152,20 @@ def test_the_menu_of_a_row_acts_on_that_row(qtbot, three, session, actions):
     assert offered["Continue"].isEnabled(), "its vocabulary was the smallest"
     with qtbot.waitSignal(actions["export_tokenizer"].triggered):
         offered["Export…"].trigger()
-    assert session.active is session.runs[0]
+    assert session.runs.active is session.runs.all[0]
     menu.close()
     menu = ask_for_menu(three, 2)
     assert not entries(menu)["Continue"].isEnabled()
-    second = session.runs[2]
+    second = session.runs.all[2]
     entries(menu)["Delete"].trigger()
-    assert second not in session.runs
-    assert session.active is session.runs[0]
+    assert second not in session.runs.all
+    assert session.runs.active is session.runs.all[0]
     menu.close()
 
 
 def test_while_one_run_trains_another_can_be_deleted_but_not_exported(qtbot, three, session):
-    session.step()
-    qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
+    session.training.step()
+    qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
     menu = ask_for_menu(three, 3)
     assert not entries(menu)["Delete"].isEnabled()
     assert not entries(menu)["Export…"].isEnabled()
@@ -178,10 +178,10 @@ def test_while_one_run_trains_another_can_be_deleted_but_not_exported(qtbot, thr
         "&Columns of Runs",
     ]
     menu.close()
-    growing = session.active
+    growing = session.runs.active
     qtbot.keyClick(table(three), Qt.Key.Key_Delete)
-    assert [run.name for run in session.runs] == ["Run 2", "Run 3", "Run 4"]
-    assert session.active is growing
+    assert [run.name for run in session.runs.all] == ["Run 2", "Run 3", "Run 4"]
+    assert session.runs.active is growing
 
 
 def test_a_column_that_was_chosen_stays_however_narrow_the_table_is_and_is_remembered(qtbot, three):
@@ -217,23 +217,23 @@ def test_a_right_click_on_the_titles_offers_the_columns(three):
 
 def test_a_training_grows_on_screen_and_stays_active_while_another_row_is_chosen(qtbot, session, pane, make_run):
     make_run(vocabulary_size=270)
-    session.set_settings(Settings(vocabulary_size=300))
-    session.step()
-    qtbot.waitUntil(lambda: session.state == "paused", timeout=PATIENCE)
+    session.training.set_settings(Settings(vocabulary_size=300))
+    session.training.step()
+    qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
     qtbot.waitUntil(lambda: text(pane, 1, ENDED) == "paused")
-    with qtbot.waitSignal(session.refused):
+    with qtbot.waitSignal(session.jobs.refused):
         click(qtbot, pane, 0, NAME)
-    assert session.active is session.runs[1]
+    assert session.runs.active is session.runs.all[1]
     assert table(pane).currentIndex().row() == 0
     with qtbot.waitSignal(table(pane).model().dataChanged, timeout=2000):
-        session.step()
+        session.training.step()
     qtbot.waitUntil(lambda: text(pane, 1, MERGES) == "2", timeout=5000)
-    session.resume()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
-    assert text(pane, 1, MERGES) == f"{len(session.runs[1])}"
-    assert len(session.runs[1]) > 2
-    assert text(pane, 1, ENDED) == session.runs[1].ended
-    assert text(pane, 1, SECONDS) == f"{session.runs[1].run.seconds:.3f}"
+    session.training.resume()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    assert text(pane, 1, MERGES) == f"{len(session.runs.all[1])}"
+    assert len(session.runs.all[1]) > 2
+    assert text(pane, 1, ENDED) == session.runs.all[1].ended
+    assert text(pane, 1, SECONDS) == f"{session.runs.all[1].run.seconds:.3f}"
 
 
 def test_a_hidden_pane_catches_up_when_it_is_shown(session, pane, make_run):
@@ -246,7 +246,7 @@ def test_a_hidden_pane_catches_up_when_it_is_shown(session, pane, make_run):
 
 def test_an_opened_tokenizer_stands_beside_the_runs(session, pane, make_run):
     make_run(vocabulary_size=270)
-    session.add_tokenizer(session.active.tokenizer, "gpt2/tokenizer.json")
+    session.runs.add_tokenizer(session.runs.active.tokenizer, "gpt2/tokenizer.json")
     assert text(pane, 1, NAME) == "gpt2/tokenizer.json"
     assert text(pane, 1, ENDED) == "opened from a file"
     assert text(pane, 1, CORPUS) == "–"
@@ -255,14 +255,14 @@ def test_an_opened_tokenizer_stands_beside_the_runs(session, pane, make_run):
 def test_runs_are_numbered_by_runs_whatever_else_is_opened_or_deleted(qtbot, session, pane, make_run):
     make_run(vocabulary_size=270)
     for name in ("gpt2", "cl100k", "llama"):
-        session.add_tokenizer(session.active.tokenizer, name)
+        session.runs.add_tokenizer(session.runs.active.tokenizer, name)
     second = make_run(vocabulary_size=280)
     assert second.name == "Run 2"
-    session.set_settings(Settings(vocabulary_size=290))
-    session.continue_run(second)
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
-    assert session.active.name == "Run 3"
-    session.delete(session.active)
+    session.training.set_settings(Settings(vocabulary_size=290))
+    session.training.continue_run(second)
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    assert session.runs.active.name == "Run 3"
+    session.runs.delete(session.runs.active)
     assert make_run(vocabulary_size=300).name == "Run 4", "a name is not used twice"
 
 
@@ -277,33 +277,33 @@ def test_a_run_has_the_same_colour_in_the_list_active_or_not(three, session):
 
     before = [colour(row) for row in range(3)]
     assert len(set(before)) == 3
-    for run in session.runs:
-        session.activate(run)
+    for run in session.runs.all:
+        session.runs.activate(run)
         after = [colour(row) for row in range(3)]
         assert all(abs(one - other) <= 3 for one, other in zip(after, before, strict=True))
 
 
 def test_an_opened_tokenizer_is_measured_on_the_corpus_and_other_texts_are_told_apart(qtbot, session, pane, make_run):
     def count() -> None:
-        session.count_uses()
-        qtbot.waitUntil(lambda: session.active.counted is not None, timeout=PATIENCE)
+        session.runs.count_uses()
+        qtbot.waitUntil(lambda: session.runs.active.counted is not None, timeout=PATIENCE)
 
     trained = make_run(vocabulary_size=280)
-    session.add_tokenizer(trained.tokenizer, "gpt2")
+    session.runs.add_tokenizer(trained.tokenizer, "gpt2")
     assert [text(pane, 1, column) for column in (VOCABULARY, RATIO, MEASURED)] == ["280", "–", "–"]
     count()
     ratio = f"{len(TEXT) / len(trained.tokenizer.encode(TEXT)):.3f}"
     assert [text(pane, row, RATIO) for row in (0, 1)] == [ratio, ratio]
     assert [text(pane, row, MEASURED) for row in (0, 1)] == ["Pasted text", "Pasted text"]
-    session.set_playhead(3)
-    session.set_sources(())
-    session.add_text("the rat sat. " * 99)
+    session.view.set_playhead(3)
+    session.corpus.set_sources(())
+    session.corpus.add_text("the rat sat. " * 99)
     assert text(pane, 1, RATIO) == "–", "what was counted in another text is forgotten"
     count()
     assert text(pane, 1, RATIO) == "–", "not of all merges"
-    session.set_sources(())
-    session.set_playhead(24)
-    session.add_text("the rat sat. " * 99)
+    session.corpus.set_sources(())
+    session.view.set_playhead(24)
+    session.corpus.add_text("the rat sat. " * 99)
     count()
     other = f"{13 * 99 / len(trained.tokenizer.encode('the rat sat. ' * 99)):.3f}"
     assert [text(pane, row, RATIO) for row in (0, 1)] == [f"{ratio} A", f"{other} B"]
@@ -335,15 +335,15 @@ def test_a_context_menu_needs_a_row(three):
 def test_held_out_text_has_a_column_where_there_is_any(qtbot, pane, session, make_run):
     make_run(vocabulary_size=270)
     assert pane.table.isColumnHidden(HELD_OUT)
-    session.set_sources(())
-    session.add_text("the cat sat on the mat\n" * 60)
-    session.set_settings(Settings(270, held_out=0.2, pattern="gpt2", special_tokens=("<s>",)))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
-    qtbot.waitUntil(lambda: session.active.held_out_ratio is not None, timeout=PATIENCE)
+    session.corpus.set_sources(())
+    session.corpus.add_text("the cat sat on the mat\n" * 60)
+    session.training.set_settings(Settings(270, held_out=0.2, pattern="gpt2", special_tokens=("<s>",)))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.runs.active.held_out.ratio is not None, timeout=PATIENCE)
     assert not pane.table.isColumnHidden(HELD_OUT)
     model = pane.table.model()
-    assert [model.index(row, HELD_OUT).data() for row in range(2)] == ["–", f"{session.active.held_out_ratio:.3f}"]
+    assert [model.index(row, HELD_OUT).data() for row in range(2)] == ["–", f"{session.runs.active.held_out.ratio:.3f}"]
     tip = model.index(1, 1).data(Qt.ItemDataRole.ToolTipRole)
     assert [text(pane, 1, column) for column in (CORPUS, PATTERN, BASE, TIES, SPECIALS)] == [
         "Pasted text",

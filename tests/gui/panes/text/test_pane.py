@@ -87,7 +87,7 @@ def test_an_empty_pane_offers_a_sentence(qtbot, session: Session, pane: TextPane
     assert pane.encode.empty.isVisible()
     entry = pane.samples.menu().actions()[2]
     entry.trigger()
-    assert session.text == entry.data()
+    assert session.view.text == entry.data()
     assert pane.encode.input.toPlainText() == entry.data()
     assert not pane.encode.empty.isVisible()
 
@@ -99,34 +99,34 @@ def test_without_a_tokenizer_the_text_is_measured_and_the_reason_said(qtbot, pan
 
 
 def test_typing_shows_the_tokens_of_the_core(session: Session, trained: TextPane):
-    ids = session.tokenizer.encode(session.text)
-    assert session.text == "the cat is that"
+    ids = session.view.tokenizer.encode(session.view.text)
+    assert session.view.text == "the cat is that"
     assert trained.encode.view.accessibleDescription().startswith(f"{len(ids)} tokens.")
     assert trained.encode.figures.values() == ("15", "15", str(len(ids)), f"{15 / len(ids):.2f}")
     assert trained.encode.state == ("good", "round trip")
 
 
 def test_the_playhead_changes_the_tokens(qtbot, session: Session, trained: TextPane):
-    for merges in (0, 1, 7, len(session.active)):
-        session.set_playhead(merges)
-        tokens = len(session.active.tokenizer.at(merges).encode(session.text))
+    for merges in (0, 1, 7, len(session.runs.active)):
+        session.view.set_playhead(merges)
+        tokens = len(session.runs.active.tokenizer.at(merges).encode(session.view.text))
         assert trained.encode.figures.values()[2] == str(tokens)
 
 
 def test_the_text_follows_a_training_that_is_under_way(qtbot, session: Session, pane: TextPane):
-    session.set_text("the cat")
-    session.add_text(CORPUS)
-    session.set_settings(Settings(300))
-    session.step()
-    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
+    session.view.set_text("the cat")
+    session.corpus.add_text(CORPUS)
+    session.training.set_settings(Settings(300))
+    session.training.step()
+    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1, timeout=PATIENCE)
     qtbot.waitUntil(lambda: pane.encode.figures.values()[2].isdigit(), timeout=PATIENCE)
-    assert int(pane.encode.figures.values()[2]) == len(session.tokenizer.encode("the cat"))
-    session.step()
-    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 2, timeout=PATIENCE)
-    session.resume()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    assert int(pane.encode.figures.values()[2]) == len(session.view.tokenizer.encode("the cat"))
+    session.training.step()
+    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 2, timeout=PATIENCE)
+    session.training.resume()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     settled(qtbot, pane)
-    assert int(pane.encode.figures.values()[2]) == len(session.active.tokenizer.encode("the cat"))
+    assert int(pane.encode.figures.values()[2]) == len(session.runs.active.tokenizer.encode("the cat"))
 
 
 def test_a_piece_lights_up_its_id_and_an_id_its_piece(qtbot, session, trained, actions):
@@ -134,11 +134,11 @@ def test_a_piece_lights_up_its_id_and_an_id_its_piece(qtbot, session, trained, a
     view, ids = trained.encode.view, trained.encode.ids
     click(qtbot, view, view.token_rectangle(2).center().toPoint())
     assert ids.selection() == (2, 2)
-    expected = session.tokenizer.encode(session.text)
-    assert session.token == expected[2]
+    expected = session.view.tokenizer.encode(session.view.text)
+    assert session.view.token == expected[2]
     click(qtbot, ids, ids.place_of(0).center())
     assert view.selection() == (0, 0)
-    assert session.token == expected[0]
+    assert session.view.token == expected[0]
 
 
 def test_ids_are_shown_on_request_only_and_can_be_copied(qtbot, session, trained, actions):
@@ -146,7 +146,7 @@ def test_ids_are_shown_on_request_only_and_can_be_copied(qtbot, session, trained
     actions["show_ids"].setChecked(True)
     assert trained.encode.ids.isVisible()
     trained.copy_ids()
-    assert QGuiApplication.clipboard().text() == " ".join(map(str, session.tokenizer.encode(session.text)))
+    assert QGuiApplication.clipboard().text() == " ".join(map(str, session.view.tokenizer.encode(session.view.text)))
 
 
 def test_arrows_go_from_id_to_id(qtbot, trained, actions):
@@ -161,8 +161,8 @@ def test_arrows_go_from_id_to_id(qtbot, trained, actions):
 def test_resting_on_a_piece_looks_at_its_token(qtbot, session: Session, trained: TextPane):
     view = trained.encode.view
     qtbot.mouseMove(view.viewport(), view.token_rectangle(1).center().toPoint())
-    assert session.token is None
-    qtbot.waitUntil(lambda: session.token == session.tokenizer.encode(session.text)[1])
+    assert session.view.token is None
+    qtbot.waitUntil(lambda: session.view.token == session.view.tokenizer.encode(session.view.text)[1])
 
 
 def test_what_is_selected_stays_selected_while_the_playhead_moves_and_the_token_looked_at_as_well(
@@ -170,10 +170,10 @@ def test_what_is_selected_stays_selected_while_the_playhead_moves_and_the_token_
 ):
     view = trained.encode.view
     click(qtbot, view, view.token_rectangle(0).center().toPoint())
-    before, text = session.token, view.selected_text()
-    session.set_playhead(0)
+    before, text = session.view.token, view.selected_text()
+    session.view.set_playhead(0)
     assert view.selected_text() == text
-    assert session.token == before
+    assert session.view.token == before
 
 
 def test_a_fault_in_the_round_trip_is_shown_where_it_is(qtbot, session, trained, monkeypatch):
@@ -184,21 +184,21 @@ def test_a_fault_in_the_round_trip_is_shown_where_it_is(qtbot, session, trained,
         return broken
 
     monkeypatch.setattr(Tokenizer, "encode_work", wrong)
-    session.set_text("the")
+    session.view.set_text("the")
     assert trained.encode.state == ("bad", "differs at byte 2")
     assert trained.state_label.text() == "differs at byte 2"
 
 
 def test_text_that_was_set_elsewhere_is_kept_exactly(qtbot, session: Session, trained: TextPane):
     text = "a\r\nb\u00a0c\u2028d"
-    session.set_text(text)
-    assert session.text == text
+    session.view.set_text(text)
+    assert session.view.text == text
     assert trained.encode.figures.values()[1] == str(len(text.encode()))
 
 
 def test_a_non_breaking_space_that_is_typed_stays_one(qtbot, session: Session, pane: TextPane):
     pane.encode.input.insertPlainText("a\u00a0b\nc 🌍")
-    assert session.text == "a\u00a0b\nc 🌍"
+    assert session.view.text == "a\u00a0b\nc 🌍"
     assert pane.encode.figures.values()[:2] == ("7", "11")
 
 
@@ -209,16 +209,16 @@ def test_a_long_text_is_encoded_whole_and_shown_by_its_beginning(qtbot, session:
     field = trained.encode.input
     field.selectAll()
     field.insertFromMimeData(data)
-    assert session.text == line * 50_000
+    assert session.view.text == line * 50_000
     settled(qtbot, trained)
     assert trained.encode.figures.values()[0] == "1,300,000"
-    one = len(session.tokenizer.encode(line * 3)) - len(session.tokenizer.encode(line * 2))
+    one = len(session.view.tokenizer.encode(line * 3)) - len(session.view.tokenizer.encode(line * 2))
     assert abs(int(trained.encode.figures.values()[2].replace(",", "")) - 50_000 * one) <= 2
     assert field.isReadOnly()
     assert len(field.toPlainText()) == 100_000
     assert trained.encode.note() == "The first 100,000 of 1,300,000 characters; all are used."
     trained.encode._clear.click()
-    assert session.text == ""
+    assert session.view.text == ""
     assert not field.isReadOnly()
 
 
@@ -231,12 +231,12 @@ def test_pasting_into_a_long_text_puts_it_where_the_cursor_is(qtbot, session: Se
     data = QMimeData()
     data.setText("x" * 60_000)
     field.insertFromMimeData(data)
-    assert session.text == "🌍a" + "x" * 60_000 + "b"
+    assert session.view.text == "🌍a" + "x" * 60_000 + "b"
 
 
 def test_the_newest_of_several_long_texts_is_shown(qtbot, session: Session, trained: TextPane):
     for size in (30_000, 40_000, 50_000):
-        session.set_text("the cat " * (size // 8))
+        session.view.set_text("the cat " * (size // 8))
     settled(qtbot, trained)
     assert trained.encode.figures.values()[0] == "50,000"
     assert not trained.encode.input.isReadOnly()
@@ -245,7 +245,7 @@ def test_the_newest_of_several_long_texts_is_shown(qtbot, session: Session, trai
 def test_a_hidden_pane_waits_and_catches_up(qtbot, session: Session, trained: TextPane):
     trained.hide()
     before = trained.encode.figures.values()
-    session.set_playhead(0)
+    session.view.set_playhead(0)
     assert trained.encode.figures.values() == before
     trained.show()
     assert trained.encode.figures.values()[2] == "15"
@@ -255,7 +255,7 @@ def test_a_dropped_file_becomes_the_text(qtbot, session: Session, trained: TextP
     path = tmp_path / "note.txt"
     path.write_bytes(b"that\r\ncat")
     drop(trained, path)
-    qtbot.waitUntil(lambda: session.text == "that\r\ncat")
+    qtbot.waitUntil(lambda: session.view.text == "that\r\ncat")
     settled(qtbot, trained)
     assert trained.encode.figures.values()[1] == "9"
 
@@ -263,7 +263,7 @@ def test_a_dropped_file_becomes_the_text(qtbot, session: Session, trained: TextP
 def test_a_file_that_cannot_be_read_is_named(qtbot, session: Session, trained: TextPane, tmp_path: Path):
     drop(trained, tmp_path / "gone.txt")
     qtbot.waitUntil(lambda: "gone.txt:" in trained.encode.note())
-    assert session.text == "the cat is that"
+    assert session.view.text == "the cat is that"
 
 
 def test_a_file_that_is_too_long_is_refused(qtbot, session, trained, tmp_path: Path, monkeypatch):
@@ -272,11 +272,11 @@ def test_a_file_that_is_too_long_is_refused(qtbot, session, trained, tmp_path: P
     path.write_text("more than five")
     drop(trained, path)
     qtbot.waitUntil(lambda: "too long" in trained.encode.note())
-    assert session.text == "the cat is that"
+    assert session.view.text == "the cat is that"
 
 
 def test_decode_gives_the_text_back(qtbot, session: Session, trained: TextPane):
-    ids = session.tokenizer.encode(session.text)
+    ids = session.view.tokenizer.encode(session.view.text)
     trained.tabs.setCurrentIndex(1)
     qtbot.keyClicks(trained.decode.input, str(ids))
     settled(qtbot, trained)
@@ -297,10 +297,10 @@ def test_decode_knows_only_what_the_playhead_has_made(qtbot, session: Session, t
     trained.tabs.setCurrentIndex(1)
     qtbot.keyClicks(trained.decode.input, "260")
     settled(qtbot, trained)
-    assert trained.decode.output.toPlainText() == session.active.tokenizer.decode([260])
-    session.set_playhead(4)
+    assert trained.decode.output.toPlainText() == session.runs.active.tokenizer.decode([260])
+    session.view.set_playhead(4)
     assert trained.decode.problem.text() == "Id 260 is not in the vocabulary."
-    session.set_playhead(5)
+    session.view.set_playhead(5)
     assert not trained.decode.problem.isVisible()
 
 
@@ -358,38 +358,38 @@ def others(pane: TextPane) -> tuple[str, ...]:
 
 def test_the_tokens_of_others_stand_beside_ours(qtbot, session: Session, trained: TextPane, make_run):
     qtbot.waitUntil(lambda: others(trained) == ("Words 7", "Split at spaces 4"), timeout=PATIENCE)
-    first = session.active
+    first = session.runs.active
     make_run(vocabulary_size=260)
-    session.rename(first, "First")
+    session.runs.rename(first, "First")
     count = len(first.tokenizer.encode("the cat is that"))
     qtbot.waitUntil(lambda: others(trained) == (f"First {count}", "Words 7", "Split at spaces 4"), timeout=PATIENCE)
     grid = trained.encode.others
     assert grid.tip_at(grid.place_of(0).center()) == f"First: {count} tokens of this text"
-    session.set_text("it's")
+    session.view.set_text("it's")
     qtbot.waitUntil(lambda: others(trained)[1:] == ("Words 3", "Split at spaces 1"), timeout=PATIENCE)
-    session.set_text("")
+    session.view.set_text("")
     qtbot.waitUntil(lambda: others(trained) == (), timeout=PATIENCE)
 
 
 def test_a_run_of_another_project_is_not_taken_for_the_one_before(qtbot, session: Session, trained: TextPane):
     settled(qtbot, trained)
     # As many merges, of bytes that the text has not, and the same key.
-    merges = np.array([(0, byte) for byte in range(len(session.active))], np.int32)
-    other = StudioRun.opened(session.active.key, "other", Tokenizer(merges))
+    merges = np.array([(0, byte) for byte in range(len(session.runs.active))], np.int32)
+    other = StudioRun.opened(session.runs.active.key, "other", Tokenizer(merges))
     trained.tabs.setCurrentIndex(1)
-    session.replace_runs([other])
-    session.activate(other)
+    session.runs.replace_all([other])
+    session.runs.activate(other)
     trained.tabs.setCurrentIndex(0)
-    qtbot.waitUntil(lambda: trained.encode._encoded.ids.tolist() == list(session.text.encode()), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: trained.encode._encoded.ids.tolist() == list(session.view.text.encode()), timeout=PATIENCE)
 
 
 def test_opened_tokenizers_are_counted_before_other_runs_and_simple_tokenizers(
     qtbot, session: Session, trained: TextPane, make_run
 ):
-    first = session.active
-    session.add_tokenizer(first.tokenizer, "GPT-2")
-    session.add_tokenizer(first.tokenizer.at(3), "GPT-4")
-    opened = session.runs[1:]
+    first = session.runs.active
+    session.runs.add_tokenizer(first.tokenizer, "GPT-2")
+    session.runs.add_tokenizer(first.tokenizer.at(3), "GPT-4")
+    opened = session.runs.all[1:]
     for _ in range(6):
         make_run(vocabulary_size=260)
     counts = trained.encode.others.counts
@@ -411,8 +411,8 @@ def test_what_is_counted_never_changes_how_small_the_pane_can_be(qtbot, session,
     smallest = trained.minimumSizeHint(), trained.encode.minimumSizeHint()
     for _ in range(5):
         make_run(vocabulary_size=260)
-    session.rename(session.runs[0], "A run whose name is as long as names of runs can be")
-    session.set_text("the cat " * 40_000)
+    session.runs.rename(session.runs.all[0], "A run whose name is as long as names of runs can be")
+    session.view.set_text("the cat " * 40_000)
     settled(qtbot, trained)
     qtbot.waitUntil(lambda: len(trained.encode.others.counts()) == 7, timeout=PATIENCE)
     assert (trained.minimumSizeHint(), trained.encode.minimumSizeHint()) == smallest
@@ -466,37 +466,37 @@ def test_a_run_that_begins_leaves_nothing_selected_of_the_one_before(qtbot, sess
     settled(qtbot, trained)
     assert view.selection() is None
     assert trained.encode.ids.selection() is None
-    assert session.token is None
+    assert session.view.token is None
     click(qtbot, view, view.token_rectangle(1).center().toPoint())
-    session.activate(session.runs[0])
+    session.runs.activate(session.runs.all[0])
     assert view.selection() is None
-    assert session.token is None
+    assert session.view.token is None
 
 
 def test_tokens_of_the_run_before_are_not_looked_at_while_a_long_text_is_encoded(qtbot, session, trained, make_run):
     def shows_the_active_run() -> bool:
-        return trained.encode.figures.values()[2] == f"{len(session.tokenizer.encode(session.text)):,}"
+        return trained.encode.figures.values()[2] == f"{len(session.view.tokenizer.encode(session.view.text)):,}"
 
-    session.set_text("the cat is that " * 3000)
+    session.view.set_text("the cat is that " * 3000)
     make_run(vocabulary_size=257)
     qtbot.waitUntil(shows_the_active_run, timeout=PATIENCE)
-    session.activate(session.runs[0])
+    session.runs.activate(session.runs.all[0])
     view = trained.encode.view
     view.select(2, 2)  # not by a click: while the mouse is waited for, the new tokens come
-    assert session.token is None
+    assert session.view.token is None
     qtbot.waitUntil(shows_the_active_run, timeout=PATIENCE)
     click(qtbot, view, view.token_rectangle(3).center().toPoint())
-    assert session.token == session.tokenizer.encode(session.text)[3]
+    assert session.view.token == session.view.tokenizer.encode(session.view.text)[3]
 
 
 def test_the_menu_and_the_box_are_one_switch_for_special_tokens(qtbot, session, pane, actions, make_run):
     make_run(CORPUS, vocabulary_size=300, special_tokens=("<|end|>",))
-    session.set_text("the cat<|end|>")
+    session.view.set_text("the cat<|end|>")
     settled(qtbot, pane)
     actions["recognise_specials"].setChecked(True)
     settled(qtbot, pane)
     assert pane.encode.specials.isChecked()
-    assert pane.encode.figures.values()[2] == str(len(session.tokenizer.encode(session.text, "all")))
+    assert pane.encode.figures.values()[2] == str(len(session.view.tokenizer.encode(session.view.text, "all")))
     qtbot.keyClick(pane.encode.specials, Qt.Key.Key_Space)
     assert not actions["recognise_specials"].isChecked()
 
@@ -506,10 +506,10 @@ def colour_at(widget, place: QPoint) -> str:
 
 
 def test_special_tokens_look_different_in_text_and_ids(qtbot, session, theme, pane, actions, make_run):
-    session.set_settings(Settings(300))
+    session.training.set_settings(Settings(300))
     make_run(CORPUS, vocabulary_size=300, special_tokens=("<|end|>",))
     actions["show_ids"].setChecked(True)
-    session.set_text("the cat<|end|>the")
+    session.view.set_text("the cat<|end|>the")
     settled(qtbot, pane)
     page = pane.encode
     plain = len(page._encoded.ids)
@@ -520,7 +520,7 @@ def test_special_tokens_look_different_in_text_and_ids(qtbot, session, theme, pa
     page.specials.setChecked(True)
     settled(qtbot, pane)
     ids = page._encoded.ids.tolist()
-    end = ids.index(session.active.special_tokens["<|end|>"])
+    end = ids.index(session.runs.active.special_tokens["<|end|>"])
     for token in range(len(ids)):
         piece = page.view.token_rectangle(token).topLeft().toPoint()
         framed = colour_at(page.view, piece + QPoint(2, 4)) == theme.palette.special.upper()
@@ -538,20 +538,20 @@ def test_special_tokens_look_different_in_text_and_ids(qtbot, session, theme, pa
 
 def test_special_tokens_are_recognised_when_that_is_switched_on(qtbot, session: Session, pane: TextPane):
     box = pane.encode.specials
-    session.add_text(CORPUS)
-    session.set_settings(Settings(300))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.corpus.add_text(CORPUS)
+    session.training.set_settings(Settings(300))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     assert not box.isEnabled()
     assert box.toolTip() == "The tokenizer has no special tokens."
-    session.add_tokenizer(session.tokenizer, "a copy")
+    session.runs.add_tokenizer(session.view.tokenizer, "a copy")
     assert box.toolTip() == "None of the tokenizers has special tokens."
-    session.set_settings(Settings(300, special_tokens=("<|end|>",)))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.training.set_settings(Settings(300, special_tokens=("<|end|>",)))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     assert box.isEnabled()
-    tokenizer, text = session.tokenizer, "the cat<|end|>"
-    session.set_text(text)
+    tokenizer, text = session.view.tokenizer, "the cat<|end|>"
+    session.view.set_text(text)
     settled(qtbot, pane)
     assert pane.encode._encoded.ids.tolist() == tokenizer.encode(text)
     box.setFocus()
@@ -561,12 +561,12 @@ def test_special_tokens_are_recognised_when_that_is_switched_on(qtbot, session: 
     assert pane.encode._encoded.ids[-1] == 299
     # The switch is for those that are compared as well, whichever run is shown.
     assert pane.page.state[0] == "good"
-    session.activate(session.runs[0])
+    session.runs.activate(session.runs.all[0])
     settled(qtbot, pane)
     assert box.isEnabled()
     count = len(tokenizer.encode(text, "all"))
     qtbot.waitUntil(lambda: ("Run 2", count) in pane.encode.others.counts(), timeout=PATIENCE)
-    assert pane.encode._encoded.ids.tolist() == session.tokenizer.encode(text)
+    assert pane.encode._encoded.ids.tolist() == session.view.tokenizer.encode(text)
 
 
 @pytest.mark.parametrize("allowed", [(), "all"])
@@ -600,15 +600,15 @@ def test_what_takes_long_before_the_first_token_is_not_done_in_the_windows_own_t
     monkeypatch.setattr(EncodedText, "__init__", noted)
     monkeypatch.setattr(Tokenizer, "_encoder", property(never_here))
     monkeypatch.setattr(core_tokenizer, "_SOON", 0)
-    opened = Tokenizer(session.tokenizer.merges, session.tokenizer.merge_results, pattern="gpt2")
+    opened = Tokenizer(session.view.tokenizer.merges, session.view.tokenizer.merge_results, pattern="gpt2")
     assert not opened.ready
-    session.add_tokenizer(opened, "File")
+    session.runs.add_tokenizer(opened, "File")
     settled(qtbot, trained)
     assert made[-1] is False
-    assert trained.encode.figures.values()[2] == str(len(opened.encode(session.text)))
-    session.set_playhead(5)
+    assert trained.encode.figures.values()[2] == str(len(opened.encode(session.view.text)))
+    session.view.set_playhead(5)
     assert made[-1] is True, "its table of merges is there now"
-    assert trained.encode.figures.values()[2] == str(len(opened.at(5).encode(session.text)))
+    assert trained.encode.figures.values()[2] == str(len(opened.at(5).encode(session.view.text)))
 
 
 def test_figures_of_the_text_before_are_dimmed_until_there_are_new_ones(qtbot, session, trained: TextPane, monkeypatch):
@@ -644,21 +644,21 @@ def test_figures_of_the_text_before_are_dimmed_until_there_are_new_ones(qtbot, s
 
 
 def test_another_run_does_not_wait_for_what_is_encoded_for_the_first(qtbot, session: Session, trained, make_run):
-    first = session.active
+    first = session.runs.active
     second = make_run(CORPUS, vocabulary_size=280)
-    session.activate(first)
+    session.runs.activate(first)
     settled(qtbot, trained)
-    session.set_text("the cat is that " * 40_000)
+    session.view.set_text("the cat is that " * 40_000)
     assert trained.encode.latest.busy
-    session.activate(second)
+    session.runs.activate(second)
     assert trained.encode._asked is not None
     assert trained.encode._asked[0] == second.key
     settled(qtbot, trained)
-    assert trained.encode.figures.values()[2] == f"{len(second.tokenizer.encode(session.text)):,}"
+    assert trained.encode.figures.values()[2] == f"{len(second.tokenizer.encode(session.view.text)):,}"
 
 
 def test_the_byte_level_alphabet_leaves_the_place_and_the_selection(qtbot, session: Session, trained, actions):
-    session.set_text("the cat is that émission\n" * 400)
+    session.view.set_text("the cat is that émission\n" * 400)
     settled(qtbot, trained)
     view = trained.encode.view
     bar = view.verticalScrollBar()

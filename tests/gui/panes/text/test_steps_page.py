@@ -54,13 +54,13 @@ def settled(qtbot, pane):
 @pytest.fixture
 def steps(qtbot, session, pane, make_run):
     make_run(CORPUS, vocabulary_size=290)
-    session.set_text(SENTENCE)
+    session.view.set_text(SENTENCE)
     return stepped(qtbot, pane)
 
 
 def test_after_a_click_on_the_tab_the_keys_go_from_step_to_step(qtbot, session, pane, make_run):
     make_run(CORPUS, vocabulary_size=290)
-    session.set_text(SENTENCE)
+    session.view.set_text(SENTENCE)
     pane.window().setFocus()
     qtbot.mouseClick(pane.tabs, Qt.MouseButton.LeftButton, pos=pane.tabs.tabRect(2).center())
     settled(qtbot, pane)
@@ -71,8 +71,8 @@ def test_after_a_click_on_the_tab_the_keys_go_from_step_to_step(qtbot, session, 
 
 
 def rounds_of(session, text=SENTENCE, **how):
-    tokenizer = session.active.tokenizer
-    return Rounds(finish(steps_work(tokenizer, text, min(session.playhead, len(session.active)), **how)))
+    tokenizer = session.runs.active.tokenizer
+    return Rounds(finish(steps_work(tokenizer, text, min(session.view.playhead, len(session.runs.active)), **how)))
 
 
 def pieces(view):
@@ -112,7 +112,7 @@ def test_without_text_or_tokenizer_it_says_what_will_be_there(qtbot, session, pa
     pane.tabs.setCurrentIndex(2)
     steps = pane.steps
     assert steps.empty.label.text().startswith("Enter a text under Encode")
-    session.set_text("the cat")
+    session.view.set_text("the cat")
     assert steps.empty.label.text().startswith("Train or open a tokenizer")
 
 
@@ -151,14 +151,14 @@ def test_keys_go_on_and_back_anywhere_on_the_page(qtbot, session, pane, steps, p
 
 def test_the_menu_leads_to_the_steps_and_keys_through_them(qtbot, monkeypatch):
     def act(window, answers):
-        session, action = window._session, window.actions_by_id["step_through_text"]
+        session, action = window.session, window.actions_by_id["step_through_text"]
         assert action.toolTip() == "Train a tokenizer first, or open one."
-        session.add_text(CORPUS)
-        session.set_settings(Settings(vocabulary_size=290))
-        session.train()
-        qtbot.waitUntil(lambda: session.training is None and session.active is not None, timeout=PATIENCE)
+        session.corpus.add_text(CORPUS)
+        session.training.set_settings(Settings(vocabulary_size=290))
+        session.training.start()
+        qtbot.waitUntil(lambda: session.training.current is None and session.runs.active is not None, timeout=PATIENCE)
         assert not action.isEnabled()
-        session.set_text(SENTENCE)
+        session.view.set_text(SENTENCE)
         view = next(menu for menu in window.menuBar().actions() if menu.text() == "&View").menu()
         assert action in view.actions()
         window.text.hide()
@@ -198,12 +198,12 @@ def test_a_row_leads_to_its_step_and_says_what_it_joins(qtbot, session, steps):
     place = QPoint(30, steps.table.rowViewportPosition(row) + 4)
     qtbot.mouseClick(steps.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert_shows(steps, rounds, row)
-    made, tokens = rounds.round(row), session.active.tokenizer.tokens
+    made, tokens = rounds.round(row), session.runs.active.tokenizer.tokens
     words = [steps.model.index(row, column).data() for column in range(5)]
     left, right, token = (tokens[one].decode().replace(" ", "·") for one in (made.left, made.right, made.token))
     assert words == [str(row + 1), str(made.merge), f"{left} + {right}", token, str(len(made.starts))]
     qtbot.keyClick(steps.table, Qt.Key.Key_Return)
-    assert session.token == made.token
+    assert session.view.token == made.token
     steps.table.selectRow(row)
     qtbot.keyClick(steps.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     raw = [tokens[one].decode() for one in (made.left, made.right, made.token)]
@@ -213,24 +213,24 @@ def test_a_row_leads_to_its_step_and_says_what_it_joins(qtbot, session, steps):
 
 def test_the_playhead_takes_steps_away_and_gives_them_back(qtbot, session, steps):
     steps.bar.slider.setValue(steps.bar.slider.maximum())
-    for merges in (0, 3, 20, len(session.active)):
-        session.set_playhead(merges)
+    for merges in (0, 3, 20, len(session.runs.active)):
+        session.view.set_playhead(merges)
         rounds = rounds_of(session)
         # At the last step it stays at the last one.
         assert_shows(steps, rounds, len(rounds) - 1)
         state = rounds.state(len(rounds) - 1)
-        assert state.ids.tolist() == session.tokenizer.encode(SENTENCE)
+        assert state.ids.tolist() == session.view.tokenizer.encode(SENTENCE)
 
 
 def test_what_is_selected_is_widened_to_whole_pre_tokens(qtbot, session, pane, make_run):
-    session.add_text(CORPUS)
-    session.set_settings(Settings(vocabulary_size=270, pattern="gpt2"))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
-    session.set_text("a zebra, the cats sat")
+    session.corpus.add_text(CORPUS)
+    session.training.set_settings(Settings(vocabulary_size=270, pattern="gpt2"))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    session.view.set_text("a zebra, the cats sat")
     qtbot.waitUntil(lambda: pane.encode.state[0] == "good", timeout=PATIENCE)
-    ids = session.tokenizer.encode(session.text)
-    tokens = [session.tokenizer.tokens[token] for token in ids]
+    ids = session.view.tokenizer.encode(session.view.text)
+    tokens = [session.view.tokenizer.tokens[token] for token in ids]
     at = next(i for i in range(len(tokens)) if len(b"".join(tokens[: i + 1])) > 4)  # within " zebra"
     pane.encode.view.select(at, at)
     steps = stepped(qtbot, pane)
@@ -238,28 +238,28 @@ def test_what_is_selected_is_widened_to_whole_pre_tokens(qtbot, session, pane, m
     assert_shows(steps, rounds_of(session, " zebra"), 0)
     qtbot.mouseClick(steps._whole, Qt.MouseButton.LeftButton)
     settled(qtbot, pane)
-    assert_shows(steps, rounds_of(session, session.text), 0)
+    assert_shows(steps, rounds_of(session, session.view.text), 0)
     assert not steps._whole.isVisible()
 
 
 def test_another_text_is_stepped_through_from_its_beginning(qtbot, session, pane, steps):
     steps.bar.slider.setValue(5)
-    session.set_text("that rat")
+    session.view.set_text("that rat")
     settled(qtbot, pane)
     assert_shows(steps, rounds_of(session, "that rat"), 0)
 
 
 def test_special_tokens_bytes_and_characters(qtbot, session, pane, make_run):
-    session.add_text("日本語 the cat 日本 " * 30)
-    session.set_settings(Settings(vocabulary_size=290, special_tokens=("<end>",)))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.corpus.add_text("日本語 the cat 日本 " * 30)
+    session.training.set_settings(Settings(vocabulary_size=290, special_tokens=("<end>",)))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     pane.switches["recognise_specials"].setChecked(True)
     text = "日本<end>語 the"
-    session.set_text(text)
+    session.view.set_text(text)
     steps = stepped(qtbot, pane)
     rounds = rounds_of(session, text, allowed_special="all")
-    assert rounds.state(0).ids.tolist().count(session.active.special_tokens["<end>"]) == 1
+    assert rounds.state(0).ids.tolist().count(session.runs.active.special_tokens["<end>"]) == 1
     for number in (0, 1, len(rounds) - 1):
         steps.bar.slider.setValue(number)
         assert_shows(steps, rounds, number)
@@ -271,12 +271,12 @@ def test_special_tokens_bytes_and_characters(qtbot, session, pane, make_run):
 
 def test_the_last_step_is_spelled_as_under_encode_in_either_alphabet(qtbot, session, pane, make_run):
     text = "héllo 日本<end> 👩‍👩‍👧"
-    session.add_text(text * 9)
-    session.set_settings(Settings(vocabulary_size=265, special_tokens=("<end>",)))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.corpus.add_text(text * 9)
+    session.training.set_settings(Settings(vocabulary_size=265, special_tokens=("<end>",)))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     pane.switches["recognise_specials"].setChecked(True)
-    session.set_text(text)
+    session.view.set_text(text)
     for characters in (False, True):
         pane.switches["byte_level_characters"].setChecked(characters)
         pane.tabs.setCurrentIndex(0)
@@ -299,29 +299,29 @@ def test_the_last_step_is_spelled_as_under_encode_in_either_alphabet(qtbot, sess
 
 
 def test_base_characters(qtbot, session, pane):
-    session.add_text(CORPUS)
-    session.set_settings(Settings(vocabulary_size=40, base="characters"))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
-    session.set_text("the cat")
+    session.corpus.add_text(CORPUS)
+    session.training.set_settings(Settings(vocabulary_size=40, base="characters"))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    session.view.set_text("the cat")
     steps = stepped(qtbot, pane)
     steps.bar.slider.setValue(1)
     assert steps.phase.text() == "Base tokens: 7 characters"
-    session.set_text("the é")
+    session.view.set_text("the é")
     qtbot.waitUntil(lambda: steps.pages.currentWidget() is steps.empty, timeout=PATIENCE)
     assert "é" in steps.empty.label.text()
 
 
 def test_a_library_s_tokenizer_is_refused_with_the_reason(qtbot, session, pane, monkeypatch):
     monkeypatch.setattr(Tokenizer, "library", property(lambda self: "tokenizers"))
-    session.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "file")
-    session.set_text("ab")
+    session.runs.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "file")
+    session.view.set_text("ab")
     steps = stepped(qtbot, pane)
     qtbot.waitUntil(lambda: "its steps cannot be seen" in steps.empty.label.text(), timeout=PATIENCE)
 
 
 def test_of_a_long_text_the_beginning_is_stepped_through(qtbot, session, pane, steps):
-    session.set_text("the cat é " * 3000)
+    session.view.set_text("the cat é " * 3000)
     settled(qtbot, pane)
     assert steps._note.text() == f"The first {len(steps._rounds.steps.data):,} bytes of the text."
     assert LONGEST - 4 < len(steps._rounds.steps.data) <= LONGEST
@@ -332,27 +332,27 @@ def test_pieces_can_be_looked_at_and_copied_with_their_ids(qtbot, session, pane,
     pane.copy_ids()
     steps.bar.slider.setValue(steps.bar.slider.maximum())
     steps.view.select(1, 1)
-    ids = session.tokenizer.encode(SENTENCE)
-    assert session.token == ids[1]
+    ids = session.view.tokenizer.encode(SENTENCE)
+    assert session.view.token == ids[1]
     pane.copy_ids()
     assert QGuiApplication.clipboard().text() == str(ids[1])
     pane.copy()
-    assert QGuiApplication.clipboard().text() == session.tokenizer.decode([ids[1]])
+    assert QGuiApplication.clipboard().text() == session.view.tokenizer.decode([ids[1]])
     assert f"id {ids[1]}" in steps.view.accessibleDescription()
     steps.bar.slider.setValue(0)
     assert " id " not in steps.view.accessibleDescription()
 
 
 def test_it_follows_a_run_that_grows(qtbot, session, pane):
-    session.set_text("the cat")
-    session.add_text(CORPUS)
-    session.set_settings(Settings(300))
-    session.step()
-    qtbot.waitUntil(lambda: session.state == "paused" and len(session.active) == 1, timeout=PATIENCE)
+    session.view.set_text("the cat")
+    session.corpus.add_text(CORPUS)
+    session.training.set_settings(Settings(300))
+    session.training.step()
+    qtbot.waitUntil(lambda: session.training.state == "paused" and len(session.runs.active) == 1, timeout=PATIENCE)
     steps = stepped(qtbot, pane)
     steps.bar.slider.setValue(steps.bar.slider.maximum())
-    session.resume()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.training.resume()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     expected = rounds_of(session, "the cat")
     qtbot.waitUntil(lambda: steps.model.rowCount() == len(expected), timeout=PATIENCE)
     assert_shows(steps, expected, len(expected) - 1)
@@ -360,16 +360,16 @@ def test_it_follows_a_run_that_grows(qtbot, session, pane):
 
 def test_why_not_one_token_is_answered_at_every_playhead(qtbot, session, pane, steps):
     pane.tabs.setCurrentIndex(0)
-    run = session.active
+    run = session.runs.active
     # One token with its merge, and two before that.
     number = next(k for k in range(1, len(run) + 1) if len(run.tokenizer.tokens[255 + k]) == 3)
     text = run.tokenizer.tokens[255 + number].decode()
-    session.set_text(text)
-    session.set_playhead(number - 1)
+    session.view.set_text(text)
+    session.view.set_playhead(number - 1)
     qtbot.waitUntil(lambda: pane.encode.state[0] == "good", timeout=PATIENCE)
     pane.encode.view.select_all()
-    assert session.stretch is not None
-    assert session.stretch.tokens == 2
+    assert session.view.selection is not None
+    assert session.view.selection.tokens == 2
     pane.ask_why_not()
     settled(qtbot, pane)
     assert steps.why_not.isVisible()
@@ -378,8 +378,8 @@ def test_why_not_one_token_is_answered_at_every_playhead(qtbot, session, pane, s
     assert f"is merge {number}, but only the first {number - 1} of the merges are applied here." in words
     assert words.endswith(f"It is one token from merge {number} on.")
     qtbot.mouseClick(steps.why_not.links[0], Qt.MouseButton.LeftButton)
-    assert session.token == 255 + number
-    session.set_playhead(len(run))
+    assert session.view.token == 255 + number
+    session.view.set_playhead(len(run))
     assert steps.why_not.words.text() == f'"{text}" is one token.'
     qtbot.mouseClick(steps.why_not.close_button, Qt.MouseButton.LeftButton)
     assert not steps.why_not.isVisible()
@@ -388,7 +388,7 @@ def test_why_not_one_token_is_answered_at_every_playhead(qtbot, session, pane, s
 def test_pieces_that_are_selected_among_the_steps_can_be_asked_about(qtbot, session, pane, steps):
     steps.bar.slider.setValue(1)
     steps.view.select(0, 1)
-    assert (session.stretch.start, session.stretch.stop, session.stretch.tokens) == (0, 2, 2)
+    assert (session.view.selection.start, session.view.selection.stop, session.view.selection.tokens) == (0, 2, 2)
     rows = steps.model.rowCount()
     steps.view.select(0, 1)
     pane.ask_why_not()
@@ -401,7 +401,7 @@ def test_an_answer_goes_with_its_text(qtbot, session, pane, steps):
     steps.bar.slider.setValue(1)
     steps.view.select(0, 1)
     pane.ask_why_not()
-    session.set_text("something else")
+    session.view.set_text("something else")
     settled(qtbot, pane)
     assert not steps.why_not.isVisible()
 
@@ -460,19 +460,19 @@ def ask_by_keys(qtbot, window):
 
 def test_of_selected_tokens_or_else_of_the_word_around_it_is_said_why_it_is_not_one(qtbot, monkeypatch):
     def act(window, answers):
-        session, action = window._session, window.actions_by_id["why_not_one_token"]
-        session.add_text(CORPUS)
-        session.set_settings(Settings(vocabulary_size=270, pattern="gpt2"))
-        session.train()
-        qtbot.waitUntil(lambda: session.active is not None and session.training is None, timeout=PATIENCE)
+        session, action = window.session, window.actions_by_id["why_not_one_token"]
+        session.corpus.add_text(CORPUS)
+        session.training.set_settings(Settings(vocabulary_size=270, pattern="gpt2"))
+        session.training.start()
+        qtbot.waitUntil(lambda: session.runs.active is not None and session.training.current is None, timeout=PATIENCE)
         assert not action.isEnabled()
         text = "xyzzy and the more"
-        session.set_text(text)
+        session.view.set_text(text)
         qtbot.waitUntil(lambda: window.text.encode.state[0] == "good", timeout=PATIENCE)
         encode = window.text.encode
         view = encode.view
         assert action in view.actions()
-        full = finish(steps_work(session.tokenizer, text))
+        full = finish(steps_work(session.view.tokenizer, text))
 
         def expected(part: str) -> str:
             return why_not_one(full, text.index(part), text.index(part) + len(part)).sentence
@@ -491,7 +491,7 @@ def test_of_selected_tokens_or_else_of_the_word_around_it_is_said_why_it_is_not_
             encode.input.setTextCursor(cursor)
             assert ask_by_keys(qtbot, window) == expected(word), place
         assert window.text.steps.why_not.words.text() == '" the" is one token.'
-        session.set_text("")
+        session.view.set_text("")
         assert not action.isEnabled()
         assert action.toolTip() == "The Text pane is empty."
 
@@ -501,7 +501,7 @@ def test_of_selected_tokens_or_else_of_the_word_around_it_is_said_why_it_is_not_
 def test_the_menu_of_the_pieces_is_about_the_piece_below_the_pointer(qtbot, session, pane, make_run):
     make_run(CORPUS, vocabulary_size=270, pattern="gpt2")
     text = "xyzzy and the more"
-    session.set_text(text)
+    session.view.set_text(text)
     qtbot.waitUntil(lambda: pane.encode.state[0] == "good", timeout=PATIENCE)
     view = pane.encode.view
 
@@ -515,13 +515,13 @@ def test_the_menu_of_the_pieces_is_about_the_piece_below_the_pointer(qtbot, sess
         pane.tabs.setCurrentIndex(0)
         return pane.steps.why_not.words.text()
 
-    full = finish(steps_work(session.tokenizer, text))
-    session.find(int(pane.encode.token_at(len(session.tokenizer.encode(text)) - 1)))
-    session.go_to_place(1)
+    full = finish(steps_work(session.view.tokenizer, text))
+    session.view.set_target(int(pane.encode.token_at(len(session.view.tokenizer.encode(text)) - 1)))
+    session.view.go_to_occurrence(1)
     assert view.selection() is not None
     right_click(2)
     assert view.selection() == (2, 2)
-    assert session.token == session.chosen == ord("z")
+    assert session.view.token == session.view.chosen == ord("z")
     assert told() == why_not_one(full, 0, 5).sentence
     # Within what is selected it stays so; beside the pieces as well.
     view.select(0, 2)
@@ -590,7 +590,7 @@ def test_who_writes_asks_about_the_word_at_the_cursor_and_not_what_was_selected_
 
 def test_who_has_selected_a_part_of_what_is_written_asks_about_that(qtbot, session, pane, steps):
     written = pane.encode.input
-    session.set_text("é🌍 " + SENTENCE)
+    session.view.set_text("é🌍 " + SENTENCE)
     pane.tabs.setCurrentIndex(0)
     written.setFocus()
     qtbot.waitUntil(written.hasFocus, timeout=PATIENCE)
@@ -606,7 +606,7 @@ def test_who_has_selected_a_part_of_what_is_written_asks_about_that(qtbot, sessi
 
 
 def test_the_word_at_the_cursor_is_found_far_behind_what_is_stepped_through_at_first(qtbot, session, pane, steps):
-    session.set_text(f"{SENTENCE}. " * 2000)
+    session.view.set_text(f"{SENTENCE}. " * 2000)
     pane.tabs.setCurrentIndex(0)
     written = pane.encode.input
     cursor = written.textCursor()
@@ -617,13 +617,13 @@ def test_the_word_at_the_cursor_is_found_far_behind_what_is_stepped_through_at_f
     pane.ask_why_not()
     settled(qtbot, pane)
     assert steps.why_not.isVisible()
-    text = session.text[steps._stepping.begin :][: len(steps._stepping.steps.data)]
+    text = session.view.text[steps._stepping.begin :][: len(steps._stepping.steps.data)]
     assert 0 < len(text) < 20
     assert text.strip() in steps.why_not.words.text()
 
 
 def test_more_than_can_be_stepped_through_is_said(qtbot, session, pane, steps):
-    session.set_text(f"{SENTENCE}. " * 2000)
+    session.view.set_text(f"{SENTENCE}. " * 2000)
     pane.tabs.setCurrentIndex(0)
     written = pane.encode.input
     written.selectAll()
@@ -633,7 +633,7 @@ def test_more_than_can_be_stepped_through_is_said(qtbot, session, pane, steps):
     settled(qtbot, pane)
     assert steps.why_not.isVisible()
     assert steps.why_not.words.text().startswith("At most 10,000 bytes can be stepped through")
-    session.set_text(SENTENCE)
+    session.view.set_text(SENTENCE)
     settled(qtbot, pane)
     assert not steps.why_not.isVisible()
 

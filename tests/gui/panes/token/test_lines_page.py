@@ -52,17 +52,17 @@ def settled(qtbot, pane: TokenPane) -> list:
 
 
 def token_of(session: Session, raw: bytes) -> int:
-    return session.tokenizer.tokens.spelling(raw)[0]
+    return session.view.tokenizer.tokens.spelling(raw)[0]
 
 
 def test_every_use_is_a_line_with_the_token_in_its_middle(qtbot, session: Session, trained: TokenPane):
     QAbstractItemModelTester(trained.lines.model, QAbstractItemModelTester.FailureReportingMode.Warning)
-    session.set_playhead(20)
-    token = max(range(256, 276), key=lambda one: session.active.uses(20)[one])
-    session.look_at(token)
+    session.view.set_playhead(20)
+    token = max(range(256, 276), key=lambda one: session.runs.active.uses(20)[one])
+    session.view.look_at(token)
     lines = settled(qtbot, trained)
-    uses = session.active.uses_of(token, 20)
-    raw = session.tokenizer.tokens[token].decode()
+    uses = session.runs.active.uses_of(token, 20)
+    raw = session.view.tokenizer.tokens[token].decode()
     text = CORPUS.split("\n")
     while len(lines) < uses:
         trained.lines.table.verticalScrollBar().setValue(trained.lines.table.verticalScrollBar().maximum())
@@ -78,9 +78,9 @@ def test_every_use_is_a_line_with_the_token_in_its_middle(qtbot, session: Sessio
 
 def test_nothing_is_looked_for_until_the_page_is_seen(qtbot, session: Session, trained: TokenPane):
     trained.tabs.setCurrentIndex(0)
-    session.look_at(token_of(session, b"t"))
+    session.view.look_at(token_of(session, b"t"))
     assert not trained.lines.searching
-    session.set_playhead(0)
+    session.view.set_playhead(0)
     trained.tabs.setCurrentIndex(1)
     assert trained.lines.searching
     found = len(settled(qtbot, trained))
@@ -89,17 +89,17 @@ def test_nothing_is_looked_for_until_the_page_is_seen(qtbot, session: Session, t
 
 
 def test_lines_are_those_at_the_playhead(qtbot, session: Session, trained: TokenPane):
-    session.look_at(ord("a"))
-    session.set_playhead(len(session.active))
-    uses = session.active.uses_of(ord("a"), session.playhead)
+    session.view.look_at(ord("a"))
+    session.view.set_playhead(len(session.runs.active))
+    uses = session.runs.active.uses_of(ord("a"), session.view.playhead)
     assert len(settled(qtbot, trained)) == uses
-    session.set_playhead(0)
+    session.view.set_playhead(0)
     assert len(settled(qtbot, trained)) >= min(200, CORPUS.count("a")) > uses
 
 
 def test_more_lines_come_as_one_scrolls_and_end_goes_to_the_last(qtbot, session: Session, trained: TokenPane):
-    session.look_at(ord("t"))
-    session.set_playhead(0)
+    session.view.look_at(ord("t"))
+    session.view.set_playhead(0)
     settled(qtbot, trained)
     table = trained.lines.table
     table.setFocus()
@@ -112,40 +112,40 @@ def test_more_lines_come_as_one_scrolls_and_end_goes_to_the_last(qtbot, session:
 
 def test_what_there_is_to_say_instead_of_lines(qtbot, session: Session, trained: TokenPane):
     words = trained.lines.empty.label
-    session.look_at(ord("Z"))
+    session.view.look_at(ord("Z"))
     settled(qtbot, trained)
     assert "does not occur in the corpus" in words.text()
-    session.look_at(300)
-    session.set_playhead(10)
+    session.view.look_at(300)
+    session.view.set_playhead(10)
     settled(qtbot, trained)
     assert "not made yet" in words.text()
-    session.active.corpus_problem = "text.txt has changed"
-    session.look_at(256)
+    session.runs.active.corpus_problem = "text.txt has changed"
+    session.view.look_at(256)
     settled(qtbot, trained)
     assert words.text() == "text.txt has changed."
 
 
 def test_each_run_says_by_itself_why_there_are_no_lines(qtbot, session: Session, trained: TokenPane):
     words = trained.lines.empty.label
-    session.active.corpus = None
-    session.look_at(ord("t"))
-    session.runs_changed.emit()
+    session.runs.active.corpus = None
+    session.view.look_at(ord("t"))
+    session.runs.changed.emit()
     assert words.text() == "The corpus of this run is no longer available."
-    session.set_sources(())
-    session.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "small")
-    session.look_at(256)
+    session.corpus.set_sources(())
+    session.runs.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "small")
+    session.view.look_at(256)
     assert "open a text" in words.text()
 
 
 def test_an_opened_tokenizer_looks_in_the_open_corpus(qtbot, session: Session, pane: TokenPane):
-    session.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "small")
-    session.look_at(256)
+    session.runs.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "small")
+    session.view.look_at(256)
     assert "open a text" in pane.lines.empty.label.text()
-    session.add_text("cab ab\nab", "first")
+    session.corpus.add_text("cab ab\nab", "first")
     assert [line.number for line in settled(qtbot, pane)] == [1, 1, 2]
-    session.set_sources(())
+    session.corpus.set_sources(())
     assert pane.lines.model.rowCount() == 0
-    session.add_text("no such", "second")
+    session.corpus.add_text("no such", "second")
     settled(qtbot, pane)
     assert "does not occur" in pane.lines.empty.label.text()
 
@@ -154,10 +154,10 @@ def test_a_tokenizer_that_a_library_encodes_for_has_lines_as_well(qtbot, session
     bpe = tokenizers.Tokenizer(tokenizers.models.BPE({"a": 0, "b": 1, "c": 2, "bc": 3, " ": 4, "\n": 5}, [("b", "c")]))
     bpe.normalizer = tokenizers.normalizers.Lowercase()
     bpe.save(str(tmp_path / "tokenizer.json"))
-    session.add_text("a BC\nbc ab\n" * 3, "first")
-    session.add_tokenizer(load(tmp_path), "small letters")
-    assert session.active.no_playhead
-    session.look_at(3)
+    session.corpus.add_text("a BC\nbc ab\n" * 3, "first")
+    session.runs.add_tokenizer(load(tmp_path), "small letters")
+    assert session.runs.active.no_playhead
+    session.view.look_at(3)
     lines = settled(qtbot, pane)
     assert [(line.left, line.token, line.right, line.number) for line in lines[:2]] == [
         ("a ", "BC", "", 1),
@@ -166,20 +166,20 @@ def test_a_tokenizer_that_a_library_encodes_for_has_lines_as_well(qtbot, session
     assert pane.lines.note.text() == "6 places"
     monkeypatch.setattr("tokstudio.core.analysis.concordance.MOST", 13)
     monkeypatch.setattr("tokstudio.core.analysis.library_concordance._PIECE", 5)
-    session.look_at(1)
+    session.view.look_at(1)
     settled(qtbot, pane)
     assert pane.lines.note.text() == "1 place in the first 11 B"
     # What is said of a large corpus, here and in the list of changes.
     assert size_text(MOST) == "33.0 MB"
     monkeypatch.setattr("tokstudio.core.analysis.concordance.MOST", 1)
-    session.look_at(3)
+    session.view.look_at(3)
     settled(qtbot, pane)
     assert "No more is searched" in pane.lines.empty.label.text()
 
 
 def test_selected_lines_are_copied(qtbot, session: Session, trained: TokenPane):
-    session.look_at(ord("a"))
-    session.set_playhead(0)
+    session.view.look_at(ord("a"))
+    session.view.set_playhead(0)
     lines = settled(qtbot, trained)
     table = trained.lines.table
     table.setFocus()
@@ -193,8 +193,8 @@ def test_selected_lines_are_copied(qtbot, session: Session, trained: TokenPane):
 
 def test_what_is_not_listed_yet_comes_by_scrolling_and_the_note_says_so(qtbot, make_run, session, pane):
     make_run(CORPUS * 20, vocabulary_size=330)
-    session.set_playhead(0)
-    session.look_at(ord("t"))
+    session.view.set_playhead(0)
+    session.view.look_at(ord("t"))
     found = len(settled(qtbot, pane))
     assert pane.lines.note.text() == f"The first {found:,} of 8,400 places; scroll for more"
     qtbot.keyClick(pane.lines.table, Qt.Key.Key_End)
@@ -204,8 +204,8 @@ def test_what_is_not_listed_yet_comes_by_scrolling_and_the_note_says_so(qtbot, m
 def test_a_line_from_right_to_left_begins_on_the_right(qtbot, make_run, session: Session, pane: TokenPane):
     make_run(ARABIC * 9, vocabulary_size=1000, pattern="gpt2")
     for raw, row in ((" الكتاب", 0), (" ", 1), ("،", 2)):
-        session.set_playhead(len(session.active) if len(raw) > 1 else 0)
-        session.look_at(token_of(session, raw.encode()) if len(raw) > 1 else ord(" "))
+        session.view.set_playhead(len(session.runs.active) if len(raw) > 1 else 0)
+        session.view.look_at(token_of(session, raw.encode()) if len(raw) > 1 else ord(" "))
         line = settled(qtbot, pane)[row]
         # The rows hold the order of the text.
         assert [pane.lines.model.index(row, column).data() for column in (LEFT, TOKEN)] == [line.left, line.token]
@@ -219,19 +219,19 @@ def test_a_line_from_right_to_left_begins_on_the_right(qtbot, make_run, session:
 
 
 def test_a_token_without_letters_stands_as_what_is_nearest(qtbot, session: Session, pane: TokenPane):
-    session.add_tokenizer(Tokenizer(np.empty((0, 2), np.int32)), "bytes")
-    session.add_text("the cat - كتاب, قلم - book\nكتاب: the cat\n12 - 3", "mixed")
-    session.look_at(ord("-"))
+    session.runs.add_tokenizer(Tokenizer(np.empty((0, 2), np.int32)), "bytes")
+    session.corpus.add_text("the cat - كتاب, قلم - book\nكتاب: the cat\n12 - 3", "mixed")
+    session.view.look_at(ord("-"))
     # Between both, what is before it decides; where there are no letters, it is from left to right.
     assert [line.right_to_left for line in settled(qtbot, pane)] == [False, True, False]
-    session.look_at(ord(","))
+    session.view.look_at(ord(","))
     assert [line.right_to_left for line in settled(qtbot, pane)] == [True]
 
 
 def test_what_is_around_the_token_touches_it_and_white_space_there_is_marked(qtbot, session, pane, theme):
-    session.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "small")
-    session.add_text("one ab,two\nxab\ty z\n" + "long " * 30 + "ab " + "line " * 30, "first")
-    session.look_at(256)
+    session.runs.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "small")
+    session.corpus.add_text("one ab,two\nxab\ty z\n" + "long " * 30 + "ab " + "line " * 30, "first")
+    session.view.look_at(256)
     settled(qtbot, pane)
     table = pane.lines.table
     assert [drawn(pane, 0, column)[0] for column in (LEFT, TOKEN, RIGHT)] == ["one·", "ab", ",two"]
@@ -270,7 +270,7 @@ def searching(qtbot, monkeypatch, session: Session, trained: TokenPane) -> Token
             yield Progress("searching")
 
     monkeypatch.setattr(LineSearch, "more_work", for_ever)
-    session.look_at(ord("t"))
+    session.view.look_at(ord("t"))
     qtbot.waitUntil(lambda: trained.lines._jobs.busy, timeout=PATIENCE)
     return trained
 
@@ -279,14 +279,14 @@ def test_stop_ends_the_search_and_says_so(qtbot, session: Session, searching: To
     qtbot.mouseClick(searching.lines.stop, Qt.MouseButton.LeftButton)
     assert not searching.lines.searching
     assert "Stopped" in searching.lines.empty.label.text()
-    qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
     assert searching.lines.model.rowCount() == 0
 
 
 def test_a_search_that_nobody_sees_ends(qtbot, session: Session, searching: TokenPane):
     searching.tabs.setCurrentIndex(0)
     assert not searching.lines.searching
-    qtbot.waitUntil(lambda: not session.jobs, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)
 
 
 def test_a_part_of_a_character_is_shown_by_its_bytes():
@@ -329,13 +329,13 @@ def test_uses_of_an_unknown_token_are_its_lines_also_where_it_is_written_out(
 ):
     text = "the cat<unk> and the cap<unk><unk>\nthe act\n" * 3
     unknown_run(text, pattern=pattern)
-    unknown = session.tokenizer.special_tokens["<unk>"]
-    uses = session.tokenizer.encode(text, "all").count(unknown)
+    unknown = session.view.tokenizer.special_tokens["<unk>"]
+    uses = session.view.tokenizer.encode(text, "all").count(unknown)
     assert uses > text.count("<unk>") > 0
-    session.look_at(unknown)
+    session.view.look_at(unknown)
     assert len(settled(qtbot, pane)) == uses
     assert f"{uses} uses in the corpus" in pane.facts.text()
-    assert run_state(session.active)["written"] == text.count("<unk>")
+    assert run_state(session.runs.active)["written"] == text.count("<unk>")
 
 
 def test_an_unknown_token_that_is_written_out_in_given_word_counts_is_counted_as_often_as_its_words():

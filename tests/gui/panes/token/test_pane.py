@@ -42,8 +42,8 @@ def test_an_empty_pane_says_what_it_is_for(pane: TokenPane):
 
 
 def test_a_token_shows_its_text_id_bytes_and_uses(session: Session, trained: TokenPane):
-    run, token = session.active, 260
-    session.look_at(token)
+    run, token = session.runs.active, 260
+    session.view.look_at(token)
     raw = run.tokenizer.tokens[token]
     assert trained.headline.text() == token_label(raw)
     assert trained.origin.text() == "id 260 · merge 5"
@@ -55,7 +55,7 @@ def test_a_token_shows_its_text_id_bytes_and_uses(session: Session, trained: Tok
 
 
 def test_uses_of_one_token_are_those_that_the_run_counts_for_all(session: Session, trained: TokenPane):
-    run = session.active
+    run = session.runs.active
     for merges in (0, 1, 9, len(run)):
         counted = run.uses(merges)
         assert [run.uses_of(token, merges) for token in range(len(counted))] == counted.tolist()
@@ -63,48 +63,48 @@ def test_uses_of_one_token_are_those_that_the_run_counts_for_all(session: Sessio
 
 def test_the_rank_is_that_among_all_tokens_of_the_encoded_corpus(session: Session, pane: TokenPane, unknown_run):
     unknown_run(CORPUS)
-    for merges in (0, 5, len(session.active)):
-        session.set_playhead(merges)
-        uses = np.bincount(session.tokenizer.encode(CORPUS), minlength=len(session.tokenizer))
-        assert uses[session.tokenizer.special_tokens["<unk>"]] > 100
+    for merges in (0, 5, len(session.runs.active)):
+        session.view.set_playhead(merges)
+        uses = np.bincount(session.view.tokenizer.encode(CORPUS), minlength=len(session.view.tokenizer))
+        assert uses[session.view.tokenizer.special_tokens["<unk>"]] > 100
         for token in np.flatnonzero(uses).tolist():
-            session.look_at(token)
+            session.view.look_at(token)
             rank = 1 + np.count_nonzero(uses > uses[token])
             words = pane.facts.text().replace(" use in", " uses in")
-            assert words.endswith(f"{uses[token]:,} uses in the corpus, rank {rank} of {len(session.tokenizer)}")
+            assert words.endswith(f"{uses[token]:,} uses in the corpus, rank {rank} of {len(session.view.tokenizer)}")
 
 
 def test_the_unknown_token_says_what_becomes_it(session: Session, pane: TokenPane, unknown_run):
     unknown_run(CORPUS)
-    session.look_at(session.tokenizer.special_tokens["<unk>"])
+    session.view.look_at(session.view.tokenizer.special_tokens["<unk>"])
     assert pane.meaning.text() == "Every character that is not in the vocabulary becomes it."
 
 
 def test_a_byte_says_what_it_means(session: Session, trained: TokenPane):
-    session.look_at(0x20)
+    session.view.look_at(0x20)
     assert trained.facts.text().startswith("byte 20: space  ·  ")
     assert trained.origin.text() == "id 32 · byte"
     assert not trained.tree.isVisible()
-    session.look_at(ord("Z"))
+    session.view.look_at(ord("Z"))
     assert trained.facts.text() == "byte 5A: latin capital letter z  ·  0 uses in the corpus"
 
 
 def test_what_is_built_from_a_token_is_listed_and_can_be_followed(qtbot, session: Session, trained: TokenPane):
-    session.look_at(ord("t"))
-    tokenizer = session.tokenizer
+    session.view.look_at(ord("t"))
+    tokenizer = session.view.tokenizer
     built = [256 + row for row, pair in enumerate(tokenizer.merges.tolist()) if ord("t") in pair]
     assert [chip.id for chip in trained.chips.chips()] == built[:50]
     assert trained.built.text().startswith(f"Built from it: {len(built)} token")
     place = trained.chips.place_of(0).center()
     qtbot.mouseClick(trained.chips.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert session.token == built[0]
+    assert session.view.token == built[0]
 
 
 def test_of_very_many_more_come_as_one_scrolls(qtbot, session: Session, pane: TokenPane):
     # 300 tokens are built from "a".
     pairs = [[97, other] for other in range(256)] + [[other, 97] for other in range(44)]
-    session.add_tokenizer(Tokenizer(np.array(pairs, np.int32)), "wide")
-    session.look_at(97)
+    session.runs.add_tokenizer(Tokenizer(np.array(pairs, np.int32)), "wide")
+    session.view.look_at(97)
     assert pane.built.text() == "Built from it: 300 tokens"
     assert len(pane.chips.chips()) < 300
     pane.chips.setFocus()
@@ -112,16 +112,16 @@ def test_of_very_many_more_come_as_one_scrolls(qtbot, session: Session, pane: To
         qtbot.keyClick(pane.chips, Qt.Key.Key_End)
     assert [chip.id for chip in pane.chips.chips()] == list(range(256, 556))
     # What was added is still there when the playhead moves on, and goes when it comes before it.
-    session.set_playhead(299)
+    session.view.set_playhead(299)
     assert [chip.id for chip in pane.chips.chips()] == list(range(256, 555))
     qtbot.keyClick(pane.chips, Qt.Key.Key_End)
     place = pane.chips.place_of(298)
     qtbot.mouseClick(pane.chips.viewport(), Qt.MouseButton.LeftButton, pos=place.center())
-    assert session.token == 554
+    assert session.view.token == 554
 
 
 def test_keys_zoom_the_tree_and_fit_it_again(qtbot, session: Session, trained: TokenPane):
-    session.look_at(len(session.tokenizer) - 1)
+    session.view.look_at(len(session.view.tokenizer) - 1)
     natural = trained.tree.place_of(0).width()
     trained.tree.setFocus()
     qtbot.keyClicks(trained.tree, "++")
@@ -133,46 +133,46 @@ def test_keys_zoom_the_tree_and_fit_it_again(qtbot, session: Session, trained: T
 
 
 def test_boxes_can_be_chosen_by_keys(qtbot, session: Session, trained: TokenPane):
-    session.look_at(ord("t"))
+    session.view.look_at(ord("t"))
     second = trained.chips.chips()[1].id
     qtbot.keyClick(trained.chips, Qt.Key.Key_Right)
     qtbot.keyClick(trained.chips, Qt.Key.Key_Return)
-    assert session.token == second
+    assert session.view.token == second
 
 
 def test_the_playhead_limits_what_is_built_and_used(session: Session, trained: TokenPane):
-    run = session.active
-    session.look_at(ord("t"))
-    session.set_playhead(3)
+    run = session.runs.active
+    session.view.look_at(ord("t"))
+    session.view.set_playhead(3)
     assert all(chip.id < 259 for chip in trained.chips.chips())
-    session.set_playhead(0)
+    session.view.set_playhead(0)
     assert not trained.chips.isVisible()
     assert trained.facts.text().endswith(f"{CORPUS.count('t'):,} uses in the corpus, rank 1 of 256")
-    session.set_playhead(len(run))
+    session.view.set_playhead(len(run))
     assert trained.facts.text().endswith("now only inside longer tokens")
 
 
 def test_a_token_above_the_playhead_says_which_merge_makes_it(session: Session, trained: TokenPane):
-    session.look_at(280)
-    session.set_playhead(10)
+    session.view.look_at(280)
+    session.view.set_playhead(10)
     assert trained.facts.text().endswith("Not made yet: merge 25 makes it.")
     assert not trained.chips.isVisible()
-    session.set_playhead(25)
+    session.view.set_playhead(25)
     assert "Not made yet" not in trained.facts.text()
 
 
 def test_a_click_in_the_tree_looks_at_that_part(qtbot, session: Session, trained: TokenPane):
-    token = len(session.tokenizer) - 1
-    session.look_at(token)
-    left, _ = session.tokenizer.parts(token)
+    token = len(session.view.tokenizer) - 1
+    session.view.look_at(token)
+    left, _ = session.view.tokenizer.parts(token)
     place = trained.tree.place_of(1).center().toPoint()
     qtbot.mouseClick(trained.tree.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert session.token == left
+    assert session.view.token == left
 
 
 def test_copies_are_of_text_bytes_and_id(session: Session, trained: TokenPane):
-    session.look_at(256)
-    raw = session.tokenizer.tokens[256]
+    session.view.look_at(256)
+    raw = session.view.tokenizer.tokens[256]
     found = []
     for entry in trained.copies.menu().actions():
         entry.trigger()
@@ -181,20 +181,20 @@ def test_copies_are_of_text_bytes_and_id(session: Session, trained: TokenPane):
 
 
 def test_another_run_without_the_token_empties_the_pane(session: Session, trained: TokenPane):
-    session.look_at(300)
-    session.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "small")
+    session.view.look_at(300)
+    session.runs.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "small")
     assert trained.pages.currentWidget() is trained.empty
-    session.look_at(300)
+    session.view.look_at(300)
     assert trained.pages.currentWidget() is trained.empty
-    session.look_at(256)
+    session.view.look_at(256)
     assert trained.headline.text() == "ab"
     assert trained.facts.text() == "61 62"
 
 
 def test_a_hidden_pane_waits_and_catches_up(session: Session, trained: TokenPane):
-    session.look_at(97)
+    session.view.look_at(97)
     trained.hide()
-    session.look_at(98)
+    session.view.look_at(98)
     assert trained.headline.text() == "a"
     trained.show()
     assert trained.headline.text() == "b"
@@ -203,8 +203,8 @@ def test_a_hidden_pane_waits_and_catches_up(session: Session, trained: TokenPane
 def test_a_token_as_long_as_a_book_is_shown_by_its_beginning(session: Session, pane: TokenPane):
     # Each merge doubles the one before: a million bytes, and a tree far larger than anyone could see.
     doubling = np.array([[97, 97]] + [[256 + k, 256 + k] for k in range(19)], np.int32)
-    session.add_tokenizer(Tokenizer(doubling), "long")
-    session.look_at(275)
+    session.runs.add_tokenizer(Tokenizer(doubling), "long")
+    session.view.look_at(275)
     assert pane.facts.text().endswith("… 1,048,576 bytes")
     assert len(pane.headline.text()) <= 400
     assert len(pane.tree._drawn.boxes) <= 600
@@ -213,16 +213,16 @@ def test_a_token_as_long_as_a_book_is_shown_by_its_beginning(session: Session, p
 def test_the_beginning_of_a_long_token_ends_between_two_characters(session: Session, pane: TokenPane):
     # "日", and twice as many with each merge: of the 768 bytes the first 400 would end within a character.
     doubling = np.array([[0xE6, 0x97], [256, 0xA5]] + [[257 + k, 257 + k] for k in range(8)], np.int32)
-    session.add_tokenizer(Tokenizer(doubling), "long")
-    session.look_at(265)
+    session.runs.add_tokenizer(Tokenizer(doubling), "long")
+    session.view.look_at(265)
     assert pane.headline.text() == "日" * 133
     assert pane.meaning.text() == ""
 
 
 def test_a_chain_of_thousands_of_merges_is_no_trouble(session: Session, pane: TokenPane):
     chain = np.array([[97, 97]] + [[256 + k, 97] for k in range(5000)], np.int32)
-    session.add_tokenizer(Tokenizer(chain), "chain")
-    session.look_at(256 + 5000)
+    session.runs.add_tokenizer(Tokenizer(chain), "chain")
+    session.view.look_at(256 + 5000)
     assert pane.origin.text() == "id 5,256 · merge 5,001"
     assert any(box.kind == "more" for box in pane.tree._drawn.boxes)
 
@@ -264,19 +264,19 @@ def test_signs_are_told_from_text():
 
 def test_the_tree_of_the_token_is_saved_as_a_drawing(qtbot, monkeypatch, tmp_path):
     def act(window, answers):
-        session, action = window._session, window.actions_by_id["export_tree_svg"]
+        session, action = window.session, window.actions_by_id["export_tree_svg"]
         assert not action.isEnabled()
-        session.add_tokenizer(Tokenizer(np.array([[97, 98], [256, 99]], np.int32)), "small")
-        session.look_at(97)
+        session.runs.add_tokenizer(Tokenizer(np.array([[97, 98], [256, 99]], np.int32)), "small")
+        session.view.look_at(97)
         assert not action.isEnabled()
         assert action.toolTip() == "No merge makes this token: it has no tree."
         # The drawing does not need the pane to be seen.
         window.token.hide()
-        session.look_at(257)
+        session.view.look_at(257)
         assert action.isEnabled()
         answers.target = tmp_path / "tree.svg"
         action.trigger()
-        qtbot.waitUntil(lambda: answers.target.exists() and not session.jobs, timeout=PATIENCE)
+        qtbot.waitUntil(lambda: answers.target.exists() and not session.jobs.running, timeout=PATIENCE)
         drawing = answers.target.read_text(encoding="utf-8")
         assert "<svg" in drawing
         assert all(f">{label}<" in drawing for label in ("abc", "ab", "a", "b", "c"))
@@ -286,18 +286,18 @@ def test_the_tree_of_the_token_is_saved_as_a_drawing(qtbot, monkeypatch, tmp_pat
 
 def test_uses_are_counted_only_of_an_opened_tokenizer_and_in_a_corpus(qtbot, monkeypatch):
     def act(window, answers):
-        session, action = window._session, window.actions_by_id["count_uses"]
+        session, action = window.session, window.actions_by_id["count_uses"]
         assert not action.isEnabled()
-        session.add_tokenizer(Tokenizer(np.array([[97, 98], [256, 99]], np.int32)), "small")
+        session.runs.add_tokenizer(Tokenizer(np.array([[97, 98], [256, 99]], np.int32)), "small")
         assert action.toolTip() == "The corpus is empty."
-        session.add_text("ab abc ab", "three words")
+        session.corpus.add_text("ab abc ab", "three words")
         assert action.isEnabled()
-        session.look_at(256)
+        session.view.look_at(256)
         assert "use" not in window.token.facts.text()
         action.trigger()
         qtbot.waitUntil(lambda: "2 uses in three words" in window.token.facts.text(), timeout=PATIENCE)
         assert window.token.facts.text().endswith("rank 1 of 258")
-        session.set_playhead(1)
+        session.view.set_playhead(1)
         assert window.token.facts.text().endswith("uses were counted after merge 2")
 
     assert at_the_window(monkeypatch, act) == 0
@@ -306,10 +306,10 @@ def test_uses_are_counted_only_of_an_opened_tokenizer_and_in_a_corpus(qtbot, mon
 def test_a_token_that_no_text_becomes_says_why(qtbot, session, pane):
     # "abc" is never made of "ab" and "c", as "bc" comes first.
     merges = np.array([[ord("b"), ord("c")], [ord("a"), ord("b")], [257, ord("c")], [ord("b"), ord(" ")]], np.int32)
-    session.add_tokenizer(Tokenizer(merges, pattern="gpt2"), "cut")
-    session.look_at(258)
+    session.runs.add_tokenizer(Tokenizer(merges, pattern="gpt2"), "cut")
+    session.view.look_at(258)
     qtbot.waitUntil(lambda: "other merges join its bytes first" in pane.meaning.text(), timeout=PATIENCE)
-    session.look_at(259)
+    session.view.look_at(259)
     assert "the pattern always cuts it" in pane.meaning.text()
-    session.look_at(256)
+    session.view.look_at(256)
     assert "No text" not in pane.meaning.text()

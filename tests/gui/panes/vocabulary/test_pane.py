@@ -66,17 +66,17 @@ def test_at_first_the_latest_merges_are_on_top_and_the_bytes_come_last(qtbot, un
     assert ids(pane) == newest_first(344)
     assert pane.table.rowAt(0) == 0
     for merges in (100, 0, 344, 7):
-        session.set_playhead(merges)
+        session.view.set_playhead(merges)
         assert ids(pane) == newest_first(merges), "at once, without being worked out anew"
         assert [model.row_of_token(token) for token in ids(pane)] == list(range(256 + merges))
-    uses = session.active.uses(7)
+    uses = session.runs.active.uses(7)
     assert model.index(0, USES).data() == f"{int(uses[262]):,}"
     pane.filter.setText("/e/")
     qtbot.waitUntil(lambda: not pane.busy() and len(ids(pane)) < 263, timeout=PATIENCE)
-    assert ids(pane) == [token for token in newest_first(7) if b"e" in session.tokenizer.tokens[token]]
+    assert ids(pane) == [token for token in newest_first(7) if b"e" in session.view.tokenizer.tokens[token]]
     pane.filter.clear()
     qtbot.waitUntil(lambda: ids(pane) == newest_first(7), timeout=PATIENCE)
-    session.set_playhead(1)
+    session.view.set_playhead(1)
     qtbot.waitUntil(lambda: ids(pane) == newest_first(1), timeout=PATIENCE)
     # By length the rows are the same here, but another order all the same.
     pane.table.sortByColumn(LENGTH, Qt.SortOrder.DescendingOrder)
@@ -88,14 +88,14 @@ def test_at_first_the_latest_merges_are_on_top_and_the_bytes_come_last(qtbot, un
 
 def test_it_lists_what_exists_at_the_playhead(pane, trained):
     assert ids(pane) == list(range(600))
-    trained.set_playhead(100)
+    trained.view.set_playhead(100)
     assert ids(pane) == list(range(356))
-    uses = trained.active.uses(100)
+    uses = trained.runs.active.uses(100)
     assert pane.model.index(300, USES).data() == f"{int(uses[300]):,}"
 
 
 def test_a_click_on_a_header_sorts_and_another_turns_it_round(qtbot, pane, trained):
-    uses = trained.active.uses(344)
+    uses = trained.runs.active.uses(344)
     click_header(qtbot, pane, USES)
     first = [int(uses[token]) for token in ids(pane)]
     click_header(qtbot, pane, USES)
@@ -106,7 +106,7 @@ def test_a_click_on_a_header_sorts_and_another_turns_it_round(qtbot, pane, train
 
 def test_kinds_filter_and_the_count_says_how_many(qtbot, pane, trained):
     pane.panel.boxes["Only in longer tokens"].click()
-    uses, before = trained.active.uses(344), trained.active.base_counts
+    uses, before = trained.runs.active.uses(344), trained.runs.active.base_counts
     assert ids(pane) == [token for token in range(600) if uses[token] == 0 and (token >= 256 or before[token])]
     assert pane.note.text() == f"{len(ids(pane))} of 600"
     pane.panel.clear_button.click()
@@ -117,18 +117,18 @@ def test_kinds_filter_and_the_count_says_how_many(qtbot, pane, trained):
 def test_choosing_a_row_shows_its_token(qtbot, pane, trained):
     place = QPoint(60, pane.table.rowViewportPosition(4) + 5)
     qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert trained.token == 4
+    assert trained.view.token == 4
 
 
 def test_a_selection_that_goes_with_the_playhead_comes_back_with_it(pane, trained):
     looked = []
-    trained.token_changed.connect(lambda: looked.append(trained.token))
-    trained.look_at(500)
+    trained.view.token_changed.connect(lambda: looked.append(trained.view.token))
+    trained.view.look_at(500)
     assert pane.model.token_at(pane.table.current_row) == 500
-    trained.set_playhead(10)
+    trained.view.set_playhead(10)
     assert pane.table.current_row == -1
     assert not pane.table.selectionModel().hasSelection()
-    trained.set_playhead(344)
+    trained.view.set_playhead(344)
     assert pane.model.token_at(pane.table.current_row) == 500
     assert looked == [500]
 
@@ -157,22 +157,22 @@ def test_the_chosen_row_stays_in_sight_as_the_table_shrinks_and_one_out_of_sight
 
 
 def test_a_selection_survives_sorting_and_filtering(qtbot, pane, trained):
-    trained.look_at(300)
+    trained.view.look_at(300)
     click_header(qtbot, pane, 1)
     assert pane.model.token_at(pane.table.current_row) == 300
-    raw = trained.active.tokenizer.tokens[300]
+    raw = trained.runs.active.tokenizer.tokens[300]
     pane.filter.setText(raw.decode())
     qtbot.waitUntil(lambda: not pane.model.searching)
     assert pane.model.token_at(pane.table.current_row) == 300
-    assert all(raw.lower() in trained.active.tokenizer.tokens[token].lower() for token in ids(pane))
-    assert trained.token == 300
+    assert all(raw.lower() in trained.runs.active.tokenizer.tokens[token].lower() for token in ids(pane))
+    assert trained.view.token == 300
 
 
 def test_a_sorted_list_follows_the_playhead(qtbot, pane, trained):
     click_header(qtbot, pane, 3)
-    trained.set_playhead(50)
+    trained.view.set_playhead(50)
     qtbot.waitUntil(lambda: pane.model.rowCount() == 306)
-    tokens = trained.active.tokenizer.tokens
+    tokens = trained.runs.active.tokenizer.tokens
     lengths = [len(tokens[token]) for token in ids(pane)]
     assert lengths in (sorted(lengths), sorted(lengths, reverse=True))
 
@@ -184,7 +184,7 @@ def test_all_rows_can_be_copied(qtbot, pane, trained):
         pane.table.copy()
     lines = QGuiApplication.clipboard().text().split("\n")
     assert [int(line.split("\t")[0]) for line in lines] == list(range(600))
-    assert bytes.fromhex(lines[400].split("\t")[2]) == trained.active.tokenizer.tokens[400]
+    assert bytes.fromhex(lines[400].split("\t")[2]) == trained.runs.active.tokenizer.tokens[400]
 
 
 def test_the_export_button_is_the_windows_action(qtbot, pane, actions):
@@ -195,13 +195,13 @@ def test_the_export_button_is_the_windows_action(qtbot, pane, actions):
 
 
 def test_another_run_takes_its_place(pane, trained, make_run):
-    first = trained.active
+    first = trained.runs.active
     make_run(vocabulary_size=300)
     assert len(ids(pane)) == 300
-    trained.activate(first)
+    trained.runs.activate(first)
     assert len(ids(pane)) == 600
-    trained.delete(first)
-    trained.delete(trained.active)
+    trained.runs.delete(first)
+    trained.runs.delete(trained.runs.active)
     assert pane.stack.currentIndex() == 0
 
 
@@ -217,11 +217,11 @@ def shown(qtbot, pane):
 
 
 def ready(qtbot, pane, session):
-    qtbot.waitUntil(lambda: not session.jobs and bool(pane.panel._scripts.count()), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not session.jobs.running and bool(pane.panel._scripts.count()), timeout=PATIENCE)
 
 
 def test_a_regular_expression_filters_between_slashes_and_by_the_switch(qtbot, pane, trained):
-    tokens = trained.active.tokenizer.tokens
+    tokens = trained.runs.active.tokenizer.tokens
     wanted = [token for token in tokens if re.search("^[a-z]+e$", token.decode("utf-8", "replace"))]
     assert wanted
     qtbot.keyClicks(pane.filter, "/^[a-z]+e$/")
@@ -234,16 +234,16 @@ def test_a_regular_expression_filters_between_slashes_and_by_the_switch(qtbot, p
 
 
 def test_what_is_looked_for_while_another_run_is_chosen_is_found_in_that_one(qtbot, pane, trained, make_run):
-    first = trained.active
-    trained.set_sources(())
+    first = trained.runs.active
+    trained.corpus.set_sources(())
     second = make_run("in the inn of the king\n" * 40, vocabulary_size=280)
-    trained.activate(first)
+    trained.runs.activate(first)
     ready(qtbot, pane, trained)
     qtbot.keyClicks(pane.filter, "/in/")
     shown(qtbot, pane)
     pane.filter.setText("/^in|he/")
     assert pane._searches.busy
-    trained.activate(second)
+    trained.runs.activate(second)
     wanted = [raw for raw in second.tokenizer.tokens if re.search("^in|he", raw.decode("utf-8", "replace"))]
     assert shown(qtbot, pane) == wanted
     assert pane.note.text() == f"{len(wanted)} of {second.vocabulary_size}"
@@ -285,7 +285,7 @@ def whole(label):
 
 
 def test_a_length_holds_for_the_token_of_a_number_as_well(qtbot, pane, trained):
-    tokens = list(trained.active.tokenizer.tokens)
+    tokens = list(trained.runs.active.tokenizer.tokens)
     assert len(tokens[300]) < 4
     pane.filter.setText("300")
     assert tokens[300] in shown(qtbot, pane)
@@ -313,7 +313,7 @@ def test_an_expression_that_would_take_for_ever_is_given_up(qtbot, pane, make_ru
 
 
 def test_lengths_are_asked_for_in_the_panel_or_typed(qtbot, pane, trained):
-    tokens = list(trained.active.tokenizer.tokens)
+    tokens = list(trained.runs.active.tokenizer.tokens)
     pane.panel.least.setValue(4)
     pane.panel.most.setValue(6)
     assert shown(qtbot, pane) == [token for token in tokens if 4 <= len(token) <= 6]
@@ -345,7 +345,7 @@ def test_lengths_are_those_of_whole_tokens_however_long(qtbot, pane, session, ma
 
 def test_kinds_of_one_group_add_up_and_groups_narrow_down(qtbot, pane, trained, session):
     ready(qtbot, pane, session)
-    tokens = list(trained.active.tokenizer.tokens)
+    tokens = list(trained.runs.active.tokenizer.tokens)
     pane.panel.boxes["Digits"].click()
     pane.panel.boxes["White space"].click()
     either = [raw for raw in tokens if _is_text(raw) and (raw.isspace() or raw.strip().isdigit())]
@@ -359,7 +359,7 @@ def test_the_panel_lists_the_scripts_that_there_are_with_their_share(qtbot, pane
     ready(qtbot, pane, session)
     scripts = [name.removeprefix("script:") for name in pane.panel.boxes if name.startswith("script:")]
     assert {"Latin", "Cyrillic", "Arabic"} <= set(scripts)
-    tokens = list(session.active.tokenizer.tokens)
+    tokens = list(session.runs.active.tokenizer.tokens)
     pane.panel.boxes["script:Cyrillic"].click()
     wanted = [raw for raw in tokens if re.search("[\u0400-\u052f]", raw.decode("utf-8", "ignore"))]
     assert shown(qtbot, pane) == wanted
@@ -402,7 +402,7 @@ def test_unreachable_is_what_no_text_becomes_for_whatever_reason(qtbot, pane, se
     # "b " is cut by the pattern; "abc" is never made of "ab" and "c", as "bc" comes first; "xyz" is made by no merge.
     merges = np.array([[ord("b"), ord(" ")], [ord("b"), ord("c")], [ord("a"), ord("b")], [258, ord("c")]], np.int32)
     tokenizer = Tokenizer(merges, pattern="gpt2", extra_tokens={260: b"xyz"})
-    session.add_tokenizer(tokenizer, "cut")
+    session.runs.add_tokenizer(tokenizer, "cut")
     pane.panel.boxes["Unreachable"].click()
     qtbot.waitUntil(lambda: ids(pane) == [256, 259, 260], timeout=PATIENCE)
     told = {token: pane.model.index(row, NOTES).data() for row, token in enumerate(ids(pane))}
@@ -415,14 +415,14 @@ def test_uses_of_an_opened_tokenizer_are_counted_on_request_and_forgotten_with_t
     qtbot, pane, session, actions
 ):
     tokenizer = Tokenizer(np.array([[97, 98], [256, 99]], np.int32))
-    session.add_tokenizer(tokenizer, "small")
+    session.runs.add_tokenizer(tokenizer, "small")
     assert "Open a text" in pane.uses_offer.label.text()
-    session.add_text("ab abc abcab x", "text")
+    session.corpus.add_text("ab abc abcab x", "text")
     assert pane.model.index(256, USES).data() == "–"
     assert pane.uses_offer.isVisible()
-    actions["count_uses"].triggered.connect(session.count_uses)
+    actions["count_uses"].triggered.connect(session.runs.count_uses)
     qtbot.mouseClick(pane.uses_offer.button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: session.active.counted is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: session.runs.active.counted is not None, timeout=PATIENCE)
     expected = np.bincount(tokenizer.encode("ab abc abcab x"), minlength=258)
     qtbot.waitUntil(lambda: pane.model.index(256, USES).data() == f"{expected[256]}")
     assert pane.model.index(257, USES).data() == f"{expected[257]}"
@@ -431,13 +431,13 @@ def test_uses_of_an_opened_tokenizer_are_counted_on_request_and_forgotten_with_t
     assert ids(pane) == np.flatnonzero(expected == 0).tolist()
     # Of fewer merges they are not known.
     pane.panel.clear_button.click()
-    session.set_playhead(1)
+    session.view.set_playhead(1)
     assert pane.model.index(256, USES).data() == "–"
     assert "counted after merge 2" in pane.uses_offer.label.text()
-    session.set_playhead(2)
+    session.view.set_playhead(2)
     assert pane.model.index(256, USES).data() == f"{expected[256]}"
-    session.add_text("more")
-    assert session.active.counted is None
+    session.corpus.add_text("more")
+    assert session.runs.active.counted is None
     assert pane.model.index(256, USES).data() == "–"
 
 
@@ -461,14 +461,14 @@ def test_what_is_unreachable_is_searched_for_until_it_is_known_and_again_after_i
         return (yield from reach_work(tokenizer))
 
     monkeypatch.setattr("tokstudio.gui.session.reachability.reach_work", held)
-    session.add_tokenizer(Tokenizer(np.array([[98, 99], [97, 98], [257, 99]], np.int32)), "one")
+    session.runs.add_tokenizer(Tokenizer(np.array([[98, 99], [97, 98], [257, 99]], np.int32)), "one")
     pane.panel.boxes["Unreachable"].click()
     qtbot.waitUntil(lambda: bool(begun), timeout=PATIENCE)
     assert pane.busy()
 
     def cancelled():
         # The index of the tokens, once it is made, asks as well.
-        for job in list(session.jobs):
+        for job in list(session.jobs.running):
             job.cancel()
         return not pane.busy()
 
@@ -481,15 +481,15 @@ def test_what_is_unreachable_is_searched_for_until_it_is_known_and_again_after_i
 
 def test_a_pane_that_is_taken_from_behind_its_tab_into_a_window_of_its_own_shows_the_run(qtbot, monkeypatch):
     def act(window, answers):
-        session, pane = window._session, window.vocabulary
-        session.add_text("the cat sat on the mat and the rat sat on the cat. " * 40)
-        session.set_settings(Settings(270))
-        session.train()
-        qtbot.waitUntil(lambda: session.training is None and not session.jobs, timeout=PATIENCE)
+        session, pane = window.session, window.vocabulary
+        session.corpus.add_text("the cat sat on the mat and the rat sat on the cat. " * 40)
+        session.training.set_settings(Settings(270))
+        session.training.start()
+        qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
         assert not pane.seen
         pane.setFloating(True)
         qtbot.waitUntil(lambda: pane.model.rowCount() == 270, timeout=PATIENCE)
-        session.set_playhead(3)
+        session.view.set_playhead(3)
         qtbot.waitUntil(lambda: pane.model.rowCount() == 259, timeout=PATIENCE)
 
     assert at_the_window(monkeypatch, act) == 0
@@ -498,5 +498,5 @@ def test_a_pane_that_is_taken_from_behind_its_tab_into_a_window_of_its_own_shows
 def test_the_menu_of_a_row_is_about_the_row_below_the_pointer(qtbot, session, trained, pane, actions):
     place = pane.table.visualRect(pane.model.index(3, 1)).center()
     qtbot.mouseClick(pane.table.viewport(), Qt.MouseButton.RightButton, pos=place)
-    assert session.chosen == pane.model.token_at(3)
+    assert session.view.chosen == pane.model.token_at(3)
     assert pane.table.actions() == [actions["why_merge"], actions["copy"]]

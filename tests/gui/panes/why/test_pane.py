@@ -38,12 +38,12 @@ def answered(qtbot, pane):
 
 
 def look_at_merge(qtbot, session, pane, number):
-    session.look_at(session.active.base_size + number - 1)
+    session.view.look_at(session.runs.active.base_size + number - 1)
     answered(qtbot, pane)
 
 
 def known(session, number):
-    run = session.active
+    run = session.runs.active
     return finish(why_work(run.corpus, run.run, number))
 
 
@@ -65,7 +65,7 @@ def test_it_says_what_will_be_there(session, pane, make_run):
 def test_a_merge_is_shown_with_what_it_was_chosen_from(qtbot, session, pane, trained):
     for number in (1, 200):
         look_at_merge(qtbot, session, pane, number)
-        why, run = known(session, number), session.active
+        why, run = known(session, number), session.runs.active
         assert pane.number.text() == f"merge {number}"
         left, right, token = (button.text() for button in pane.line.buttons())
         assert left + right == token
@@ -118,7 +118,7 @@ def test_a_runner_up_leads_to_the_merge_that_it_became(qtbot, session, pane, tra
     assert pane.later.text() == "Merged later."
     assert pane.go.text() == f"Go to merge {number:,}"
     qtbot.mouseClick(pane.go, Qt.MouseButton.LeftButton)
-    assert session.token == 255 + number
+    assert session.view.token == 255 + number
     answered(qtbot, pane)
     assert pane.number.text() == f"merge {number:,}"
 
@@ -131,17 +131,17 @@ def test_a_pair_that_was_never_merged_leads_nowhere(qtbot, session, pane, make_r
     assert pane.later.text() == "Not merged in this run."
     assert not pane.go.isVisible()
     qtbot.keyClick(pane.table, Qt.Key.Key_Return)
-    assert session.token == 256
+    assert session.view.token == 256
     pane.table.setCurrentIndex(pane.model.index(0, 0))
     assert pane.later.text() == "This is the pair that was merged."
 
 
 def test_the_parts_of_the_merge_can_be_looked_at(qtbot, session, pane, trained):
     look_at_merge(qtbot, session, pane, 300)
-    left, right = session.active.merges[299].tolist()
+    left, right = session.runs.active.merges[299].tolist()
     qtbot.mouseClick(pane.line.buttons()[1], Qt.MouseButton.LeftButton)
-    assert session.token == right
-    session.look_at(left if left < 256 else 65)
+    assert session.view.token == right
+    session.view.look_at(left if left < 256 else 65)
     assert says(pane).endswith("is a base token: no merge made it.")
 
 
@@ -157,7 +157,7 @@ def test_rows_are_copied_with_plain_numbers(qtbot, session, pane, trained):
 
 
 def test_the_other_alphabet(qtbot, session, pane, trained, actions):
-    run = session.active
+    run = session.runs.active
     number = next(k for k, pair in enumerate(run.merges.tolist(), 1) if 32 in pair)
     look_at_merge(qtbot, session, pane, number)
     assert "·" in pane.line.buttons()[2].text()
@@ -168,29 +168,29 @@ def test_the_other_alphabet(qtbot, session, pane, trained, actions):
 
 
 def test_a_file_has_no_counts(session, pane):
-    session.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "file")
-    session.look_at(256)
+    session.runs.add_tokenizer(Tokenizer(np.array([[97, 98]], np.int32)), "file")
+    session.view.look_at(256)
     assert says(pane).startswith("This tokenizer was opened from a file")
 
 
 def test_a_special_token_was_made_by_no_merge(qtbot, session, pane):
-    session.add_text("the cat sat on the mat " * 9)
-    session.set_settings(Settings(vocabulary_size=262, special_tokens=("<end>",)))
-    session.train()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
-    session.look_at(session.active.special_tokens["<end>"])
+    session.corpus.add_text("the cat sat on the mat " * 9)
+    session.training.set_settings(Settings(vocabulary_size=262, special_tokens=("<end>",)))
+    session.training.start()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
+    session.view.look_at(session.runs.active.special_tokens["<end>"])
     assert says(pane) == '"<end>" is a special token: no merge made it.'
 
 
 def test_a_corpus_that_is_gone_or_changed_is_said(qtbot, session, pane, trained):
-    run = session.active
+    run = session.runs.active
     run.corpus_problem = "story.txt is missing"
-    session.look_at(300)
+    session.view.look_at(300)
     assert pane.problem.text() == "story.txt is missing, and its pairs cannot be counted."
     assert not pane.again.isVisible()
     run.corpus_problem, right = None, run.corpus
     run.corpus = Corpus.from_text("something else altogether")
-    session.look_at(301)
+    session.view.look_at(301)
     qtbot.waitUntil(pane.problem.isVisible, timeout=PATIENCE)
     assert pane.problem.text().startswith("The corpus has changed since this run was trained")
     run.corpus = right
@@ -201,11 +201,11 @@ def test_a_corpus_that_is_gone_or_changed_is_said(qtbot, session, pane, trained)
 
 def test_only_the_newest_merge_is_answered_and_a_known_one_at_once(qtbot, session, pane, trained):
     for number in (10, 20, 30):
-        session.look_at(255 + number)
+        session.view.look_at(255 + number)
     answered(qtbot, pane)
     assert pane.reason.text() == known(session, 30).reason
     look_at_merge(qtbot, session, pane, 40)
-    session.look_at(255 + 30)
+    session.view.look_at(255 + 30)
     assert not pane.busy
     assert pane.reason.text() == known(session, 30).reason
 
@@ -216,7 +216,7 @@ def test_counting_shows_its_progress_and_can_be_cancelled(qtbot, session, pane, 
             yield Progress("repeating", 3, 10)
 
     monkeypatch.setattr(module, "why_work", endless)
-    session.look_at(300)
+    session.view.look_at(300)
     qtbot.waitUntil(pane.busy_line.isVisible, timeout=PATIENCE)
     qtbot.waitUntil(lambda: pane.busy_line.phase.text() == "Making the merges again…", timeout=PATIENCE)
     assert pane.busy_line.bar.value() == 300
@@ -234,7 +234,7 @@ def test_an_error_is_said(qtbot, session, pane, trained, monkeypatch):
         raise CorpusError("story.txt: cannot be read.")
 
     monkeypatch.setattr(module, "why_work", broken)
-    session.look_at(300)
+    session.view.look_at(300)
     qtbot.waitUntil(lambda: pane.problem.isVisible(), timeout=PATIENCE)
     assert pane.problem.text() == "story.txt: cannot be read."
 
@@ -245,9 +245,9 @@ def test_what_would_not_fit_into_memory_is_refused_with_both_figures_until_there
     free = 3_000_000
     monkeypatch.setattr("tokstudio.core.analysis.why_this_merge.free_memory", lambda: free)
     monkeypatch.setattr("tokstudio.core.training.forecast._A_POSITION", 1_000_000)
-    session.look_at(260)
+    session.view.look_at(260)
     qtbot.waitUntil(pane.problem.isVisible, timeout=PATIENCE)
-    needed = f"{session.active.tokens_before / 1000:,.1f} GB"
+    needed = f"{session.runs.active.log.tokens_before / 1000:,.1f} GB"
     assert f"about {needed} of memory, but only 3 MB is free." in pane.problem.text()
     free = 1 << 50
     qtbot.mouseClick(pane.again, Qt.MouseButton.LeftButton)
@@ -275,30 +275,32 @@ def test_in_a_narrow_pane_the_number_gives_way_to_the_tabs(qtbot, session, pane,
 def test_pointing_at_a_token_leaves_the_answer_and_choosing_it_does_not(qtbot, session, pane, trained):
     look_at_merge(qtbot, session, pane, 200)
     before = pane.reason.text()
-    for token in (97, session.active.base_size + 8):
-        session.look_at(token, passing=True)
-        assert session.token == token
-        session.training_changed.emit()
+    for token in (97, session.runs.active.base_size + 8):
+        session.view.look_at(token, hover=True)
+        assert session.view.token == token
+        session.training.state_changed.emit()
         assert (pane.number.text(), pane.reason.text()) == ("merge 200", before)
     # What is pointed at already is chosen by a click all the same.
-    session.look_at(session.active.base_size + 8)
+    session.view.look_at(session.runs.active.base_size + 8)
     answered(qtbot, pane)
     assert pane.number.text() == "merge 9"
 
 
 def test_a_run_that_still_trains_is_asked_as_well(qtbot, session, pane):
-    session.add_text(sample_text("article"))
-    session.set_settings(Settings(2000, None))
+    session.corpus.add_text(sample_text("article"))
+    session.training.set_settings(Settings(2000, None))
     for made in (1, 2, 3):
-        session.step()
-        qtbot.waitUntil(lambda made=made: session.state == "paused" and len(session.active) == made, timeout=PATIENCE)
+        session.training.step()
+        qtbot.waitUntil(
+            lambda made=made: session.training.state == "paused" and len(session.runs.active) == made, timeout=PATIENCE
+        )
     look_at_merge(qtbot, session, pane, 2)
-    assert texts(pane, 0)[2] == f"{int(session.active.count[1]):,}"
+    assert texts(pane, 0)[2] == f"{int(session.runs.active.log.count[1]):,}"
     row = next(row for row in range(1, 21) if pane.model.merge_at(row) == 0)
     pane.table.setCurrentIndex(pane.model.index(row, 0))
     assert pane.later.text() == "Not merged so far."
-    session.resume()
-    qtbot.waitUntil(lambda: session.training is None, timeout=PATIENCE)
+    session.training.resume()
+    qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)
     # What was joined later is known now.
     assert pane.model.merge_at(0) == 2
     assert any(pane.model.merge_at(row) > 3 for row in range(1, 21))
@@ -306,7 +308,7 @@ def test_a_run_that_still_trains_is_asked_as_well(qtbot, session, pane):
 
 def test_a_pane_that_nobody_sees_counts_nothing(qtbot, session, pane, trained):
     pane.close()
-    session.look_at(300)
+    session.view.look_at(300)
     assert not pane.busy
     pane.show()
     answered(qtbot, pane)
@@ -315,7 +317,7 @@ def test_a_pane_that_nobody_sees_counts_nothing(qtbot, session, pane, trained):
 
 def test_a_run_that_is_deleted_is_let_go_of(qtbot, session, pane, trained):
     look_at_merge(qtbot, session, pane, 3)
-    session.delete(session.active)
+    session.runs.delete(session.runs.active)
     assert says(pane).startswith("Train a tokenizer")
     assert pane.model.run is None
     assert pane.model.rowCount() == 0
@@ -323,8 +325,8 @@ def test_a_run_that_is_deleted_is_let_go_of(qtbot, session, pane, trained):
 
 def test_long_tokens_are_cut_to_the_room(qtbot, session, pane, make_run):
     make_run("abcdefghijklmnopqrstuvwxyz0123456789" * 40 + "x", vocabulary_size=292)
-    look_at_merge(qtbot, session, pane, len(session.active))
-    token = session.active.tokenizer.tokens[session.token].decode()
+    look_at_merge(qtbot, session, pane, len(session.runs.active))
+    token = session.runs.active.tokenizer.tokens[session.view.token].decode()
     shown = pane.line.buttons()[2]
     assert "…" in shown.text()
     assert token[:50] in shown.toolTip()
@@ -333,11 +335,11 @@ def test_long_tokens_are_cut_to_the_room(qtbot, session, pane, make_run):
 
 def test_the_menu_shows_the_pane_with_the_merge_at_the_playhead(qtbot, monkeypatch):
     def act(window, answers):
-        session = window._session
+        session = window.session
         assert not window.actions_by_id["why_merge"].isEnabled()
         window.actions_by_id["sample_train_article"].trigger()
-        qtbot.waitUntil(lambda: session.active is not None and session.training is None, timeout=PATIENCE)
-        session.set_playhead(7)
+        qtbot.waitUntil(lambda: session.runs.active is not None and session.training.current is None, timeout=PATIENCE)
+        session.view.set_playhead(7)
         window.activateWindow()
         modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
         qtbot.keyClick(window, Qt.Key.Key_Y, modifiers)

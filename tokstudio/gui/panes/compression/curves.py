@@ -59,42 +59,42 @@ def curve(run: StudioRun, view: View) -> Points:
         return run.curve()
     if view is COUNT:
         # No pair was chosen before the first merge.
-        return np.arange(1, len(run) + 1, dtype=np.float64), run.count.astype(np.float64)
+        return np.arange(1, len(run) + 1, dtype=np.float64), run.log.count.astype(np.float64)
     return _points(run, _tokens(run), run.corpus_bytes, view)
 
 
 def has_held_out_curve(run: StudioRun, view: View) -> bool:
     """Whether there is a curve of the text that was kept out."""
-    return run.held_out_tokens is not None and view is not COUNT and bool(run.held_out_tokens[0])
+    return run.held_out.tokens is not None and view is not COUNT and bool(run.held_out.tokens[0])
 
 
 def held_out_curve(run: StudioRun, view: View) -> Points | None:
     """The same of the text that was kept out; None where that is not known, or there is nothing to be drawn."""
-    tokens = run.held_out_tokens
+    tokens = run.held_out.tokens
     if tokens is None or not has_held_out_curve(run, view):
         return None
-    return _points(run, tokens, run.held_out_bytes, view)
+    return _points(run, tokens, run.held_out.bytes, view)
 
 
 def playhead_text(run: StudioRun, merges: int, view: View) -> str:
     """What is to be read at the playhead."""
     place = f"merge {merges:,}" if merges else "no merges"
     if view is COUNT:
-        return f"{place}   {int(run.count[merges - 1]):,} times" if merges else place
-    held_out = run.held_out_tokens
+        return f"{place}   {int(run.log.count[merges - 1]):,} times" if merges else place
+    held_out = run.held_out.tokens
     if view is SAVED:
         if not merges:
             return place
         first, width = merges - mean_over(merges), id_bytes(run, merges)
-        saved = _saved_by(run.tokens_at(first), run.tokens_at(merges), merges, run.corpus_bytes)
+        saved = _saved_by(run.log.tokens_at(first), run.log.tokens_at(merges), merges, run.corpus_bytes)
         beside = ""
         if held_out is not None:
-            other = _saved_by(int(held_out[first]), int(held_out[merges]), merges, run.held_out_bytes)
+            other = _saved_by(int(held_out[first]), int(held_out[merges]), merges, run.held_out.bytes)
             beside = f" · held-out {_few(width * other)}"
         return f"{place}   {_few(width * saved)} bytes per MB{beside}"
     if view is TOKENS:
         beside = "" if held_out is None else f" · held-out {int(held_out[merges]):,}"
-        return f"{place}   {run.tokens_at(merges):,} tokens{beside}"
+        return f"{place}   {run.log.tokens_at(merges):,} tokens{beside}"
     ratio = run.held_out_bytes_per_token(merges) if held_out is not None else None
     beside = "" if ratio is None else f" · held-out {ratio:,.2f}"
     return f"{place}   {run.bytes_per_token(merges):,.2f} bytes per token{beside}"
@@ -110,17 +110,17 @@ def remark(run: StudioRun, merges: int, view: View) -> str:
         return missing
     first, size = merges - mean_over(merges), id_bytes(run, merges)
     several = f"{'All' if last == merges else 'The last'} {last:,} merges" if last > 1 else "The first merge"
-    share = _share_saved(run.tokens_at(merges - last), run.tokens_at(merges))
-    held_out = run.held_out_tokens
+    share = _share_saved(run.log.tokens_at(merges - last), run.log.tokens_at(merges))
+    held_out = run.held_out.tokens
     if held_out is None:
         hint = missing or "Hold out a share to see this for other text."
         told = f"{several} saved {share} of the tokens"
-        saved = _saved_by(run.tokens_at(first), run.tokens_at(merges), merges, run.corpus_bytes)
+        saved = _saved_by(run.log.tokens_at(first), run.log.tokens_at(merges), merges, run.corpus_bytes)
     else:
         other = _share_saved(int(held_out[merges - last]), int(held_out[merges]))
         hint = ""
         told = f"{several} saved {other} of the held-out tokens, {share} of those trained on"
-        saved = _saved_by(int(held_out[first]), int(held_out[merges]), merges, run.held_out_bytes)
+        saved = _saved_by(int(held_out[first]), int(held_out[merges]), merges, run.held_out.bytes)
     now = f"{told}. In 1 MB of text, a merge now saves about {_few(size * saved)} bytes of ids, at {size} bytes per id."
     return " ".join(filter(None, (now, hint, _cost_of_long_ids(run, merges))))
 
@@ -151,7 +151,7 @@ def _points(run: StudioRun, tokens: NDArray[np.int64], size: int, view: View) ->
 
 
 def _tokens(run: StudioRun) -> NDArray[np.int64]:
-    return np.concatenate([np.array([run.tokens_before], np.int64), run.tokens_after])
+    return np.concatenate([np.array([run.log.tokens_before], np.int64), run.log.tokens_after])
 
 
 def _saved_by(before: int, after: int, merges: int, size: int) -> float:
@@ -165,10 +165,10 @@ def mean_over(merges: int) -> int:
 
 
 def _why_no_held_out(run: StudioRun) -> str:
-    if run.config is None or not run.config.held_out or run.held_out_tokens is not None:
+    if run.config is None or not run.config.held_out or run.held_out.tokens is not None:
         return ""
-    if run.held_out_problem:
-        return f"The held-out text was not measured: {run.held_out_problem}"
+    if run.held_out.problem:
+        return f"The held-out text was not measured: {run.held_out.problem}"
     if run.corpus_problem:
         return f"The held-out text is not drawn: {run.corpus_problem}."
     return "" if run.ended is None else "The held-out text is being measured."
@@ -189,10 +189,10 @@ def _cost_of_long_ids(run: StudioRun, merges: int) -> str:
     last = _last_short(run)
     if not 0 <= last < merges:
         return ""
-    held_out = run.held_out_tokens
-    size = max(run.corpus_bytes if held_out is None else run.held_out_bytes, 1)
+    held_out = run.held_out.tokens
+    size = max(run.corpus_bytes if held_out is None else run.held_out.bytes, 1)
     before, here = (
-        width * (run.tokens_at(at) if held_out is None else int(held_out[at])) * _MEGABYTE / size
+        width * (run.log.tokens_at(at) if held_out is None else int(held_out[at])) * _MEGABYTE / size
         for at, width in ((last, 2), (merges, 4))
     )
     return (

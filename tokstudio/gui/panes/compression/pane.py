@@ -77,19 +77,19 @@ class CompressionPane(Pane):
         self._later.setInterval(_SELDOM)
         self._later.timeout.connect(self._draw)
 
-        self.plot.playheadDragged.connect(session.set_playhead)
-        self.plot.playheadClicked.connect(session.set_playhead)
+        self.plot.playheadDragged.connect(session.view.set_playhead)
+        self.plot.playheadClicked.connect(session.view.set_playhead)
         self.plot.curveDoubleClicked.connect(self._activate)
-        self.bar.moved.connect(session.set_playhead)
+        self.bar.moved.connect(session.view.set_playhead)
         self.bar.grasped.connect(session.player.pause)
         self.bar.playAsked.connect(actions["play"].trigger)
         self._play = actions["play"]
         session.player.changed.connect(self._show_player)
         self.legend.chosen.connect(self._activate)
         self.visibilityChanged.connect(self._set_seen)
-        session.merges_added.connect(self._merges_added)
-        session.playhead_changed.connect(self._playhead_changed)
-        for signal in (session.runs_changed, session.training_changed, session.sources_changed):
+        session.training.merges_added.connect(self._merges_added)
+        session.view.playhead_changed.connect(self._playhead_changed)
+        for signal in (session.runs.changed, session.training.state_changed, session.corpus.sources_changed):
             signal.connect(self._changed)
         self._apply_view()
         self._show_player()
@@ -199,12 +199,12 @@ class CompressionPane(Pane):
             name = menu.fontMetrics().elidedText(run.name, Qt.TextElideMode.ElideRight, _LONGEST_NAME)
             action = menu.addAction(name.replace("&", "&&"))
             action.setCheckable(True)
-            action.setChecked(run is session.active or not run.curve_hidden)
-            action.setEnabled(run is not session.active)
+            action.setChecked(run is session.runs.active or not run.curve_hidden)
+            action.setEnabled(run is not session.runs.active)
             action.setStatusTip("Show or hide the curves of this run.")
             # By its key: a menu keeps no run that is deleted.
             action.toggled.connect(partial(self._show_curves, {run.key}))
-        others = {run.key: run.curve_hidden for run in runs if run is not session.active}
+        others = {run.key: run.curve_hidden for run in runs if run is not session.runs.active}
         menu.addSeparator()
         for words, shown in (("Show All", True), ("Show Only the Active Run", False)):
             action = menu.addAction(words)
@@ -217,11 +217,11 @@ class CompressionPane(Pane):
     def _show_curves(self, keys: set[int], shown: bool) -> None:
         for run in self._with_curves:
             if run.key in keys:
-                self._session.show_curve(run, shown)
+                self._session.runs.show_curve(run, shown)
 
     @property
     def _with_curves(self) -> list[StudioRun]:
-        return [run for run in self._session.runs if run.has_counts]
+        return [run for run in self._session.runs.all if run.has_counts]
 
     # ---- keeping up
 
@@ -238,17 +238,17 @@ class CompressionPane(Pane):
                 self.catch_up()
 
     def _changed(self) -> None:
-        if self._shown_active not in self._session.runs:
+        if self._shown_active not in self._session.runs.all:
             # A run that is gone is let go of at once, seen or not.
             self._shown_active = None
         if self._seen:
             self.catch_up()
 
     def _merges_added(self) -> None:
-        if not self._seen or self._session.active is None:
+        if not self._seen or self._session.runs.active is None:
             return
         self._choose_page()
-        if len(self._session.active) < _MANY:
+        if len(self._session.runs.active) < _MANY:
             self._draw()
         elif not self._later.isActive():
             self._later.start()
@@ -259,22 +259,22 @@ class CompressionPane(Pane):
             self._show_playhead()
 
     def _choose_page(self) -> None:
-        session, run = self._session, self._session.active
+        session, run = self._session, self._session.runs.active
         if run is None:
-            page = self.ready if session.sources else self.welcome
+            page = self.ready if session.corpus.sources else self.welcome
         elif not run.has_counts:
             page = self.opened
         else:
             self.waiting.label.setText(run.why_no_merges or _WAITING)
             # Earlier curves are not taken away while the text is read for another.
-            page = self.plot if any(len(one) and one.has_counts for one in session.runs) else self.waiting
+            page = self.plot if any(len(one) and one.has_counts for one in session.runs.all) else self.waiting
         reason = run.no_playhead if run is not None else None
         self.bar.set_obstacle(f"No playhead: {reason}." if reason is not None else "")
         more = f"No playhead either: {reason}." if reason is not None else "The playhead still works."
         self.opened.label.setText(f"{_OPENED} {more}")
         if page is self.ready:
-            self.ready.headline.setText("Ready to train" if session.obstacle is None else "Not ready to train")
-            self.ready.sentence.setText(session.obstacle or _READY)
+            self.ready.headline.setText("Ready to train" if session.training.obstacle is None else "Not ready to train")
+            self.ready.sentence.setText(session.training.obstacle or _READY)
         if self.stack.currentWidget() is not page:
             self.stack.setCurrentWidget(page)
         self.bar.setVisible(run is not None)
@@ -283,7 +283,7 @@ class CompressionPane(Pane):
 
     def _draw(self) -> None:
         """Draws the curves that are not as they were drawn last."""
-        active = self._session.active
+        active = self._session.runs.active
         if active is not self._shown_active:
             # What was looked at closely may not even be there in another run.
             self._shown_active = active
@@ -300,7 +300,7 @@ class CompressionPane(Pane):
                 run.ended,
                 run.name,
                 run is active,
-                run.held_out_tokens is None,
+                run.held_out.tokens is None,
             )
             if self._drawn.get(run.key) != state:
                 self._drawn[run.key] = state
@@ -311,7 +311,7 @@ class CompressionPane(Pane):
         self.legend.set_entries([entry for run in active_first for entry in self._entries(run)])
 
     def _draw_run(self, run: StudioRun) -> None:
-        active = run is self._session.active
+        active = run is self._session.runs.active
         self.plot.set_curve(run.key, *curve(run, self._view), run.name, "active" if active else "other", run.hue)
         key, held_out = (run.key, _HELD_OUT), held_out_curve(run, self._view)
         if held_out is None:
@@ -321,14 +321,14 @@ class CompressionPane(Pane):
             self.plot.set_curve(key, *held_out, f"{run.name}, {_HELD_OUT}", role, run.hue)
 
     def _entries(self, run: StudioRun) -> Iterator[Entry]:
-        active = run is self._session.active
+        active = run is self._session.runs.active
         yield Entry(run.key, run.name, run.hue, active)
         if has_held_out_curve(run, self._view):
             name = _HELD_OUT if active else f"{run.name}, {_HELD_OUT}"
             yield Entry((run.key, _HELD_OUT), name, run.hue, active, held_out=True)
 
     def _show_playhead(self) -> None:
-        run, merges = self._session.active, self._session.playhead
+        run, merges = self._session.runs.active, self._session.view.playhead
         length = len(run) if run is not None else 0
         if self.bar.maximum() != length:
             self.bar.set_range(length)
@@ -357,9 +357,9 @@ class CompressionPane(Pane):
     # ---- what a person does
 
     def _activate(self, key: object) -> None:
-        for run in self._session.runs:
+        for run in self._session.runs.all:
             if key in (run.key, (run.key, _HELD_OUT)):
-                self._session.activate(run)
+                self._session.runs.activate(run)
                 return
 
     def _choose_speed(self, action: QAction) -> None:

@@ -27,16 +27,16 @@ class Forecaster(QObject):
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._session = session
-        self._latest = LatestJob(session, self, quiet=True)
-        self._latest.done.connect(session.set_forecast)
+        self._corpus, self._training = session.corpus, session.training
+        self._latest = LatestJob(session.jobs, self, quiet=True)
+        self._latest.done.connect(session.training.set_forecast)
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.setInterval(_PATIENCE)
         self._later.timeout.connect(self._ask)
-        for signal in (session.sources_changed, session.settings_changed):
+        for signal in (session.corpus.sources_changed, session.training.settings_changed):
             signal.connect(self.renew)
-        session.training_changed.connect(self._follow_training)
+        session.training.state_changed.connect(self._follow_training)
 
     def renew(self) -> None:
         """Asks anew: what was said does not hold any longer."""
@@ -48,21 +48,20 @@ class Forecaster(QObject):
 
     @property
     def _wanted(self) -> bool:
-        session = self._session
-        if session.training is not None or session.splitting or session.settings.problem is not None:
+        if self._training.current is not None or self._corpus.splitting or self._training.settings.problem is not None:
             return False
-        return session.corpus.bytes > 0
+        return self._corpus.current.bytes > 0
 
     def _follow_training(self) -> None:
-        if self._session.training is not None:
+        if self._training.current is not None:
             self._later.stop()
             self._latest.cancel()
-        elif self._session.forecast is None and not self._later.isActive() and not self._latest.busy:
+        elif self._training.forecast is None and not self._later.isActive() and not self._latest.busy:
             self.renew()
 
     def _ask(self) -> None:
         if self._wanted:
-            corpus, config = self._session.corpus, self._session.settings.config()
+            corpus, config = self._corpus.current, self._training.settings.config()
             self._latest.run(lambda: _prepared_work(corpus, config))
 
 

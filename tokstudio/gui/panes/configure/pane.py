@@ -56,7 +56,7 @@ class ConfigurePane(Pane):
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("configure", "Configure")
-        self._session = session
+        self._corpus, self._runs, self._training = session.corpus, session.runs, session.training
         self._theme = theme
         self._actions = actions
         self.size_field = LimitField("Vocabulary size", _SIZE_HELP, _FIRST_SIZE, theme)
@@ -95,7 +95,7 @@ class ConfigurePane(Pane):
 
     def event(self, event: QEvent) -> bool:
         """Asks anew whether there is memory enough when the person comes back from another program."""
-        if event.type() == QEvent.Type.WindowActivate and self._session.sample_size is not None:
+        if event.type() == QEvent.Type.WindowActivate and self._training.sample_size is not None:
             self._forecaster.renew()
         return super().event(event)
 
@@ -159,15 +159,14 @@ class ConfigurePane(Pane):
         self._actions["more_settings"].toggled.connect(self._show_more)
         self._show_more(self._actions["more_settings"].isChecked())
         self._actions["more_settings"].toggled.connect(self._come_to_more)
-        session = self._session
-        session.settings_changed.connect(self._show_settings)
-        session.sources_changed.connect(self._show_sources)
-        session.statistics_changed.connect(self._explain)
-        session.outdated_changed.connect(self._explain)
-        session.forecast_changed.connect(self._explain)
+        self._training.settings_changed.connect(self._show_settings)
+        self._corpus.sources_changed.connect(self._show_sources)
+        self._corpus.statistics_changed.connect(self._explain)
+        self._corpus.outdated_changed.connect(self._explain)
+        self._training.forecast_changed.connect(self._explain)
         self.pattern.problem_changed.connect(self._tell_field_problem)
-        session.training_changed.connect(self._refresh)
-        session.runs_changed.connect(self._refresh)
+        self._training.state_changed.connect(self._refresh)
+        self._runs.changed.connect(self._refresh)
 
     def _make_more_button(self, action: QAction) -> QToolButton:
         button = QToolButton()
@@ -197,11 +196,11 @@ class ConfigurePane(Pane):
 
     def _take_over(self) -> None:
         limits = {"vocabulary_size": self.size_field.value, "min_frequency": self.frequency_field.value}
-        settings = replace(self._session.settings, **limits, pattern=self.pattern.value)
-        self._session.set_settings(self.more.taken_over(settings))
+        settings = replace(self._training.settings, **limits, pattern=self.pattern.value)
+        self._training.set_settings(self.more.taken_over(settings))
 
     def _reset(self) -> None:
-        self._session.set_settings(Settings())
+        self._training.set_settings(Settings())
 
     def _show_more(self, shown: bool) -> None:
         self.more_button.setChecked(shown)
@@ -215,7 +214,7 @@ class ConfigurePane(Pane):
         self._fields.bring_to_top(self.more_button if asked else self.size_field)
 
     def _show_settings(self) -> None:
-        settings = self._session.settings
+        settings = self._training.settings
         self.size_field.set_value(settings.vocabulary_size)
         self.frequency_field.set_value(settings.min_frequency)
         self.more.show_settings(settings)
@@ -229,42 +228,45 @@ class ConfigurePane(Pane):
         self._explain()
 
     def _show_sources(self) -> None:
-        self.more.show_sources(self._session.settings, self._session.sources)
+        self.more.show_sources(self._training.settings, self._corpus.sources)
         self._tell_field_problem()
 
     def _tell_field_problem(self) -> None:
-        self._session.set_field_problem(self.pattern.problem or self.more.corpus_problem)
+        self._training.set_field_problem(self.pattern.problem or self.more.corpus_problem)
         self._explain()
 
     def _explain(self) -> None:
         """Says above Train what is to be mended, or else what the settings come to."""
-        session, settings, forecast = self._session, self._session.settings, self._session.forecast
+        settings, forecast = self._training.settings, self._training.forecast
         missing = forecast is not None and isinstance(forecast.cause, MissingCharacterError)
         self.more.show_missing(forecast.problem if forecast is not None and missing else None)
         problem = self._problem
         if problem:
             _tell(self.summary, self._what_to_mend or problem, "error")
         else:
-            distinct = session.statistics.distinct_characters if session.statistics is not None else None
+            distinct = self._corpus.statistics.distinct_characters if self._corpus.statistics is not None else None
             _tell(self.summary, limit_words(settings, distinct), "muted")
         _tell(self.unusual, "" if problem or self.more_button.isChecked() else unusual_words(settings), "muted")
-        unread = {} if problem else {one: word for one, word in session.outdated.items() if not is_missing(one)}
+        unread = {} if problem else {one: word for one, word in self._corpus.outdated.items() if not is_missing(one)}
         _tell(self.outdated, outdated_words(unread), "muted")
         fits = forecast is not None and forecast.fits and not problem
         _tell(self.forecast, forecast_text(forecast) if forecast is not None and fits else "", "muted")
-        size = session.sample_size if settings.problem is None and session.training is None else None
+        size = self._training.sample_size if settings.problem is None and self._training.current is None else None
         if size is not None:
             self.sample_button.set_full_text(f"Train on a sample of {size_text(size)}")
         self.sample_button.setVisible(size is not None)
-        self.anyway_button.setVisible(session.lacks_memory_alone)
+        self.anyway_button.setVisible(self._training.lacks_memory_alone)
 
     @property
     def _problem(self) -> str:
         """What is wrong with the settings, or with them and this corpus; "" if nothing is."""
-        session = self._session
         # What a training of the whole corpus would lack is beside the point while another goes on.
-        foreseen = session.forecast.problem if session.forecast is not None and session.training is None else ""
-        return session.settings.problem or session.field_problem or foreseen
+        foreseen = (
+            self._training.forecast.problem
+            if self._training.forecast is not None and self._training.current is None
+            else ""
+        )
+        return self._training.settings.problem or self._training.field_problem or foreseen
 
     @property
     def _what_to_mend(self) -> str:
@@ -282,7 +284,7 @@ class ConfigurePane(Pane):
     # ---- training
 
     def _refresh(self) -> None:
-        state, obstacle = self._session.state, self._session.obstacle
+        state, obstacle = self._training.state, self._training.obstacle
         shown = _BUTTONS[state]
         had_focus = any(button.hasFocus() for button in (*self.buttons.values(), self.continue_button))
         for name, button in self.buttons.items():
@@ -300,8 +302,8 @@ class ConfigurePane(Pane):
             self.buttons[shown[0]].setFocus()
 
     def _refresh_continue(self, state: str) -> None:
-        run, settings = self._session.active, self._session.settings
-        if state != "idle" or run is None or not self._session.can_continue(run):
+        run, settings = self._runs.active, self._training.settings
+        if state != "idle" or run is None or not self._training.can_continue(run):
             self.continue_button.hide()
             return
         size, frequency = settings.vocabulary_size, settings.min_frequency

@@ -48,7 +48,7 @@ class PatternDialog(QDialog):
         headline.setProperty("role", "headline")
         why = line("muted")
         why.setText(_WHY)
-        self.field = PatternField(session, theme, session.text[:_SHOWN])
+        self.field = PatternField(session, theme, session.view.text[:_SHOWN])
         self.field.set_value(question.pattern)
         self.field.changed.connect(self._check)
         self.field.problem_changed.connect(self._allow)

@@ -69,7 +69,7 @@ class PatternField(QWidget):
 
     def __init__(self, session: Session, theme: Theme, text: str | None = None) -> None:
         super().__init__()
-        self._session = session
+        self._corpus = session.corpus
         self._text = None if text is None else (Source.from_texts([text], ""),) if text else ()
         self._before = ""  # what was chosen until now
         self._fault: str | None = None
@@ -90,9 +90,9 @@ class PatternField(QWidget):
         column.setSpacing(4)
         for widget in (self.choice, self.own, self.preview, self.caption):
             column.addWidget(widget)
-        self._latest = LatestJob(session, self, quiet=True)
+        self._latest = LatestJob(session.jobs, self, quiet=True)
         self._latest.done.connect(self._show_split)
-        self._dialect = LatestJob(session, self, quiet=True)
+        self._dialect = LatestJob(session.jobs, self, quiet=True)
         self._dialect.done.connect(self._show_dialect)
         self._later = QTimer(self)
         self._later.setSingleShot(True)
@@ -101,7 +101,7 @@ class PatternField(QWidget):
         self.choice.changed.connect(self._chosen)
         self.choice.combo.picked.connect(self._picked)
         self.own.changed.connect(self.changed)
-        session.sources_changed.connect(self.renew)
+        session.corpus.sources_changed.connect(self.renew)
 
     @property
     def value(self) -> str:
@@ -140,7 +140,7 @@ class PatternField(QWidget):
 
     @property
     def _sources(self) -> tuple[Source, ...]:
-        return self._session.sources if self._text is None else self._text
+        return self._corpus.sources if self._text is None else self._text
 
     def _chosen(self) -> None:
         # What the person has written stays; else they begin with what was chosen until now.

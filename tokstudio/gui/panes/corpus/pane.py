@@ -45,7 +45,7 @@ class CorpusPane(Pane):
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("corpus", "Corpus")
-        self._session = session
+        self._jobs, self._corpus = session.jobs, session.corpus
         self._theme = theme
         self._actions = actions
         self._checking: Job | None = None
@@ -143,14 +143,14 @@ class CorpusPane(Pane):
         self.source_list.customContextMenuRequested.connect(self._show_menu)
         self.source_list.selectionModel().currentRowChanged.connect(self._show_preview)
         self.source_list.selectionModel().selectionChanged.connect(self._selection_changed)
-        self._session.sources_changed.connect(self._show_sources)
-        self._session.statistics_changed.connect(self._show_statistics)
-        self._session.corpus_failed.connect(self._show_problem)
+        self._corpus.sources_changed.connect(self._show_sources)
+        self._corpus.statistics_changed.connect(self._show_statistics)
+        self._corpus.problem.connect(self._show_problem)
 
     # ---- showing
 
     def _show_sources(self) -> None:
-        model, sources = self.source_list.sources_model, self._session.sources
+        model, sources = self.source_list.sources_model, self._corpus.sources
         known, rows = model.sources, self.source_list.selected_rows()
         model.set_sources(sources)
         self._mend_problems(known, sources)
@@ -176,13 +176,13 @@ class CorpusPane(Pane):
             self.problems.mend({None, *(source.path for source in changed)})
 
     def _show_statistics(self) -> None:
-        self.statistics.show_corpus(self._session.corpus, self._session.statistics)
+        self.statistics.show_corpus(self._corpus.current, self._corpus.statistics)
 
     def _show_preview(self) -> None:
         source = self._current()
         if not self.isVisible():
             # One that was removed is let go of, seen or not.
-            source = self._previewed if self._previewed in self._session.sources else None
+            source = self._previewed if self._previewed in self._corpus.sources else None
         if source is self._previewed:
             return
         self._previewed = source
@@ -198,8 +198,8 @@ class CorpusPane(Pane):
             remarks = [encoding_text(source.encoding), source.note]
         if source is not None and is_missing(source):
             remarks = ["not found when the project was opened"]
-        elif source is not None and source in self._session.outdated:
-            remarks.append(outdated_text(self._session.outdated[source]))
+        elif source is not None and source in self._corpus.outdated:
+            remarks.append(outdated_text(self._corpus.outdated[source]))
         self.caption.say(source.name if source is not None else "", remarks)
 
     def _show_problem(self, problem: Problem) -> None:
@@ -210,7 +210,7 @@ class CorpusPane(Pane):
 
     def _current(self) -> Source | None:
         row = self.source_list.currentIndex().row()
-        return self._session.sources[row] if 0 <= row < len(self._session.sources) else None
+        return self._corpus.sources[row] if 0 <= row < len(self._corpus.sources) else None
 
     # ---- what the person asks for
 
@@ -218,7 +218,7 @@ class CorpusPane(Pane):
         """Takes the chosen sources out of the corpus."""
         rows = self.source_list.selected_rows()
         if rows:
-            self._session.remove_sources(rows)
+            self._corpus.remove_sources(rows)
 
     def _clicked(self, index: QModelIndex) -> None:
         if index.column() == RELOAD and self.source_list.sources_model.is_changed(index.row()):
@@ -226,9 +226,9 @@ class CorpusPane(Pane):
 
     def _reload(self, rows: list[int]) -> None:
         for row in rows:
-            path = self._session.sources[row].path
+            path = self._corpus.sources[row].path
             if path is not None:
-                self._session.reread(row, self._chosen.get(path))
+                self._corpus.reread(row, self._chosen.get(path))
 
     def reload_selected(self) -> None:
         """Reads the chosen files again, each in the encoding it was read in."""
@@ -236,9 +236,9 @@ class CorpusPane(Pane):
 
     def _encoding_picked(self, action: QAction) -> None:
         encoding: str | None = action.data()
-        rows = [row for row in self.source_list.selected_rows() if _has_encoding(self._session.sources[row])]
+        rows = [row for row in self.source_list.selected_rows() if _has_encoding(self._corpus.sources[row])]
         for row in rows:
-            path = self._session.sources[row].path
+            path = self._corpus.sources[row].path
             if path is not None and encoding is None:
                 self._chosen.pop(path, None)
             elif path is not None and encoding is not None:
@@ -259,7 +259,7 @@ class CorpusPane(Pane):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         reload = menu.addAction("Reload", self.reload_selected)
         reload.setVisible(any(self.source_list.sources_model.is_changed(row) for row in rows))
-        files = [source for row in rows if _has_encoding(source := self._session.sources[row])]
+        files = [source for row in rows if _has_encoding(source := self._corpus.sources[row])]
         if files:
             self.add_encodings(menu.addMenu("Encoding"))
         menu.addAction("Remove", self.remove_selected)
@@ -270,7 +270,7 @@ class CorpusPane(Pane):
     def add_encodings(self, menu: QMenu) -> None:
         """Fills a menu with the encodings that the chosen files may be read in; with none chosen it stays empty."""
         rows = self.source_list.selected_rows()
-        files = [source for row in rows if _has_encoding(source := self._session.sources[row])]
+        files = [source for row in rows if _has_encoding(source := self._corpus.sources[row])]
         if not files:
             menu.addAction("No file is selected").setEnabled(False)
             return
@@ -295,15 +295,15 @@ class CorpusPane(Pane):
             self._check_files()
 
     def _check_files(self) -> None:
-        sources = [source for source in self._session.sources if source.path is not None]
+        sources = [source for source in self._corpus.sources if source.path is not None]
         if self._checking is None and sources:
             # A disk in a network may take its time to answer, so it is asked in the background.
-            self._checking = self._session.start_job(lambda: _outdated_work(sources), self._files_checked, quiet=True)
+            self._checking = self._jobs.start(lambda: _outdated_work(sources), self._files_checked, quiet=True)
             self._checking.ended.connect(self._check_ended)
 
     def _files_checked(self, outdated: dict[Source, str]) -> None:
-        self._session.set_outdated(outdated)
-        self.source_list.sources_model.set_changed(self._session.outdated)
+        self._corpus.set_outdated(outdated)
+        self.source_list.sources_model.set_changed(self._corpus.outdated)
         self.source_list.fit()
         self._show_caption()
 

@@ -13,7 +13,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QStackedWidget
 
 from tokstudio.gui.plot.reading_plot import ReadingPlot
-from tokstudio.gui.session.availability import uses_wanting
+from tokstudio.gui.session.availability import why_no_counts
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import RunTokens
@@ -80,7 +80,12 @@ class DistributionPane(Pane):
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.timeout.connect(self.catch_up)
-        for signal in (session.playhead_changed, session.runs_changed, session.merges_added, session.sources_changed):
+        for signal in (
+            session.view.playhead_changed,
+            session.runs.changed,
+            session.training.merges_added,
+            session.corpus.sources_changed,
+        ):
             signal.connect(self._changed)
         self.visibilityChanged.connect(self._set_seen)
 
@@ -93,14 +98,14 @@ class DistributionPane(Pane):
         """Draws what there is at the playhead."""
         if not self._seen:
             return
-        run = self._session.active
+        run = self._session.runs.active
         if run is None or not run.ready:
             self._tokens = None
             self._say(_EMPTY)
             return
         if self._tokens is None or self._tokens.run is not run:
             self._tokens = run.tokens
-        playhead = min(self._session.playhead, len(run))
+        playhead = min(self._session.view.playhead, len(run))
         if self.view == "lengths":
             self._draw_lengths(self._tokens, playhead)
         else:
@@ -130,7 +135,7 @@ class DistributionPane(Pane):
     def _draw_ranks(self, run: StudioRun, tokens: RunTokens, playhead: int) -> None:
         uses = TokenUses(run, playhead, None if run.has_counts else tokens.ids)
         if not uses.known:
-            self._say(uses_wanting(self._session), offer=True)
+            self._say(why_no_counts(self._session), offer=True)
             return
         used = uses.counts[uses.counts > 0]
         if not len(used):
@@ -143,12 +148,12 @@ class DistributionPane(Pane):
         self.stack.setCurrentWidget(self.ranks)
 
     def _changed(self) -> None:
-        if self._tokens is not None and self._tokens.run not in self._session.runs:
+        if self._tokens is not None and self._tokens.run not in self._session.runs.all:
             # A run that is gone is let go of at once, seen or not.
             self._tokens = None
         if not self._seen:
             return
-        run = self._session.active
+        run = self._session.runs.active
         if run is None or self._tokens is None or self._tokens.run is not run:
             self.catch_up()
         elif not self._later.isActive():
@@ -177,12 +182,12 @@ class DistributionPane(Pane):
 
     def _choose_rank(self, rank: float) -> None:
         """Shows the token of that rank; those that are used equally often come in the order of making."""
-        run, tokens = self._session.active, self._tokens
+        run, tokens = self._session.runs.active, self._tokens
         if run is None or tokens is None or not 1 <= rank <= len(self._ranked):
             return
-        uses = TokenUses(run, self._session.playhead, None if run.has_counts else tokens.ids)
+        uses = TokenUses(run, self._session.view.playhead, None if run.has_counts else tokens.ids)
         wanted = int(self._ranked[int(rank) - 1])
         slots = np.flatnonzero(uses.counts == wanted)
         if len(slots):
             ahead = int(np.count_nonzero(self._ranked > wanted))
-            self._session.look_at(tokens.id_of(int(slots[min(int(rank) - 1 - ahead, len(slots) - 1)])))
+            self._session.view.look_at(tokens.id_of(int(slots[min(int(rank) - 1 - ahead, len(slots) - 1)])))

@@ -144,7 +144,7 @@ class MergesModel(TokenTable):
         texts = [copied(self.tokens.head(slot, _COPIED_BYTES)) for slot in slots]
         figures = ["", "", ""]
         if self.run.has_counts:
-            count, after = int(self.run.count[number - 1]), self.run.tokens_at(number)
+            count, after = int(self.run.log.count[number - 1]), self.run.log.tokens_at(number)
             figures = [str(count), str(after), f"{self.run.bytes_per_token(number):.4f}"]
         return "\t".join([str(number), *texts, *figures])
 
@@ -160,7 +160,7 @@ class MergesModel(TokenTable):
         if column == _RATIO:
             return f"{run.bytes_per_token(len(run)):,.3f}"
         # Counts and tokens only fall, so the first is the longest.
-        return figure(run.tokens_at(0) if column == _AFTER else int(run.count[0]))
+        return figure(run.log.tokens_at(0) if column == _AFTER else int(run.log.count[0]))
 
     # ---- Qt's own
 
@@ -191,8 +191,8 @@ class MergesModel(TokenTable):
         if run is None or not run.has_counts:
             return "–"
         if column == _COUNT:
-            return f"{int(run.count[number - 1]):,}"
-        return f"{run.tokens_at(number):,}" if column == _AFTER else f"{run.bytes_per_token(number):,.3f}"
+            return f"{int(run.log.count[number - 1]):,}"
+        return f"{run.log.tokens_at(number):,}" if column == _AFTER else f"{run.bytes_per_token(number):,.3f}"
 
     def _first_row_up_to(self, number: int) -> int:
         """The first row whose merge has at most this number."""

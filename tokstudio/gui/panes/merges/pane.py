@@ -42,31 +42,33 @@ class MergesPane(TablePane):
         self._merges.matches_changed.connect(self.show_matches)
         self.table.rowActivated.connect(self._go_to)
         self.offer(actions["why_merge"], actions["copy"])
-        session.runs_changed.connect(self._runs_changed)
-        session.merges_added.connect(self._merges_added)
-        session.playhead_changed.connect(self._playhead_changed)
+        session.runs.changed.connect(self._runs_changed)
+        session.training.merges_added.connect(self._merges_added)
+        session.view.playhead_changed.connect(self._playhead_changed)
         self.catch_up()
 
     def catch_up(self) -> None:
         """Shows the active run as it is now."""
         session = self._session
-        if session.active is not self._merges.run:
-            self._merges.set_run(session.active, session.playhead)
+        if session.runs.active is not self._merges.run:
+            self._merges.set_run(session.runs.active, session.view.playhead)
             self.table.verticalScrollBar().setValue(0)
             self.table.refit()
-            source = session.active.merges_derived_from if session.active is not None else ""
+            source = session.runs.active.merges_derived_from if session.runs.active is not None else ""
             self.derived.setText(_DERIVED.format(source))
             self.derived.setVisible(bool(source))
         else:
             self._merges.grow()
-            self._merges.set_playhead(session.playhead)
-        self.empty.label.setText((session.active.why_no_merges if session.active is not None else "") or _EMPTY)
+            self._merges.set_playhead(session.view.playhead)
+        self.empty.label.setText(
+            (session.runs.active.why_no_merges if session.runs.active is not None else "") or _EMPTY
+        )
         self.choose_page()
         self._show_token(scroll=False)
 
     def total(self) -> int:
         """How many merges there are."""
-        return len(self._session.active) if self._session.active is not None else 0
+        return len(self._session.runs.active) if self._session.runs.active is not None else 0
 
     def apply_filter(self, query: Query) -> None:
         """Hands the filter to the model."""
@@ -76,7 +78,7 @@ class MergesPane(TablePane):
 
     def _runs_changed(self) -> None:
         # A run that is gone is let go of at once, seen or not.
-        if self.seen or self._merges.run not in (None, *self._session.runs):
+        if self.seen or self._merges.run not in (None, *self._session.runs.all):
             self.catch_up()
 
     def _merges_added(self) -> None:
@@ -86,14 +88,14 @@ class MergesPane(TablePane):
 
     def _playhead_changed(self) -> None:
         session = self._session
-        if not self.seen or session.active is not self._merges.run:
+        if not self.seen or session.runs.active is not self._merges.run:
             return
-        self._merges.set_playhead(session.playhead)
+        self._merges.set_playhead(session.view.playhead)
         # At the end of a run that grows the playhead moves by itself: then the rows stay still.
-        if session.state == "idle" or session.playhead < self.total():
-            row = self._merges.row_of_number(session.playhead)
+        if session.training.state == "idle" or session.view.playhead < self.total():
+            row = self._merges.row_of_number(session.view.playhead)
             if row >= 0:
                 self.table.reveal(row)
 
     def _go_to(self, row: int) -> None:
-        self._session.set_playhead(self._merges.number_at(row))
+        self._session.view.set_playhead(self._merges.number_at(row))

@@ -287,7 +287,7 @@ def _measured_text(run: StudioRun) -> tuple[object, ...] | None:
     counted = _counted(run)
     if counted is not None:
         return counted.text.bytes, *(id(source.data) for source in counted.text.sources)
-    if not run.tokens_before:
+    if not run.log.tokens_before:
         return None
     sources = run.corpus.sources if run.corpus is not None else ()
     # The bytes differ where a share was held out, or special tokens were cut out.
@@ -296,7 +296,7 @@ def _measured_text(run: StudioRun) -> tuple[object, ...] | None:
 
 def _measured_on(run: StudioRun) -> str:
     counted = _counted(run)
-    return counted.corpus if counted is not None else _corpus_name(run) if run.tokens_before else _NOTHING
+    return counted.corpus if counted is not None else _corpus_name(run) if run.log.tokens_before else _NOTHING
 
 
 def _measured_lines(run: StudioRun) -> list[str]:
@@ -308,7 +308,7 @@ def _ratio(run: StudioRun) -> str:
     counted = _counted(run)
     if counted is not None:
         return f"{counted.bytes_per_token:,.3f}"
-    return f"{run.bytes_per_token(len(run)):,.3f}" if run.tokens_before else _NOTHING
+    return f"{run.bytes_per_token(len(run)):,.3f}" if run.log.tokens_before else _NOTHING
 
 
 def _letter_of(place: int) -> str:
@@ -362,7 +362,7 @@ _COLUMNS: tuple[_Column, ...] = (
     _Column(
         "Held out",
         "Bytes per token of the held-out text",
-        lambda run: _NOTHING if run.held_out_ratio is None else f"{run.held_out_ratio:,.3f}",
+        lambda run: _NOTHING if run.held_out.ratio is None else f"{run.held_out.ratio:,.3f}",
     ),
     _Column("Ended", "How training ended, or the format of the opened file", _ended, _LEFT),
     _Column("Seconds", "Training time, without pauses", _seconds),

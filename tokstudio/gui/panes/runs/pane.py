@@ -40,7 +40,7 @@ class RunsPane(Pane):
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("runs", "Runs")
-        self._session = session
+        self._runs, self._training = session.runs, session.training
         self._actions = actions
         self._shown_active: StudioRun | None = None
         self._model = RunsModel(theme, self)
@@ -54,7 +54,7 @@ class RunsPane(Pane):
         self._live = QTimer(self)
         self._live.setInterval(_LIVE)
         self._live.timeout.connect(self._refresh_live)
-        self._model.renamed.connect(session.rename)
+        self._model.renamed.connect(session.runs.rename)
         # What is highlighted is what is shown and exported.
         self.table.clicked.connect(self._activate_index)
         self.table.doubleClicked.connect(self._activate_index)
@@ -62,8 +62,8 @@ class RunsPane(Pane):
         self.table.renameAsked.connect(self._rename_current)
         self.table.deleteAsked.connect(self._delete_current)
         self.table.menuAsked.connect(self._show_menu)
-        session.runs_changed.connect(self._refresh)
-        session.training_changed.connect(self._refresh)
+        session.runs.changed.connect(self._refresh)
+        session.training.state_changed.connect(self._refresh)
         self._refresh()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -79,28 +79,29 @@ class RunsPane(Pane):
     # ---- keeping up
 
     def _refresh(self) -> None:
-        session = self._session
         listed = (self._shown_active, *map(self._model.run, range(self._model.rowCount())))
         # A run that is gone is let go of at once, seen or not.
-        if not self.isVisible() and all(run is None or run in session.runs for run in listed):
+        if not self.isVisible() and all(run is None or run in self._runs.all for run in listed):
             return
-        self._model.set_runs(session.runs, session.active, "paused" if session.state == "paused" else "training")
-        self._stack.setCurrentIndex(1 if session.runs else 0)
-        self.table.show_held_out(any(run.config is not None and run.config.held_out for run in session.runs))
-        if session.active is not self._shown_active:
-            self._shown_active = session.active
-            row = self._model.row_of(session.active)
+        self._model.set_runs(
+            self._runs.all, self._runs.active, "paused" if self._training.state == "paused" else "training"
+        )
+        self._stack.setCurrentIndex(1 if self._runs.all else 0)
+        self.table.show_held_out(any(run.config is not None and run.config.held_out for run in self._runs.all))
+        if self._runs.active is not self._shown_active:
+            self._shown_active = self._runs.active
+            row = self._model.row_of(self._runs.active)
             if row >= 0:
                 self.table.setCurrentIndex(self._model.index(row, NAME))
-        if session.training is not None and self.isVisible():
+        if self._training.current is not None and self.isVisible():
             if not self._live.isActive():
                 self._live.start()
         else:
             self._live.stop()
 
     def _refresh_live(self) -> None:
-        if self._session.training is not None:
-            self._model.refresh(self._session.training.run)
+        if self._training.current is not None:
+            self._model.refresh(self._training.current.run)
 
     # ---- what a person does
 
@@ -110,7 +111,7 @@ class RunsPane(Pane):
     def _activate_index(self, index: QModelIndex) -> None:
         run = self._model.run(index.row())
         if run is not None:
-            self._session.activate(run)
+            self._runs.activate(run)
 
     def _activate_current(self) -> None:
         self._activate_index(self.table.currentIndex())
@@ -128,30 +129,29 @@ class RunsPane(Pane):
     def _trigger(self, name: str) -> None:
         """Does to the current run what an action does to the active one."""
         self._activate_current()
-        if self._current() is self._session.active:
+        if self._current() is self._runs.active:
             self._actions[name].trigger()
 
     def _show_menu(self, place: QPoint) -> None:
         run = self._current()
         if run is None:
             return
-        session = self._session
-        trained, held = session.training, session.training is not None and run is not session.active
+        trained, held = self._training.current, self._training.current is not None and run is not self._runs.active
         menu = QMenu(self.table)
         # The keys stand there to be learnt: they are the table's, not the menu's.
-        _add(menu, "Make Active\tEnter", self._activate_current, run is not session.active and not held)
+        _add(menu, "Make Active\tEnter", self._activate_current, run is not self._runs.active and not held)
         menu.addSeparator()
-        _add(menu, "Continue", partial(self._trigger, "continue_run"), session.can_continue(run))
+        _add(menu, "Continue", partial(self._trigger, "continue_run"), self._training.can_continue(run))
         _add(menu, "Export…", partial(self._trigger, "export_tokenizer"), run.ended is not None and not held)
         menu.addSeparator()
         if run.origin is not None:
             change = self._actions["change_pattern"].text()
             _add(menu, change, partial(self._trigger, "change_pattern"), not run.origin.says_pattern and not held)
         if run.has_counts:
-            curve = _add(menu, "Show Curve", None, run is not session.active)
+            curve = _add(menu, "Show Curve", None, run is not self._runs.active)
             curve.setCheckable(True)
-            curve.setChecked(run is session.active or not run.curve_hidden)
-            curve.toggled.connect(partial(session.show_curve, run))
+            curve.setChecked(run is self._runs.active or not run.curve_hidden)
+            curve.toggled.connect(partial(self._runs.show_curve, run))
         _add(menu, "Rename\tF2", self._rename_current)
         _add(menu, "Delete\tDel", self._delete_current, trained is None or trained.run is not run)
         menu.addSeparator()

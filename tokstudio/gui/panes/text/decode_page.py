@@ -82,7 +82,7 @@ class DecodePage(TextPage):
         self.view.clear()
         self._set_output("")
         self._set_problem(
-            "Train or open a tokenizer to decode these ids." if text and self.session.active is None else ""
+            "Train or open a tokenizer to decode these ids." if text and self.session.runs.active is None else ""
         )
         self.view.set_placeholder("")
         self.figures.set_values(("0", "0", "0", "–"))

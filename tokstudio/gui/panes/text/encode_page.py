@@ -72,17 +72,17 @@ class EncodePage(TextPage):
             self._show.toggled.connect(self._fit)
         self._fit()
         self.input.edited.connect(self._take_text)
-        session.text_changed.connect(self._follow_text)
-        for signal in (session.text_changed, session.runs_changed):
+        session.view.text_changed.connect(self._follow_text)
+        for signal in (session.view.text_changed, session.runs.changed):
             signal.connect(self._compare_later)
-        session.runs_changed.connect(self._follow_specials)
-        session.training_changed.connect(self._follow_specials)
+        session.runs.changed.connect(self._follow_specials)
+        session.training.state_changed.connect(self._follow_specials)
         self._follow_specials()
         self._follow_text()
 
     def text(self) -> str:
         """Gives the session's text."""
-        return self.session.text
+        return self.session.view.text
 
     def make(self, tokenizer: Tokenizer, text: str) -> Work[tuple[Encoded, EncodedText]]:
         """Puts the text into tokens."""
@@ -92,7 +92,7 @@ class EncodePage(TextPage):
 
     def variant(self) -> int:
         """Tells whether special tokens are recognised; the ids of those behind the merges move while a run grows."""
-        run = self.session.active
+        run = self.session.runs.active
         return 1 + len(run) if self._recognised and run is not None else 0
 
     def display(self, result: object, table: EncodedText) -> None:
@@ -120,7 +120,7 @@ class EncodePage(TextPage):
     def display_nothing(self, text: str) -> None:
         """Shows how long the text is, and no tokens."""
         self._encoded = None
-        self.session.select(None)
+        self.session.view.select(None)
         self._show_empty(not text)
         self.view.clear()
         self.ids.set_ids(np.zeros(0, np.uint32), np.zeros(0, np.bool_))
@@ -143,7 +143,7 @@ class EncodePage(TextPage):
         if self.view.selection() is not None:
             self.view.copy()
         else:
-            QGuiApplication.clipboard().setText(self.session.text)
+            QGuiApplication.clipboard().setText(self.session.view.text)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leaves out what there is no room for."""
@@ -170,7 +170,7 @@ class EncodePage(TextPage):
             self.specials.setChecked(self._recognise.isChecked())
             self.specials.toggled.connect(self._recognise.setChecked)
             self._recognise.toggled.connect(self.specials.setChecked)
-        self._comparing = LatestJob(self.session, self, quiet=True)
+        self._comparing = LatestJob(self.session.jobs, self, quiet=True)
         self._comparing.done.connect(self._show_counts)
         self._compare_soon = QTimer(self)
         self._compare_soon.setSingleShot(True)
@@ -190,8 +190,10 @@ class EncodePage(TextPage):
 
     def _compare(self) -> None:
         """Counts the tokens of others, unless that is what is shown."""
-        session, text = self.session, self.session.text
-        runs = [run for run in session.runs if run is not session.active and run.ended is not None and run.ready]
+        session, text = self.session, self.session.view.text
+        runs = [
+            run for run in session.runs.all if run is not session.runs.active and run.ended is not None and run.ready
+        ]
         # Opened tokenizers come first: where there is little room, what comes last is only told by a tip.
         opened = [run for run in runs if not run.has_counts][-MOST:]
         trained = [run for run in runs if run.has_counts]
@@ -211,7 +213,7 @@ class EncodePage(TextPage):
         self._comparing.run(lambda: compare_work(text, others, allowed))
 
     def _follow_specials(self) -> None:
-        runs = self.session.runs
+        runs = self.session.runs.all
         # Those that are compared follow the switch as well.
         some = any(run.special_tokens for run in runs)
         tip = "Encode special tokens in the text as their ids, not as plain text"
@@ -235,7 +237,8 @@ class EncodePage(TextPage):
     def _switch_specials(self) -> None:
         recognised = self.specials.isChecked()
         if recognised != self._recognised:
-            self._recognised = self.session.specials_recognised = recognised
+            self._recognised = recognised
+            self.session.view.recognise_specials(recognised)
             self.refresh()
             self._compare_later()
 
@@ -249,15 +252,15 @@ class EncodePage(TextPage):
     def _take_text(self) -> None:
         text = self.input.text()
         if len(text) > LONGEST:
-            self.input.set_text(self.session.text)
+            self.input.set_text(self.session.view.text)
             size = f"{len(text):,} characters"
             self.tell(f"The text is too long to show as tokens: {size}; the limit is {LONGEST:,}.", "error")
             return
-        self.session.set_text(text)
+        self.session.view.set_text(text)
         self.tell_shortened()
 
     def _follow_text(self) -> None:
-        self.input.set_text(self.session.text)
+        self.input.set_text(self.session.view.text)
         self.tell_shortened()
         self.refresh()
 
@@ -288,9 +291,9 @@ class EncodePage(TextPage):
     def _tell_selected(self) -> None:
         selection, place = self.view.selection(), self._selected_bytes()
         if selection is None or place is None:
-            self.session.select(None)
+            self.session.view.select(None)
         else:
-            self.session.select(TextSelection(*place, selection[1] - selection[0] + 1))
+            self.session.view.select(TextSelection(*place, selection[1] - selection[0] + 1))
 
     def _selected_bytes(self) -> tuple[int, int] | None:
         selection = self.view.selection()

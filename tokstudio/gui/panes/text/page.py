@@ -71,7 +71,7 @@ class TextPage(QWidget):
         self._shown: _Key | None = None
         self._stale = True
         self._prepared = False
-        self.latest = LatestJob(session, self, asked=False)
+        self.latest = LatestJob(session.jobs, self, asked=False)
         self.latest.done.connect(self._finished)
         self.latest.failed.connect(self._failed)
         self._pause, self._patience, self._hover = (self._single_shot(time) for time in (_PAUSE, _PATIENCE, _HOVER))
@@ -89,12 +89,12 @@ class TextPage(QWidget):
         self._characters = actions.get("byte_level_characters")
         if self._characters is not None:
             self._characters.toggled.connect(self.refresh)
-        session.runs_changed.connect(self._forget_other_run)
-        session.playhead_changed.connect(self.refresh)
-        session.merges_added.connect(self.refresh)
-        session.found_changed.connect(self._follow_found)
-        session.place_asked.connect(self._go_to_place)
-        self.view.placesChanged.connect(self._tell_places)
+        session.runs.changed.connect(self._forget_other_run)
+        session.view.playhead_changed.connect(self.refresh)
+        session.training.merges_added.connect(self.refresh)
+        session.view.target_changed.connect(self._follow_target)
+        session.view.occurrence_asked.connect(self._go_to_occurrence)
+        self.view.placesChanged.connect(self._tell_occurrences)
 
     # What a subclass says
 
@@ -124,15 +124,14 @@ class TextPage(QWidget):
 
     def _in_characters(self) -> bool:
         """Tells whether the text is to be drawn in the byte-level alphabet."""
-        run, switch = self.session.active, self._characters
+        run, switch = self.session.runs.active, self._characters
         return switch is not None and switch.isChecked() and run is not None and run.byte_level
 
     # What is the same for both
 
     def take_text(self, text: str) -> None:
         """Puts a text into the field, as if the person had pasted it."""
-        self.input.set_text(text)
-        self.input.edited.emit()
+        self.input.take(text)
 
     def tell(self, text: str, role: str = "muted") -> None:
         """Says something in the line below the field; "" for nothing."""
@@ -154,7 +153,7 @@ class TextPage(QWidget):
             self._stale = True
             return
         self._stale = False
-        text, run = self.text(), self.session.active
+        text, run = self.text(), self.session.runs.active
         if not text or run is None or not run.ready or len(text) > LONGEST:
             self.latest.cancel()
             self._shown = self._asked = None
@@ -162,7 +161,7 @@ class TextPage(QWidget):
             self.display_nothing(text)
             self.set_state("", "")
             return
-        key = (run.key, min(self.session.playhead, len(run)), text, self.variant(), self._in_characters())
+        key = (run.key, min(self.session.view.playhead, len(run)), text, self.variant(), self._in_characters())
         if _same(key, self._asked if self.latest.busy else self._shown):
             return
         self._begin(key)
@@ -180,7 +179,7 @@ class TextPage(QWidget):
         super().showEvent(event)
         if self._stale:
             self.refresh()
-        self._tell_places()
+        self._tell_occurrences()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Shares the height between the field and what is below it, until the person has done so."""
@@ -203,7 +202,7 @@ class TextPage(QWidget):
             self._look_at(first)
 
     def _begin(self, key: _Key) -> None:
-        tokenizer = self.session.tokenizer
+        tokenizer = self.session.view.tokenizer
         assert tokenizer is not None
         text = key[2]
         if self._prepared and len(text) <= _DIRECT and tokenizer.library is None and tokenizer.ready:
@@ -246,7 +245,7 @@ class TextPage(QWidget):
         self.display_nothing(self.text())
         self.tell(str(error), "error")
         if not isinstance(error, TokStudioError):
-            self.session.report(error)
+            self.session.jobs.report(error)
         if self._stale:
             self.refresh()
 
@@ -303,18 +302,18 @@ class TextPage(QWidget):
         page.setContentsMargins(0, 0, 0, 0)
         page.addWidget(self.splitter)
 
-    def _follow_found(self) -> None:
-        found = self.session.found
-        self.view.set_found(-1 if found is None else found)
-        self._tell_places()
+    def _follow_target(self) -> None:
+        target = self.session.view.target
+        self.view.set_found(-1 if target is None else target)
+        self._tell_occurrences()
 
-    def _go_to_place(self, step: int) -> None:
+    def _go_to_occurrence(self, step: int) -> None:
         if self.isVisible():
             self.view.go_to_place(step)
 
-    def _tell_places(self) -> None:
-        if self.isVisible() and self.session.found is not None:
-            self.session.tell_places(*self.view.place())
+    def _tell_occurrences(self) -> None:
+        if self.isVisible() and self.session.view.target is not None:
+            self.session.view.set_occurrences(*self.view.place())
 
     def _clear_text(self) -> None:
         self.take_text("")
@@ -329,16 +328,20 @@ class TextPage(QWidget):
 
     def _look_at_hovered(self) -> None:
         if self._hovered >= 0:
-            self._look_at(self._hovered, passing=True)
+            self._look_at(self._hovered, hover=True)
 
-    def _look_at(self, index: int, *, passing: bool = False) -> None:
+    def _look_at(self, index: int, *, hover: bool = False) -> None:
         # Until the active run's tokens are there, those of the run before are shown: their ids mean nothing in it.
-        if self._shown is not None and self.session.active is not None and self._shown[0] == self.session.active.key:
-            self.session.look_at(self.token_at(index), passing=passing)
+        if (
+            self._shown is not None
+            and self.session.runs.active is not None
+            and self._shown[0] == self.session.runs.active.key
+        ):
+            self.session.view.look_at(self.token_at(index), hover=hover)
 
     def _forget_other_run(self) -> None:
         """Selects nothing of a run that is no longer the active one, and makes its tokens anew when it is again."""
-        active = self.session.active
+        active = self.session.runs.active
         if self._shown is not None and (active is None or self._shown[0] != active.key):
             self._hover.stop()
             self.view.select(-1, -1)

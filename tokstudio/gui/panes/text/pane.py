@@ -54,7 +54,7 @@ class TextPane(Pane):
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("text", "Text")
-        self._session = session
+        self._view = session.view
         self._titled = True
         self._theme = theme
         self.encode = EncodePage(session, theme, actions)
@@ -64,7 +64,7 @@ class TextPane(Pane):
         for page in (self.encode, self.decode, self.steps):
             self.pages.addWidget(page)
         self.body.addWidget(self.pages)
-        self._files = LatestJob(session, self)
+        self._files = LatestJob(session.jobs, self)
         self._files.done.connect(self._take_file)
         self._files.failed.connect(self._file_failed)
         self._target: TextPage = self.encode
@@ -194,11 +194,11 @@ class TextPane(Pane):
         Who is at the text itself means what is selected there, or the word at the cursor.
         """
         written = self.encode.input
-        stretch = None if written.hasFocus() else self._session.stretch
-        chosen = written.selected_bytes() if stretch is None else stretch[:2]
+        selection = None if written.hasFocus() else self._view.selection
+        chosen = written.selected_bytes() if selection is None else selection[:2]
         start, stop = chosen or written.bytes_at_cursor()
         self.tabs.setCurrentIndex(2)
-        self.steps.ask_why_not(start, stop, of_word=chosen is None or (stretch is not None and stretch.tokens == 1))
+        self.steps.ask_why_not(start, stop, of_word=chosen is None or (selection is not None and selection.tokens == 1))
 
     def step_through(self) -> None:
         """Shows the page Steps, the keyboard on its slider."""

@@ -68,7 +68,7 @@ class StepsPage(QWidget):
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__()
-        self.session = session
+        self._jobs, self._runs, self._view = session.jobs, session.runs, session.view
         self.state = ("", "")
         self._theme = theme
         self._actions = actions
@@ -85,7 +85,7 @@ class StepsPage(QWidget):
         self._here: State | None = None
         self._playhead = -1
         self._keyboard_wanted = False  # whether the slider is to have it
-        self.latest = LatestJob(session, self, quiet=True)
+        self.latest = LatestJob(session.jobs, self, quiet=True)
         self.latest.done.connect(self._take)
         self.latest.failed.connect(self._fail)
         self._pause = QTimer(self)
@@ -103,9 +103,14 @@ class StepsPage(QWidget):
         if "byte_level_characters" in actions:
             self.model.set_in_characters(actions["byte_level_characters"].isChecked())
             actions["byte_level_characters"].toggled.connect(self._rewrite)
-        session.text_changed.connect(self._close_answer)
-        session.stretch_changed.connect(self._follow_selection)
-        for signal in (session.text_changed, session.runs_changed, session.playhead_changed, session.merges_added):
+        session.view.text_changed.connect(self._close_answer)
+        session.view.selection_changed.connect(self._follow_selection)
+        for signal in (
+            session.view.text_changed,
+            session.runs.changed,
+            session.view.playhead_changed,
+            session.training.merges_added,
+        ):
             signal.connect(self.refresh)
 
     # ---- what the pane asks of its pages
@@ -131,7 +136,7 @@ class StepsPage(QWidget):
 
     def ask_why_not(self, start: int, stop: int, *, of_word: bool) -> None:
         """Says why some bytes of the text, or the whole pre-token that the first stands in, are not one token."""
-        self._question, self._of_word, self._of_run = (start, stop), of_word, self.session.active
+        self._question, self._of_word, self._of_run = (start, stop), of_word, self._runs.active
         if not self._holds(*self._question):
             self._selected = self._question
         self.refresh()
@@ -152,11 +157,11 @@ class StepsPage(QWidget):
     def refresh(self) -> None:
         """Brings the steps up to date; while nobody sees them, only lets go of those of a run that is gone."""
         if not self.isVisible():
-            if any(key is not None and key[0] not in self.session.runs for key in (self._asked, self._shown)):
+            if any(key is not None and key[0] not in self._runs.all for key in (self._asked, self._shown)):
                 self._show_nothing("")
             return
-        session, run = self.session, self.session.active
-        reason = _NO_TEXT if not session.text else _NO_TOKENIZER if run is None else "" if run.ready else _NOT_READY
+        run = self._runs.active
+        reason = _NO_TEXT if not self._view.text else _NO_TOKENIZER if run is None else "" if run.ready else _NOT_READY
         if reason or run is None:
             self._show_nothing(reason)
             return
@@ -164,14 +169,14 @@ class StepsPage(QWidget):
             self._question = None  # it was asked of another run
         specials = self._actions.get("recognise_specials")
         recognised = specials is not None and specials.isChecked()
-        key = (run, len(run), session.text, self._selected, recognised)
+        key = (run, len(run), self._view.text, self._selected, recognised)
         if key == self._shown:
             self._follow_playhead()
         elif _same_but_length(key, self._asked) and (self.latest.busy or self._pause.isActive()):
             pass  # it is refreshed after this
         elif key != self._asked:
             self._asked = key
-            tokenizer, text, selected = run.tokenizer, session.text, self._selected
+            tokenizer, text, selected = run.tokenizer, self._view.text, self._selected
             self.latest.run(lambda: stepping_work(tokenizer, text, selected, "all" if recognised else ()))
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -215,7 +220,7 @@ class StepsPage(QWidget):
         self._shown = self._asked
         self._show_nothing(str(error), keep=True)
         if not isinstance(error, TokStudioError):
-            self.session.report(error)
+            self._jobs.report(error)
 
     def _show_nothing(self, reason: str, *, keep: bool = False) -> None:
         if not keep:
@@ -232,10 +237,10 @@ class StepsPage(QWidget):
 
     def _follow_playhead(self, *, begin: bool = False, end: bool = False) -> None:
         """Shows the steps of as many merges as the playhead says; at the last step it stays at the last."""
-        made, run = self._stepping, self.session.active
+        made, run = self._stepping, self._runs.active
         if made is None or run is None:
             return
-        playhead = min(self.session.playhead, made.steps.merges)
+        playhead = min(self._view.playhead, made.steps.merges)
         if playhead == self._playhead:
             return
         last = end or self._rounds is None or self.number >= len(self._rounds) - 1
@@ -309,8 +314,8 @@ class StepsPage(QWidget):
         """Takes over what is selected elsewhere."""
         if self._own or not self.isVisible():
             return
-        stretch = self.session.stretch
-        selected = (stretch.start, stretch.stop) if stretch is not None else None
+        selection = self._view.selection
+        selected = (selection.start, selection.stop) if selection is not None else None
         if selected != self._selected and (selected is None or selected != self._chosen):
             self._selected, self._chosen = selected, None
             self.refresh()
@@ -322,10 +327,10 @@ class StepsPage(QWidget):
         self._own, self._chosen = True, None
         if first >= 0:
             self._chosen = int(here.starts[first]) + made.begin, int(here.stops[last]) + made.begin
-        self.session.select(TextSelection(*self._chosen, last - first + 1) if self._chosen is not None else None)
+        self._view.select(TextSelection(*self._chosen, last - first + 1) if self._chosen is not None else None)
         self._own = False
         if first == last >= 0 and here.ids[first] >= 0:
-            self.session.look_at(int(here.ids[first]))
+            self._view.look_at(int(here.ids[first]))
 
     def _show_whole(self) -> None:
         self._selected = None
@@ -338,7 +343,7 @@ class StepsPage(QWidget):
     def _look_at_row(self, row: int) -> None:
         token = self.model.token_at(row)
         if token is not None:
-            self.session.look_at(token)
+            self._view.look_at(token)
 
     # ---- building
 
@@ -360,7 +365,7 @@ class StepsPage(QWidget):
         self.view.setMinimumHeight(64)
         self.view.selectionChanged.connect(self._tell_selected)
         self.why_not = WhyNotLine(theme)
-        self.why_not.linkClicked.connect(self.session.look_at)
+        self.why_not.linkClicked.connect(self._view.look_at)
         self.why_not.closed.connect(self._close_answer)
         self.why_not.hide()
         self.model = RoundsModel(self)

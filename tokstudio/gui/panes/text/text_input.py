@@ -93,6 +93,11 @@ class TextInput(QPlainTextEdit):
             self.setReadOnly(shortened)
             self.shortened_changed.emit()
 
+    def take(self, text: str) -> None:
+        """Replaces the text as if the person had entered it."""
+        self.set_text(text)
+        self.edited.emit()
+
     def sizeHint(self) -> QSize:
         """Gives room for some four lines."""
         return QSize(240, self.fontMetrics().lineSpacing() * 4 + 20)

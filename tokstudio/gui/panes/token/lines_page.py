@@ -16,6 +16,7 @@ from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.gui.panes.token.line_search import Line, LineSearch
 from tokstudio.gui.panes.token.lines_model import ConcordanceModel
 from tokstudio.gui.panes.token.lines_table import ConcordanceTable
+from tokstudio.gui.session.corpus import CorpusState
 from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.problem import problem_of
@@ -48,7 +49,7 @@ class LinesPage(QWidget):
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
-        self._session = session
+        self._corpus, self._runs, self._view = session.corpus, session.runs, session.view
         self._wanted: tuple[object, ...] | None = None
         self._begun: tuple[object, ...] | None = None
         self._search: LineSearch | None = None
@@ -60,13 +61,13 @@ class LinesPage(QWidget):
         self._rest.setSingleShot(True)
         self._rest.setInterval(_REST)
         self._rest.timeout.connect(self._begin)
-        self._jobs = LatestJob(session, self, asked=False)
+        self._jobs = LatestJob(session.jobs, self, asked=False)
         self._jobs.done.connect(self._take)
         self._jobs.failed.connect(self._failed)
         self.table.moreWanted.connect(self._more)
         self.table.copied.connect(self._say_copied)
-        session.sources_changed.connect(self.refresh)
-        session.runs_changed.connect(self._runs_changed)
+        session.corpus.sources_changed.connect(self.refresh)
+        session.runs.changed.connect(self._runs_changed)
 
     @property
     def searching(self) -> bool:
@@ -75,11 +76,11 @@ class LinesPage(QWidget):
 
     def refresh(self) -> None:
         """Looks for other lines where the token, the playhead or the corpus is another."""
-        run, token = self._session.active, self._session.token
-        corpus = _corpus_of(self._session, run)
+        run, token = self._runs.active, self._view.token
+        corpus = _corpus_of(self._corpus, run)
         wanted = None
         if run is not None and token is not None and corpus is not None:
-            wanted = (run, token, self._session.playhead, corpus.sources)
+            wanted = (run, token, self._view.playhead, corpus.sources)
         if wanted is not None and wanted == self._wanted:
             return
         self._wanted = wanted
@@ -132,15 +133,15 @@ class LinesPage(QWidget):
 
     def _runs_changed(self) -> None:
         # A run that is gone is let go of at once, seen or not, and with it its corpus.
-        if self._wanted is not None and self._wanted[0] not in self._session.runs:
+        if self._wanted is not None and self._wanted[0] not in self._runs.all:
             self.refresh()
 
     def _begin(self) -> None:
         if self._wanted is None or not self.isVisible():
             return
         self._forget()
-        session, run, token = self._session, self._session.active, self._session.token
-        corpus, tokenizer = _corpus_of(session, run), session.tokenizer
+        run, token = self._runs.active, self._view.token
+        corpus, tokenizer = _corpus_of(self._corpus, run), self._view.tokenizer
         if run is None or token is None or corpus is None or tokenizer is None:
             return
         self._begun = self._wanted
@@ -151,7 +152,7 @@ class LinesPage(QWidget):
             self._say("The token is not made yet at this playhead position.")
             return
         held_out = run.config.held_out if run.config is not None else 0.0
-        self._uses = run.uses_of(token, session.playhead)
+        self._uses = run.uses_of(token, self._view.playhead)
         self._search = LineSearch(corpus, tokenizer, token, held_out)
         self._look(_FIRST)
 
@@ -180,7 +181,7 @@ class LinesPage(QWidget):
             self._say(_NOT_SO_FAR.format(size_text(search.limit)))
             return
         if not rows:
-            tokenizer, token = self._session.tokenizer, self._session.token
+            tokenizer, token = self._view.tokenizer, self._view.token
             is_special = tokenizer is not None and token in tokenizer.special_tokens.values()
             self._say(_ONLY_SPECIAL if is_special else _NOWHERE)
             return
@@ -236,8 +237,8 @@ class LinesPage(QWidget):
         self.note.setText(f"Copied {lines:,} line{'' if lines == 1 else 's'}.")
 
 
-def _corpus_of(session: Session, run: StudioRun | None) -> Corpus | None:
+def _corpus_of(corpus: CorpusState, run: StudioRun | None) -> Corpus | None:
     """What a run was trained on; for an opened tokenizer the corpus that is open."""
     if run is not None and run.has_counts:
         return run.corpus
-    return session.corpus if session.sources else None
+    return corpus.current if corpus.sources else None

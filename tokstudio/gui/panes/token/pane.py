@@ -61,7 +61,7 @@ class TokenPane(Pane):
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("token", "Token")
-        self._session = session
+        self._runs, self._view, self._reachability = session.runs, session.view, session.reachability
         self._theme = theme
         self._shown: tuple[StudioRun, int] | None = None  # run and token that headline and tree show
         self._stale = True
@@ -70,13 +70,13 @@ class TokenPane(Pane):
         self._later.setSingleShot(True)
         self._later.setInterval(_SELDOM)
         self._later.timeout.connect(self._show_uses)
-        self._build(actions)
+        self._build(session, actions)
         self._characters.toggled.connect(self._show_anew)
-        session.reaches.changed.connect(self._show_anew)
-        session.token_changed.connect(self.refresh)
-        session.playhead_changed.connect(self.refresh)
-        session.merges_added.connect(self.refresh)
-        session.runs_changed.connect(self.refresh)
+        session.reachability.changed.connect(self._show_anew)
+        session.view.token_changed.connect(self.refresh)
+        session.view.playhead_changed.connect(self.refresh)
+        session.training.merges_added.connect(self.refresh)
+        session.runs.changed.connect(self.refresh)
         self.visibilityChanged.connect(self._catch_up)
         self.refresh()
 
@@ -91,7 +91,7 @@ class TokenPane(Pane):
 
     def refresh(self) -> None:
         """Shows the token at the playhead; while nobody sees it, notes that it is not up to date."""
-        if self._shown is not None and self._shown[0] not in self._session.runs:
+        if self._shown is not None and self._shown[0] not in self._runs.all:
             # A run that is gone is let go of at once, seen or not.
             self._shown = None
             self.merges.forget()
@@ -99,7 +99,7 @@ class TokenPane(Pane):
             self._stale = True
             return
         self._stale = False
-        run, token = self._session.active, self._session.token
+        run, token = self._runs.active, self._view.token
         tokenizer = run.tokenizer if run is not None and token is not None else None
         if run is None or tokenizer is None or token is None or not tokenizer.tokens.in_use(token):
             self._shown = None
@@ -119,7 +119,7 @@ class TokenPane(Pane):
 
     def tree_svg(self) -> bytes:
         """The tree of the token that is looked at, whole and in its natural size, as an SVG drawing."""
-        run, token = self._session.active, self._session.token
+        run, token = self._runs.active, self._view.token
         if run is not None and token is not None and self._shown != (run, token):
             self._shown = (run, token)
             self._show_token(run, token)
@@ -138,7 +138,7 @@ class TokenPane(Pane):
             on_tree = self.tree.isVisible() and self.tree.rect().contains(self.tree.mapFromGlobal(event.globalPos()))
             (self._tree_menu if on_tree else self._menu).popup(event.globalPos())
 
-    def _build(self, actions: Mapping[str, QAction]) -> None:
+    def _build(self, session: Session, actions: Mapping[str, QAction]) -> None:
         self.empty = EmptyState(_EMPTY)
         self.empty.setMinimumWidth(1)
         self.page = QWidget()
@@ -146,8 +146,8 @@ class TokenPane(Pane):
         self.origin = _muted()
         self.facts = _muted(wraps=True)
         self.meaning = _muted(wraps=True)
-        self.merges, self.lines = MergesPage(self._theme), LinesPage(self._session, self._theme)
-        self.merges.chosen.connect(self._session.look_at)
+        self.merges, self.lines = MergesPage(self._theme), LinesPage(session, self._theme)
+        self.merges.chosen.connect(self._view.look_at)
         self.tree, self.built, self.chips = self.merges.tree, self.merges.built, self.merges.chips
         self.views = QStackedWidget()
         self.views.addWidget(self.merges)
@@ -213,7 +213,7 @@ class TokenPane(Pane):
         as_characters = self._characters.isChecked() and made_of_bytes
         self.headline.set_token(raw, kind == "special", as_characters and kind != "special")
         self.origin.setText(f"id {token:,} · {_origin(tokenizer, token, kind)}")
-        self._session.reaches.ask(run)
+        self._reachability.ask(run)
         unknown = _UNKNOWN if token == tokenizer.alphabet.unknown else ""
         explained = unknown or _EXPLAINED.get(kind) or _UNREACHED.get(_reach(run, token))
         self.meaning.setText(explained or (meaning(raw) if 1 < length <= _LONGEST_TITLE else ""))
@@ -222,7 +222,7 @@ class TokenPane(Pane):
 
     def _show_at_playhead(self, run: StudioRun, tokenizer: Tokenizer, token: int) -> None:
         """What the playhead changes."""
-        playhead = min(self._session.playhead, len(run))
+        playhead = min(self._view.playhead, len(run))
         if len(run) < _MANY:
             self._show_uses()
         else:
@@ -232,10 +232,10 @@ class TokenPane(Pane):
         self.lines.refresh()
 
     def _show_uses(self) -> None:
-        run, token = self._session.active, self._session.token
+        run, token = self._runs.active, self._view.token
         if run is None or token is None or self._shown != (run, token):
             return
-        tokenizer, playhead = run.tokenizer, min(self._session.playhead, len(run))
+        tokenizer, playhead = run.tokenizer, min(self._view.playhead, len(run))
         only_byte = tokenizer.tokens.length(token) == 1
         facts = [meaning(tokenizer.tokens.prefix(token, 1)) if only_byte else _hexadecimal(tokenizer, token)]
         number = _merge_number(tokenizer, token)
@@ -263,10 +263,10 @@ class TokenPane(Pane):
         self._put(self._bytes().hex(" ").upper())
 
     def _copy_id(self) -> None:
-        self._put(str(self._session.token))
+        self._put(str(self._view.token))
 
     def _bytes(self) -> bytes:
-        run, token = self._session.active, self._session.token
+        run, token = self._runs.active, self._view.token
         return (run.tokenizer.tokens[token] or b"") if run is not None and token is not None else b""
 
     def _put(self, text: str) -> None:

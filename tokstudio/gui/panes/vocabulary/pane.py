@@ -15,7 +15,7 @@ from tokstudio.core.base.errors import TokStudioError
 from tokstudio.gui.panes.vocabulary.filter_panel import FilterButton
 from tokstudio.gui.panes.vocabulary.model import VocabularyModel
 from tokstudio.gui.panes.vocabulary.selection import MERGE
-from tokstudio.gui.session.availability import uses_wanting
+from tokstudio.gui.session.availability import why_no_counts
 from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
@@ -66,7 +66,7 @@ class VocabularyPane(TablePane):
 
         self.table.horizontalHeader().sortIndicatorChanged.connect(self._sorted)
         self.panel.changed.connect(self._set_kinds)
-        self._indexes = LatestJob(session, self, asked=False)
+        self._indexes = LatestJob(session.jobs, self, asked=False)
         self._indexes.done.connect(self._take_index)
         self._indexes.failed.connect(self._index_failed)
         # The rows are to be painted first.
@@ -74,28 +74,28 @@ class VocabularyPane(TablePane):
         self._soon.timeout.connect(self._begin_index)
         self._indexed: StudioRun | None = None
         self._index: TokenIndex | None = None
-        self._searches = LatestJob(session, self)
+        self._searches = LatestJob(session.jobs, self)
         self._searches.done.connect(self._take_matches)
         self._searches.failed.connect(self._search_failed)
         self._tokens.matches_changed.connect(self.show_matches)
-        session.runs_changed.connect(self._runs_changed)
-        session.reaches.changed.connect(self._tokens.show_reach)
-        session.playhead_changed.connect(self._playhead_changed)
-        session.sources_changed.connect(self._offer_uses)
+        session.runs.changed.connect(self._runs_changed)
+        session.reachability.changed.connect(self._tokens.show_reach)
+        session.view.playhead_changed.connect(self._playhead_changed)
+        session.corpus.sources_changed.connect(self._offer_uses)
         self.catch_up()
 
     def catch_up(self) -> None:
         """Shows the active run as it is now."""
         session = self._session
         was_searching = False
-        if session.active is not self._tokens.run:
+        if session.runs.active is not self._tokens.run:
             was_searching = self._searches.busy
             self._forget_index()
-            self._tokens.set_run(session.active, session.playhead)
+            self._tokens.set_run(session.runs.active, session.view.playhead)
             self.table.verticalScrollBar().setValue(0)
             self.table.refit()
         else:
-            self._tokens.set_playhead(session.playhead)
+            self._tokens.set_playhead(session.view.playhead)
             # Uses that were counted since may be wider.
             self.table.refit()
         self._offer_uses()
@@ -136,25 +136,25 @@ class VocabularyPane(TablePane):
 
     def busy(self) -> bool:
         """Whether rows are still being looked for."""
-        asked = "Unreachable" in self.panel.chosen() and self._session.reaches.busy
+        asked = "Unreachable" in self.panel.chosen() and self._session.reachability.busy
         return super().busy() or self._searches.busy or asked
 
     # ---- the session
 
     def _runs_changed(self) -> None:
         # A run that is gone is let go of at once, seen or not.
-        if self.seen or self._tokens.run not in (None, *self._session.runs):
+        if self.seen or self._tokens.run not in (None, *self._session.runs.all):
             self.catch_up()
 
     def _playhead_changed(self) -> None:
-        if self.seen and self._session.active is self._tokens.run:
-            self._tokens.set_playhead(self._session.playhead)
+        if self.seen and self._session.runs.active is self._tokens.run:
+            self._tokens.set_playhead(self._session.view.playhead)
             self._offer_uses()
             # The token may have gone, or have come back.
             self._show_token(scroll=False)
 
     def _offer_uses(self) -> None:
-        self.uses_offer.offer(uses_wanting(self._session))
+        self.uses_offer.offer(why_no_counts(self._session))
 
     def make_query(self, text: str) -> Query:
         """What is typed, as a regular expression where the panel says so."""
@@ -168,7 +168,7 @@ class VocabularyPane(TablePane):
 
     def _make_index(self) -> None:
         """Has an index made of the tokens of a run that is complete; until it is there, filters take longer."""
-        run, tokens = self._session.active, self._tokens.tokens
+        run, tokens = self._session.runs.active, self._tokens.tokens
         if run is self._indexed or not self.seen:
             return
         self._forget_index()
@@ -182,7 +182,7 @@ class VocabularyPane(TablePane):
             return
         made = snapshot(tokens)
         self._indexes.run(lambda: index_work(made))
-        self._session.reaches.ask(run)
+        self._session.reachability.ask(run)
 
     def _forget_index(self) -> None:
         """Lets go of what was found of a run, and of what is still being looked for in it."""
@@ -208,12 +208,12 @@ class VocabularyPane(TablePane):
         if isinstance(error, TokStudioError):
             self.note.setText("The search was cancelled.")
         else:
-            self._session.report(error)
+            self._session.jobs.report(error)
 
     def _index_failed(self, error: Exception) -> None:
         # Cancelled, it leaves filters slower, as before; anything else is to be told.
         if not isinstance(error, TokStudioError):
-            self._session.report(error)
+            self._session.jobs.report(error)
 
     def _set_kinds(self) -> None:
         self.stay()
@@ -223,7 +223,7 @@ class VocabularyPane(TablePane):
             self.filter.setPlaceholderText("Expression" if self._as_expressions else "Filter")
             self._set_filter(self.filter.text())
         if tokens.run is not None and "Unreachable" in panel.chosen():
-            self._session.reaches.ask(tokens.run)
+            self._session.reachability.ask(tokens.run)
         tokens.set_choice(panel.chosen(), panel.lengths())
         self.table.verticalScrollBar().setValue(0)
 

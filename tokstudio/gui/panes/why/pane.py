@@ -77,14 +77,14 @@ class WhyPane(Pane):
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
         super().__init__("why", "Why")
-        self._session = session
+        self._runs, self._view = session.runs, session.view
         self._theme = theme
         self._seen = False
         self._asked: Asked | None = None
         self._answer: WhyMerge | None = None
         self._known: dict[tuple[StudioRun, int], WhyMerge] = {}
         self._characters = actions["byte_level_characters"]
-        self._latest = LatestJob(session, self, quiet=True)
+        self._latest = LatestJob(session.jobs, self, quiet=True)
         self._latest.done.connect(self._take)
         self._latest.failed.connect(self._fail)
         self._settled, self._patience = self._single_shot(_SETTLED), self._single_shot(_PATIENCE)
@@ -92,9 +92,9 @@ class WhyPane(Pane):
         self._patience.timeout.connect(self._say_busy)
         self._build(theme)
         self._characters.toggled.connect(self._rewrite)
-        session.token_changed.connect(self.refresh)
-        session.runs_changed.connect(self._runs_changed)
-        session.training_changed.connect(self.refresh)
+        session.view.token_changed.connect(self.refresh)
+        session.runs.changed.connect(self._runs_changed)
+        session.training.state_changed.connect(self.refresh)
         self.visibilityChanged.connect(self._set_seen)
         theme.tell_sizes(self._dress)
         self._dress()
@@ -118,7 +118,7 @@ class WhyPane(Pane):
         """Asks about the merge of the token that is looked at; while nobody sees it, does nothing."""
         if not self._seen:
             return
-        now = asked(self._session)
+        now = asked(self._view)
         if isinstance(now, str):
             self._let_go()
             self.empty.label.setText(now)
@@ -226,7 +226,7 @@ class WhyPane(Pane):
     def _go_to(self) -> None:
         token = self.model.token_at(self.table.current_row)
         if token is not None:
-            self._session.look_at(token)
+            self._view.look_at(token)
 
     # ---- keeping up
 
@@ -238,7 +238,7 @@ class WhyPane(Pane):
             self._let_go()
 
     def _runs_changed(self) -> None:
-        runs = self._session.runs
+        runs = self._runs.all
         self._known = {key: answer for key, answer in self._known.items() if key[0] in runs}
         if self.model.run is not None:
             if self.model.run in runs:
@@ -291,7 +291,7 @@ class WhyPane(Pane):
         self.empty.setMinimumWidth(1)
         self.line = MergeLine(theme)
         self.line.setAccessibleName("Merge")
-        self.line.clicked.connect(self._session.look_at)
+        self.line.clicked.connect(self._view.look_at)
         self.number = paragraph_label("muted")
         self.number.setWordWrap(False)
         self.tabs = HeaderTabs("Runners-up or other rules", _TABS)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tokstudio.core.base.wording import shown
 from tokstudio.core.model.run import Run
-from tokstudio.gui.session.session import Session
+from tokstudio.gui.session.view_state import ViewState
 from tokstudio.gui.state.run import StudioRun
 
 _ASK = "to see the candidate pairs and the rule that decided."
@@ -44,9 +44,9 @@ class Asked:
         return self.run.base_size + self.number - 1
 
 
-def asked(session: Session) -> Asked | str:
+def asked(view: ViewState) -> Asked | str:
     """The merge that made the token which was chosen last, or in a sentence why there is none."""
-    run, token = session.active, session.chosen
+    run, token = view.run, view.chosen
     if run is None:
         return _NO_RUN
     if not run.has_counts:
