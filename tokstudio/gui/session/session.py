@@ -21,6 +21,7 @@ from tokstudio.gui.session.jobs import Job
 from tokstudio.gui.session.player import Player
 from tokstudio.gui.session.reachability import Reachability
 from tokstudio.gui.session.run_list import RunList
+from tokstudio.gui.session.token_indexing import TokenIndexing
 from tokstudio.gui.session.training import Recording, Training
 from tokstudio.gui.state.notice import Notice
 from tokstudio.gui.state.problem import problem_of
@@ -48,6 +49,7 @@ class Session(RunList):
         opening: Whether a project is being opened.
         player: Moves the playhead by itself.
         reaches: Knows which tokens no text becomes.
+        indexing: Makes the index of a run's tokens.
     """
 
     settings_changed = Signal()
@@ -66,6 +68,7 @@ class Session(RunList):
         self._held_out = HeldOutMeasurer(self)
         self.player = Player(self)
         self.reaches = Reachability(self)
+        self.indexing = TokenIndexing(self)
         self._sampling: Job | None = None
         self._undone: tuple[StudioRun, StudioRun] | None = None
         self._paused_before = False
