@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from tests.gui.person import PATIENCE, at_the_window
 from tokstudio.gui.find.finder import Finder
-from tokstudio.gui.find.index import MOST
+from tokstudio.gui.find.search import MOST
 from tokstudio.gui.session.training import Settings
 
 TEXT = "the cat sat on the mat and the rat sat on the cat. " * 8
@@ -44,7 +44,7 @@ def find(qtbot, window, typed):
     box.selectAll()
     qtbot.keyClick(box, Qt.Key.Key_Delete)
     qtbot.keyClicks(box, typed)
-    qtbot.waitUntil(lambda: window.finder._index is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not box.is_stale, timeout=PATIENCE)
     return box
 
 
@@ -211,10 +211,7 @@ def test_a_panel_that_hides_what_was_found_is_cleared_and_its_row_is_in_sight(qt
     def act(window, answers):
         session, pane = train(qtbot, window, 330, min_frequency=None), window.vocabulary
         pane.raise_()
-        qtbot.waitUntil(lambda: pane.seen and pane._index is not None, timeout=PATIENCE)
-        # As of a large vocabulary, rows come one step after the other.
-        monkeypatch.setattr("tokstudio.gui.panes.vocabulary.model._MOST_AT_ONCE", 10)
-        monkeypatch.setattr("tokstudio.gui.widgets.sliced_work._SLICE", 0.0)
+        qtbot.waitUntil(lambda: pane.seen and pane.model.tokens.index is not None, timeout=PATIENCE)
         if hidden_by == "kind":
             pane.panel.boxes["Digits"].click()
         elif hidden_by == "length":
@@ -308,7 +305,7 @@ def test_the_index_follows_a_run_that_grows(qtbot, session, theme, make_run):
     QAbstractItemModelTester(finder.model, QAbstractItemModelTester.FailureReportingMode.Fatal)
     run = make_run(vocabulary_size=280)
     finder.begin()
-    qtbot.waitUntil(lambda: finder._index is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: run.tokens.index is not None, timeout=PATIENCE)
     session.training.set_settings(Settings(vocabulary_size=300))
     session.training.continue_run(run)
     qtbot.waitUntil(lambda: session.training.current is None, timeout=PATIENCE)

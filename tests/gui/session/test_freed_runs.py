@@ -28,7 +28,7 @@ def visited(qtbot, window):
         for index in range(tabs.count() if tabs is not None else 0):
             tabs.setCurrentIndex(index)
             settled(qtbot, window)
-    assert window.vocabulary._index is not None
+    assert window.vocabulary.model.tokens.index is not None
     assert window.token.lines.model.rowCount()
     assert window.text.steps.model.rowCount()
     assert window.why.model.rowCount()

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 from tokstudio import Corpus, Tokenizer, TrainingConfig
+from tokstudio.core.base.progress import finish
 from tokstudio.core.training.trainer import Trainer
 from tokstudio.gui.find.results_model import FoundModel
 from tokstudio.gui.panes.merges.model import MergesModel
 from tokstudio.gui.panes.vocabulary.model import VocabularyModel
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import KINDS, RunTokens
+from tokstudio.gui.state.token_index import index_work
 from tokstudio.gui.state.token_uses import NEVER, TokenUses
 
 TEXT = "the cat <|end|> sat on the mat ¿ and the rat <|end|>\n" * 20
@@ -52,8 +54,7 @@ def grown(config, steps=()):
 def check(run):
     """Every slot says of its token what the tokenizer says."""
     tokens, tokenizer = RunTokens(run), run.tokenizer
-    for _ in tokens.gather():
-        pass
+    tokens.index = finish(index_work(tokens.snapshot()))
     assert len(tokens) == len(tokenizer)
     assert sorted(tokens.ids.tolist()) == tokenizer.tokens.ids().tolist()
     for slot in range(len(tokens)):
@@ -61,7 +62,7 @@ def check(run):
         raw = tokenizer.tokens[token]
         assert tokens.ids[slot] == token
         assert tokens.slot_of(token) == slot
-        assert tokens.heads[slot] == tokens.head(slot, 99) == raw
+        assert tokens.index.heads[slot] == tokens.head(slot, 99) == raw
         assert tokens.length(slot) == len(raw)
         parts, expected = tokens.parts_of(slot), tokenizer.parts(token)
         assert (parts and tuple(map(tokens.id_of, parts))) == expected
@@ -84,7 +85,7 @@ def test_the_same_holds_for_one_that_was_opened(key):
     check(StudioRun.opened(2, "File", run.tokenizer))
 
 
-def test_a_file_may_have_tokens_that_no_merge_makes(qtbot):
+def test_a_file_may_have_tokens_that_no_merge_makes(qtbot, session):
     made = Tokenizer(
         np.array([[116, 104]], np.int32),
         np.array([260], np.int32),
@@ -100,7 +101,7 @@ def test_a_file_may_have_tokens_that_no_merge_makes(qtbot):
         assert tokens.id_of(slot) == token
         assert tokens.kind_of(slot) == KINDS[tokens.kinds(len(tokens))[slot]] == kind
         assert tokens.head(slot, 9) == made.tokens[token]
-    model = VocabularyModel()
+    model = VocabularyModel(session.indexing)
     model.set_run(run, 1)
     model.set_choice(["Unreachable"])
     settle(qtbot, model)
@@ -125,29 +126,13 @@ def test_uses_stand_at_their_tokens(key):
     assert uses.count_of(tokens.first + 5) is None
 
 
-def test_all_tables_of_a_run_share_its_tokens(qtbot):
+def test_all_tables_of_a_run_share_its_tokens(session):
     *_, run = grown(CONFIGS["bytes"])
-    merges, vocabulary, found = MergesModel(), VocabularyModel(), FoundModel()
+    merges, vocabulary, found = MergesModel(session.indexing), VocabularyModel(session.indexing), FoundModel()
     merges.set_run(run)
     vocabulary.set_run(run, len(run))
     found.set_run(run)
     assert merges.tokens is vocabulary.tokens is found.tokens is run.tokens
-
-
-def test_an_order_that_was_begun_earlier_takes_nothing_from_a_later_one():
-    *_, run = grown(CONFIGS["bytes"])
-    tokens = RunTokens(run)
-    gathering = tokens.gather()
-    next(gathering)
-    early = tokens.sort()
-    next(early)
-    for _ in gathering:
-        pass
-    for _ in tokens.sort():
-        pass
-    for _ in early:
-        pass
-    assert tokens.order.tolist() == sorted(range(len(tokens)), key=tokens.heads.__getitem__)
 
 
 def column(model, number):
@@ -158,8 +143,8 @@ def settle(qtbot, model):
     qtbot.waitUntil(lambda: not model.searching and not model._later.isActive())
 
 
-def test_the_vocabulary_lists_special_tokens_by_their_ids_while_the_run_grows(qtbot):
-    model = VocabularyModel()
+def test_the_vocabulary_lists_special_tokens_by_their_ids_while_the_run_grows(qtbot, session):
+    model = VocabularyModel(session.indexing)
     stages = grown(CONFIGS["last"], (1, 3))
     model.set_run(next(stages), 0)
     for run in stages:
@@ -177,8 +162,8 @@ def test_the_vocabulary_lists_special_tokens_by_their_ids_while_the_run_grows(qt
     assert model.rowCount() == 256
 
 
-def test_a_vocabulary_of_characters_appears_when_they_are_known(qtbot):
-    model = VocabularyModel()
+def test_a_vocabulary_of_characters_appears_when_they_are_known(qtbot, session):
+    model = VocabularyModel(session.indexing)
     stages = grown(CONFIGS["characters"], (0, 2))
     model.set_run(next(stages), 0)
     assert model.rowCount() == 0
@@ -191,8 +176,8 @@ def test_a_vocabulary_of_characters_appears_when_they_are_known(qtbot):
 
 
 @pytest.mark.parametrize("key", CONFIGS)
-def test_merges_show_their_parts_whatever_comes_before_them(key):
-    model = MergesModel()
+def test_merges_show_their_parts_whatever_comes_before_them(session, key):
+    model = MergesModel(session.indexing)
     *_, run = grown(CONFIGS[key])
     model.set_run(run, len(run))
     tokens = run.tokenizer.tokens

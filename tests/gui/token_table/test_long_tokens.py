@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import regex
@@ -12,13 +10,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tokstudio.core.base.progress import finish
-from tokstudio.gui.find import index as find_index
-from tokstudio.gui.panes.vocabulary import kinds
+from tokstudio.gui.find import search as find_search
 from tokstudio.gui.state import run_tokens as tokens
 from tokstudio.gui.state import token_flags as looks
-from tokstudio.gui.token_table import index as token_index
+from tokstudio.gui.state import token_index
 from tokstudio.gui.token_table import search as token_search
-from tokstudio.gui.token_table.query import FilterQuery, Query
+from tokstudio.gui.token_table.query import FilterQuery
 
 SHORT = 4
 LETTERS = ["a", "B", " ", "7", "é", "Σ", "ς", "İ", "\u3000", "一", "😀", "\x1c"]
@@ -30,7 +27,7 @@ PIECES = [letter.encode() for letter in LETTERS] + CUT
 def few_bytes_are_kept():
     """Tokens of more than four bytes are long."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (find_index, looks, token_index, token_search, tokens):
+        for module in (find_search, looks, token_index, token_search, tokens):
             patch.setattr(module, "HEAD", SHORT)
         yield
 
@@ -53,15 +50,6 @@ def snapshot_of(base, parts, spelled):
     return token_index.IndexedTokens(base, parts, np.array(list(map(len, spelled)), np.int64))
 
 
-def run_of(made, spelled, flags=b""):
-    """What a search asks of a run's tokens."""
-    heads = [whole[:SHORT] for whole in spelled]
-    known = np.frombuffer(flags, np.uint8)
-    return SimpleNamespace(
-        heads=heads, base=made.base, parts_from=made.parts_from, lengths=lambda: made.lengths, flags=lambda: known
-    )
-
-
 def typed_from(data, spelled):
     """A text, or bytes, that stand in some token more often than not."""
     whole = data.draw(st.sampled_from(spelled))
@@ -79,15 +67,8 @@ def test_a_filter_lets_pass_what_it_lets_pass_spelled_out(vocabulary, data):
     if query.is_expression or not query.needs_heads:
         return
     expected = [query.accepts(whole) for whole in spelled]
-    one_by_one = token_search.search_of(query, run_of(made, spelled))
-    for _ in one_by_one.go_on():
-        pass
-    assert list(map(bool, one_by_one.found)) == expected
     index = finish(token_index.index_work(made))
-    at_once = token_search.search_of(query, run_of(made, spelled))
-    for _ in at_once.go_on_from(index.matching(query), index.long):
-        pass
-    assert list(map(bool, at_once.found)) == expected
+    assert finish(token_search.Matches(query).work(index, made.lengths, ())).tolist() == expected
 
 
 @settings(deadline=None, max_examples=300)
@@ -96,13 +77,13 @@ def test_find_finds_the_same_as_if_no_token_were_long(vocabulary, data):
     base, parts, spelled = vocabulary
     ids = np.array(data.draw(st.permutations(range(len(spelled)))), np.int32)
     typed = typed_from(data, spelled)
-    index = finish(find_index.index_work(base, parts))
-    assert index.lengths.tolist() == list(map(len, spelled))
+    index = finish(token_index.index_work(snapshot_of(base, parts, spelled)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(find_index, "HEAD", 1000)
-        plain = finish(find_index.index_work(spelled, parts[:0]))
-        expected = finish(find_index.search_work(plain, typed, ids, -1))
-    assert finish(find_index.search_work(index, typed, ids, -1)) == expected
+        for module in (find_search, token_index):
+            patch.setattr(module, "HEAD", 1000)
+        plain = finish(token_index.index_work(snapshot_of(tuple(spelled), parts[:0], spelled)))
+        expected = finish(find_search.search_work(plain, typed, ids, -1))
+    assert finish(find_search.search_work(index, typed, ids, -1)) == expected
 
 
 @settings(deadline=None, max_examples=400)
@@ -119,13 +100,11 @@ def test_a_token_looks_as_it_does_spelled_out(vocabulary):
 def test_scripts_are_those_of_all_letters_and_of_no_numeral(vocabulary):
     made, spelled = snapshot_of(*vocabulary), vocabulary[2]
     index = finish(token_index.index_work(made))
+    finish(index.scripts_work())
     for name in ("Latin", "Greek", "Han"):
         letter = regex.compile(rf"(?=[\p{{L}}\p{{M}}])\p{{Script={name}}}")
         expected = [letter.search(whole.decode("utf-8", "ignore")) is not None for whole in spelled]
         assert index.of_script(name).tolist() == expected
-        run, chosen = run_of(made, spelled, bytes(len(spelled))), [kinds.SCRIPT + name]
-        found = [*kinds.looks_of(chosen, run, 0, kinds.script_search(chosen, run))]
-        assert np.concatenate(found).tolist() == expected
 
 
 EXPRESSIONS = ["a$", "^ ?a", "B.*7", "(?i)b{2}", "é", "^.{9,}$"]
@@ -138,8 +117,7 @@ def test_an_expression_is_searched_for_in_all_of_a_token(vocabulary, expression)
     query = FilterQuery(f"/{expression}/")
     expected = [query.accepts(whole) for whole in spelled]
     index = finish(token_index.index_work(made))
-    _, found = finish(token_index.matches_work(index, query))
-    assert found.tolist() == expected
+    assert finish(token_search.Matches(query).work(index, made.lengths, ())).tolist() == expected
     assert query.by_beginning == 0
 
 
@@ -153,21 +131,20 @@ def test_without_room_the_longest_are_searched_by_their_beginning_and_counted(vo
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(token_search, "ROOM", room)
         index = finish(token_index.index_work(made))
-        _, found = finish(token_index.matches_work(index, query))
+        found = finish(token_search.Matches(query).work(index, made.lengths, ()))
     refused = [slot >= len(made.base) and len(whole) > max(limit, SHORT - 1) for slot, whole in enumerate(spelled)]
     assert query.by_beginning == sum(refused)
     seen = [whole[:SHORT] if short else whole for whole, short in zip(spelled, refused, strict=True)]
     assert found.tolist() == [query.accepts(one) for one in seen]
 
 
-def test_tokens_that_came_since_are_searched_as_well():
-    base, parts = (b"ab", b"cd"), np.array([(0, 1), (2, 2), (1, 3)], np.int32)
-    run = run_of(snapshot_of(base, parts, [b"ab", b"cd", b"abcd"]), [b"ab", b"cd", b"abcd"])
-    search = token_search.search_of(Query("dab"), run)
-    for _ in search.go_on():
-        pass
-    assert list(search.found) == [0, 0, 0]
-    run.heads += [b"abcd", b"cdab"]
-    for _ in search.go_on():
-        pass
-    assert list(search.found) == [0, 0, 0, 1, 1]
+@pytest.mark.parametrize("typed", ["dab", "/da?b/"])
+def test_tokens_that_came_since_are_searched_as_well(typed):
+    base, spelled = (b"ab", b"cd"), [b"ab", b"cd", b"abcd", b"abcdabcd", b"cdabcdabcd"]
+    made = snapshot_of(base, np.array([(0, 1), (2, 2), (1, 3)], np.int32), spelled)
+    matches, index = token_search.Matches(FilterQuery(typed)), None
+    for size in (3, 5):
+        part = token_index.IndexedTokens(base, made.parts[: size - 2], made.lengths[:size])
+        index = finish(token_index.index_work(part, index))
+        found = finish(matches.work(index, part.lengths, ()))
+        assert found.tolist() == [b"dab" in whole for whole in spelled[:size]]

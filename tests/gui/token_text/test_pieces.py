@@ -11,7 +11,8 @@ import regex
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tokstudio.gui.token_text.pieces import SHARED_LIMIT, PieceTable, describe, pieces
+from tokstudio.gui.token_text.blocks import EncodedText
+from tokstudio.gui.token_text.pieces import SHARED_LIMIT, PieceTable, describe
 
 FAMILY = "👨‍👩‍👧‍👦".encode()
 CHARACTERS = st.sampled_from(
@@ -23,6 +24,16 @@ def spans(*tokens: bytes, ids: list[int] | None = None):
     ends = np.cumsum([len(token) for token in tokens], dtype=np.int64)
     numbers = np.array(ids if ids is not None else range(len(tokens)), dtype=np.uint32)
     return b"".join(tokens), ends, numbers
+
+
+def table_of(data: bytes, ends: np.ndarray, ids: np.ndarray) -> PieceTable:
+    edges = np.concatenate([[0], ends]).astype(np.int64)
+    return PieceTable(data, edges, ids, np.zeros(len(ids), np.bool_))
+
+
+def pieces(data: bytes, ends: np.ndarray, ids: np.ndarray):
+    table = table_of(data, ends, ids)
+    return [table.piece(index) for index in range(table.count)]
 
 
 def shown(*tokens: bytes):
@@ -85,47 +96,39 @@ def test_no_text_has_no_pieces():
 
 def test_tokens_that_do_not_cover_the_text_are_refused():
     with pytest.raises(ValueError, match="cover"):
-        PieceTable(b"abc", np.array([1, 2]), np.array([5, 6], dtype=np.uint32))
+        EncodedText(b"abc", np.array([1, 2]), np.array([5, 6], dtype=np.uint32))
 
 
-@given(st.lists(CHARACTERS, max_size=60).map("".join), st.lists(st.integers(0, 400), max_size=300), st.integers(1, 99))
-def test_pieces_begin_where_token_and_grapheme_begin(text: str, cuts: list[int], step: int):
+@given(st.lists(CHARACTERS, max_size=60).map("".join), st.lists(st.integers(0, 400), max_size=300))
+def test_pieces_begin_where_token_and_grapheme_begin(text: str, cuts: list[int]):
     data = text.encode()
-    table = PieceTable(*spans(*split(data, cuts)))
-    while not table.complete:
-        table.extend(step)
+    table = table_of(*spans(*split(data, cuts)))
     graphemes = np.cumsum([0, *(len(cluster.encode()) for cluster in regex.findall(r"\X", text))])
     expected = sorted(set(table.edges[:-1].tolist()) & set(graphemes.tolist()))
     assume(max(np.diff(np.searchsorted(table.edges, [*expected, len(data)])), default=0) <= SHARED_LIMIT)
     assert [table.piece(index).start for index in range(table.count)] == expected
 
 
-@given(st.binary(max_size=400), st.lists(st.integers(0, 400), max_size=300), st.integers(1, 99))
-def test_pieces_hold_every_token_once_whatever_the_bytes(data: bytes, cuts: list[int], step: int):
-    table = PieceTable(*spans(*split(data, cuts)))
-    while not table.complete:
-        table.extend(step)
+@given(st.binary(max_size=400), st.lists(st.integers(0, 400), max_size=300))
+def test_pieces_hold_every_token_once_whatever_the_bytes(data: bytes, cuts: list[int]):
+    table = table_of(*spans(*split(data, cuts)))
     found = [table.piece(index) for index in range(table.count)]
     assert b"".join(data[piece.start : piece.end] for piece in found) == data
     assert [token for piece in found for token in range(piece.first, piece.first + piece.count)] == list(
-        range(table.tokens)
+        range(len(table.ids))
     )
     assert all(table.index_of(piece.first) == index for index, piece in enumerate(found))
 
 
-@given(st.lists(st.integers(0, 12), min_size=1, max_size=300), st.integers(1, 9))
-def test_neighbours_never_have_the_same_colour(ids: list[int], step: int):
-    table = PieceTable(*spans(*[b"a"] * len(ids), ids=ids))
-    while not table.complete:
-        table.extend(step)
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=300))
+def test_neighbours_never_have_the_same_colour(ids: list[int]):
+    table = table_of(*spans(*[b"a"] * len(ids), ids=ids))
     assert np.all(table.colours[1:] != table.colours[:-1])
 
 
 def test_a_token_has_its_colour_wherever_it_stands():
-    one = PieceTable(*spans(b"a", b"b", b"c", ids=[300, 5, 301]))
-    two = PieceTable(*spans(b"b", b"x", b"a", ids=[5, 77, 300]))
-    one.extend()
-    two.extend()
+    one = table_of(*spans(b"a", b"b", b"c", ids=[300, 5, 301]))
+    two = table_of(*spans(b"b", b"x", b"a", ids=[5, 77, 300]))
     assert one.colours[0] == two.colours[2]
     assert one.colours[1] == two.colours[0]
 

@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow
 
 from tokstudio.gui.style.theme import DARK, LIGHT, Theme
 from tokstudio.gui.token_text.rows import PADDING
-from tokstudio.gui.token_text.scroll import MARGIN
-from tokstudio.gui.token_text.token_view import TokenView
+from tokstudio.gui.token_text.token_view import MARGIN, TokenView
 
 # A font may lack shaping rules that its fallback brings, and a platform without a screen may lack window hints.
 pytestmark = pytest.mark.qt_log_ignore("OpenType support missing", "This plugin does not support", extend=True)

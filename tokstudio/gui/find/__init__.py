@@ -1,4 +1,4 @@
-"""Find: the field, the index and the results.
+"""Find: the field, the search and the results.
 
 May import `gui.token_table` and what that may import.
 """

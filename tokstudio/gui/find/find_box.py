@@ -32,19 +32,24 @@ class FindBox(QLineEdit):
 
     Signals:
         asked: What is to be found, or that the list is wanted again.
-        entered: Enter, with no list open.
+        entered: Enter, with no list open, or while it is still of what was typed before.
         chosen: The row of the list that is to be shown.
         dismissed: Escape, with no list open.
+        left: The keyboard has gone elsewhere.
 
     Args:
         theme: Colours and fonts.
         model: What is listed.
+
+    Attributes:
+        is_stale: Whether the list is still of what was typed before.
     """
 
     asked = Signal(str)
     entered = Signal()
     chosen = Signal(int)
     dismissed = Signal()
+    left = Signal()
 
     def __init__(self, theme: Theme, model: FoundModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -77,14 +82,21 @@ class FindBox(QLineEdit):
         column.addWidget(self.list)
         column.addWidget(self.note)
         self.popup.hide()
-        self.textEdited.connect(self.asked)
+        self.is_stale = False
+        self.textEdited.connect(self._ask)
         self.textChanged.connect(self._text_changed)
 
     # ---- for the finder
 
-    def show_found(self, note: str) -> None:
-        """Shows the list as the model has it, the first row chosen, and says something below it."""
+    def show_found(self, note: str, *, final: bool = True) -> None:
+        """Shows the list as the model has it, the first row chosen, and says something below it.
+
+        Args:
+            note: What is said.
+            final: Whether this is what there is of the text that was typed; else more is to come.
+        """
         rows = self._model.rowCount()
+        self.is_stale = not final
         self.list.setVisible(rows > 0)
         self.note.setText(note)
         self.note.setVisible(bool(note))
@@ -133,7 +145,7 @@ class FindBox(QLineEdit):
             else:
                 self.asked.emit(self.text())
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            if self.popup.isVisible() and self.list.current_row >= 0:
+            if self.popup.isVisible() and self.list.current_row >= 0 and not self.is_stale:
                 self._choose(self.list.current_row)
             else:
                 self.entered.emit()
@@ -145,6 +157,7 @@ class FindBox(QLineEdit):
         super().focusOutEvent(event)
         if event.reason() != Qt.FocusReason.PopupFocusReason:
             self.close_list()
+            self.left.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keeps the list below the field, and what is said within it at its end."""
@@ -179,6 +192,10 @@ class FindBox(QLineEdit):
         self.popup.show()
         self.popup.raise_()
         self.list.refit()
+
+    def _ask(self, text: str) -> None:
+        self.is_stale = True
+        self.asked.emit(text)
 
     def _step(self, key: Qt.Key) -> None:
         rows = self._model.rowCount()

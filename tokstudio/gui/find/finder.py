@@ -1,29 +1,27 @@
-"""Finds a token of the active run as one types: keeps the index, fills the list, and shows what was chosen.
+"""Finds a token of the active run as one types: fills the list, and shows what was chosen.
 
-The field and its list are `find_box.py`; what is marked and brought into sight, the panes know.
+See also `find_box.py` for the field and its list, and `search.py` for the order of what is found.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import time
+from PySide6.QtCore import QObject, QTimer, Signal
 
-from PySide6.QtCore import QObject, Signal
-
+from tokstudio.core.base.progress import Work
 from tokstudio.gui.find.find_box import FindBox
-from tokstudio.gui.find.index import MOST, FindIndex, index_work, search_work
 from tokstudio.gui.find.results_model import FoundModel
+from tokstudio.gui.find.search import MOST, search_work
 from tokstudio.gui.session.availability import are_specials_off, not_in_text
-from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.query import Query
+from tokstudio.gui.token_table.rows_job import RowsJob
 
 _NO_RUN = "Train a tokenizer first, or open one."
 _READING = "Reading the vocabulary…"
 _SEARCHING = "Searching…"
-_AT_ONCE = 0.02  # seconds before a search is left to a job: long tokens may take long
-_MUCH = 1 << 24  # bytes of an index that no step of a search at once may go through
+_BUSY_AFTER = 100  # milliseconds before a search says that it goes on
 
 
 class Finder(QObject):
@@ -46,19 +44,18 @@ class Finder(QObject):
         self._session = session
         self.model = FoundModel(self)
         self.box = FindBox(theme, self.model)
-        self._index: FindIndex | None = None
-        self._wanted = False  # whether the list is to be shown when the index is there
-        self._indexing = LatestJob(session.jobs, self, quiet=True)
-        self._indexing.done.connect(self._take_index)
-        self._indexing.failed.connect(session.jobs.report)
+        self._wanted = False  # whether what is found is to be listed
         self._entered = False  # whether the first token is to be shown when it is found
-        self._searching = LatestJob(session.jobs, self, quiet=True)
+        self._searching = RowsJob(session.indexing, self, quiet=True)
         self._searching.done.connect(self._take_found)
         self._searching.failed.connect(session.jobs.report)
+        self._busy = QTimer(self, singleShot=True, interval=_BUSY_AFTER)
+        self._busy.timeout.connect(self._say_busy)
         self.box.asked.connect(self._ask)
         self.box.entered.connect(self._enter)
         self.box.chosen.connect(self._choose)
         self.box.dismissed.connect(self._dismiss)
+        self.box.left.connect(self._searching.cancel)
         session.runs.changed.connect(self._follow_run)
         session.view.playhead_changed.connect(self._follow_playhead)
         session.view.target_changed.connect(self._show_place)
@@ -69,41 +66,18 @@ class Finder(QObject):
         """Puts the keyboard into the field, and makes the index ready."""
         self.box.take_keyboard()
         if self._session.runs.active is not None:
-            self._prepare()
-
-    # ---- the index
+            self._session.indexing.ask(self._session.runs.active.tokens)
 
     def _follow_run(self) -> None:
         run = self._session.runs.active
         if run is not self.model.run:
-            self._indexing.cancel()
             self._searching.cancel()
-            self._index = None
             self._wanted = False
             self.box.close_list()
             self.model.set_run(run)
 
     def _follow_playhead(self) -> None:
         self.model.set_playhead(self._session.view.playhead)
-
-    def _prepare(self) -> bool:
-        """Whether the index has every token; else it is being made."""
-        tokens = self.model.tokens
-        if tokens is None or not tokens.run.ready:
-            return False
-        if self._index is not None and len(self._index) == len(tokens):
-            return True
-        if not self._indexing.busy:
-            base, n, earlier = tokens.base, len(tokens.run), self._index
-            # What is appended later lies behind what is read here.
-            parts = tokens.parts_from(0, n)
-            self._indexing.run(lambda: index_work(base, parts, earlier))
-        return False
-
-    def _take_index(self, index: FindIndex) -> None:
-        self._index = index
-        if self._wanted:
-            self._search()
 
     # ---- finding
 
@@ -120,37 +94,34 @@ class Finder(QObject):
             self.model.set_slots(())
             self.box.show_found(_NO_RUN)
             return
-        self._prepare()
         self._search()
 
     def _search(self) -> None:
-        """Lists what is found so far: while a run grows, of the tokens that are in the index."""
+        """Has the tokens found; until they are, what was found before stays listed."""
         tokens, text = self.model.tokens, self.box.text()
         if tokens is None or not text:
             return
-        if self._index is None:
+        if not tokens.run.ready:
             self.model.set_slots(())
             self.box.show_found(_READING)
             return
-        number = Query(text).number
-        slot = -1 if number is None else tokens.slot_of(number)
-        index, ids = self._index, tokens.ids
-        self._searching.cancel()
-        work, until = search_work(index, text, ids, slot), time.perf_counter() + _AT_ONCE
-        try:
-            while len(index.exact.data) < _MUCH and time.perf_counter() < until:
-                next(work)
-        except StopIteration as end:
-            self._list(end.value)
-            return
-        self.model.set_slots(())
-        self.box.show_found(_SEARCHING)
-        self._searching.run(lambda: work)
+
+        def work() -> Work[list[int]]:
+            number = Query(text).number
+            assert tokens.index is not None
+            return search_work(tokens.index, text, tokens.ids, -1 if number is None else tokens.slot_of(number))
+
+        self._searching.run(tokens, work, indexed=True)
+        self._busy.start()
+
+    def _say_busy(self) -> None:
+        if self._searching.busy:
+            self.model.set_slots(())
+            self.box.show_found(_READING if self._searching.waiting else _SEARCHING, final=False)
+            if self._searching.waiting:
+                self._busy.start()
 
     def _take_found(self, slots: list[int]) -> None:
-        if not self.box.popup.isVisible():
-            # The person has left the list.
-            return
         self._list(slots)
         if self._entered and slots:
             self.box.close_list()

@@ -1,4 +1,4 @@
-"""The tokens that Find has found as rows, in the order it gives them; finding them is `find_index.py`'s."""
+"""The tokens that Find has found as rows, in the order it gives them; `search.py` finds them."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

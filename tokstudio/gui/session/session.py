@@ -15,6 +15,7 @@ from tokstudio.gui.session.jobs import Jobs
 from tokstudio.gui.session.player import Player
 from tokstudio.gui.session.reachability import Reachability
 from tokstudio.gui.session.run_list import RunList
+from tokstudio.gui.session.token_indexing import TokenIndexing
 from tokstudio.gui.session.training_control import TrainingControl
 from tokstudio.gui.session.view_state import ViewState
 
@@ -36,6 +37,7 @@ class Session(QObject):
         held_out: Measures the held-out text of runs.
         player: Moves the playhead by itself.
         reachability: Finds out which tokens no text becomes.
+        indexing: Makes the index of a run's tokens.
     """
 
     def __init__(self, parent: QObject | None = None, recorder: Recorder | None = None) -> None:
@@ -49,6 +51,7 @@ class Session(QObject):
         self.held_out = HeldOutMeasurer(self.jobs, self.runs, self)
         self.player = Player(self.runs, self.view, self)
         self.reachability = Reachability(self.jobs, self.runs, self)
+        self.indexing = TokenIndexing(self.jobs)
 
     def close(self, *, leave: bool = False) -> None:
         """Ends every job and waits for its thread; what was kept for a crash is not needed any more.

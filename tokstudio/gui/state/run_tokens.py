@@ -9,9 +9,7 @@ likes.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import heapq
-from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Protocol, get_args
 
 import numpy as np
@@ -21,13 +19,11 @@ from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.model.tokens import TokenKind
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.state.token_flags import HEAD, NOT_UTF8, OTHER, Looks, describe_token, is_cut, look_of, pairs
+from tokstudio.gui.state.token_flags import HEAD, NOT_UTF8, OTHER, describe_token, is_cut, look_of
+from tokstudio.gui.state.token_index import IndexedTokens, TokenIndex
 
 #: The kinds of tokens; their places here stand for them in arrays.
 KINDS: tuple[TokenKind, ...] = get_args(TokenKind)
-
-_STEP = 256  # tokens between two looks at the clock
-_CHUNK = 2048
 
 
 class RunOfTokens(Protocol):
@@ -87,21 +83,18 @@ class RunTokens:
     """What tables ask about a run's tokens. Costs nothing until it is asked.
 
     Attributes:
-        heads: The first `HEAD` bytes of the tokens gathered so far, by slot.
-        order: int32, the slots sorted so far in the order of their bytes.
+        index: An index of the tokens there were when it was made; None until somebody has asked for one.
         reach: uint8, by slot, whether some text becomes a token, in the constants of `core.reach`; None until known.
     """
 
     def __init__(self, run: RunOfTokens) -> None:
         self.run = run
-        self.heads: list[bytes] = []
-        self.order: NDArray[np.int32] = np.empty(0, np.int32)
+        self.index: TokenIndex | None = None
         self.reach: NDArray[np.uint8] | None = None
         self._base: list[bytes] = []
         self._base_kinds: list[TokenKind] = []
+        self._base_places = np.empty(0, np.int8)  # of the kinds in `KINDS`
         self._trailing = 0  # special tokens whose ids are behind those of the merges
-        self._flags = bytearray()
-        self._looks = Looks()
         self._lengths = np.empty(0, np.int64)
         self._measured = 0
         self._ids: NDArray[np.int32] | None = None
@@ -180,15 +173,20 @@ class RunTokens:
             return token
         return token + self._trailing if token < end else base + token - end
 
+    def slot_of_merge(self, number: int) -> int:
+        """The slot of what a merge has made, counted from 1 on; there may be none."""
+        return max(self.first + number - 1, self.first)
+
     def kind_of(self, slot: int) -> TokenKind:
         """What a token is."""
         return "merge" if slot >= self.first else self._base_kinds[slot]
 
     def kinds(self, size: int) -> NDArray[np.int8]:
         """int8, of the first `size` tokens: their places in `KINDS`."""
+        if len(self._base_places) != self.first:
+            self._base_places = np.array([KINDS.index(kind) for kind in self._base_kinds], np.int8)
         kinds = np.full(size, KINDS.index("merge"), np.int8)
-        base = [KINDS.index(kind) for kind in self._base_kinds[:size]]
-        kinds[: len(base)] = base
+        kinds[: self.first] = self._base_places[:size]
         return kinds
 
     def parts_of(self, slot: int) -> tuple[int, int] | None:
@@ -200,8 +198,10 @@ class RunTokens:
 
     def head(self, slot: int, limit: int) -> bytes:
         """The first `limit` bytes of a token, however long it is."""
-        if slot < len(self.heads) and (limit <= HEAD or len(self.heads[slot]) < HEAD):
-            return self.heads[slot][:limit]
+        if self.index is not None and slot < len(self.index):
+            head = self.index.heads[slot]
+            if limit <= HEAD or len(head) < HEAD:
+                return head[:limit]
         return self._walk(slot, limit, backwards=False)
 
     def length(self, slot: int) -> int:
@@ -218,56 +218,16 @@ class RunTokens:
     def flags_of(self, slot: int) -> int:
         """Whether a token is white space, digits, or no UTF-8 of its own.
 
-        Until it is gathered, of a token of more than twice `HEAD` it is only known how it begins and ends: it is not
+        Until the index has it, of a token of more than twice `HEAD` it is only known how it begins and ends: it is not
         said to be white space or digits.
         """
-        return self._flags[slot] if slot < len(self._flags) else self._describe(slot)
+        if self.index is not None and slot < len(self.index):
+            return int(self.index.flags[slot])
+        return self._describe(slot)
 
-    def flags(self) -> NDArray[np.uint8]:
-        """uint8, the flags of the tokens gathered so far."""
-        return np.frombuffer(bytes(self._flags), np.uint8)
-
-    def gather(self) -> Iterator[None]:
-        """Brings `heads` and flags up to the newest token, in short steps; may be begun again at any time."""
-        heads, base = self.heads, self.first
-        while len(heads) < len(self):
-            first = len(heads)
-            if first < base:
-                heads += [token[:HEAD] for token in self._base[first : first + _STEP]]
-            else:
-                for left, right in pairs(self.parts_from(first - base, first - base + _STEP)):
-                    head = heads[left]
-                    heads.append(head if len(head) == HEAD else (head + heads[right])[:HEAD])
-            parts = self.parts_from(max(first - base, 0), max(len(heads) - base, 0))
-            self._flags += self._looks.describe(heads, self._base, first, len(heads), parts)
-            yield
-
-    def know(self, heads: list[bytes], flags: NDArray[np.uint8], looks: Looks) -> None:
-        """Takes over what `gather` would find out, where somebody else has found it out for more tokens."""
-        first = len(self.heads)
-        if first < len(heads):
-            self.heads += heads[first:]
-            self._flags += flags[first:].tobytes()
-            self._looks = looks
-
-    def sort(self) -> Iterator[None]:
-        """Brings `order` up to the newest token that is gathered, in short steps; ties go to the earlier slot."""
-        key = self.heads.__getitem__
-        first, end = len(self.order), len(self.heads)
-        if first == end:
-            return
-        # Arrays, not lists: making or freeing a million numbers at once takes longer than a step may.
-        runs = [array("i", self.order.tobytes())]
-        for start in range(first, end, _CHUNK):
-            runs.append(array("i", sorted(range(start, min(start + _CHUNK, end)), key=key)))
-            yield
-        merged = array("i")
-        for slot in heapq.merge(*runs, key=key):
-            merged.append(slot)
-            if len(merged) % _STEP == 0:
-                yield
-        if len(merged) > len(self.order):
-            self.order = np.frombuffer(merged, np.int32)
+    def snapshot(self) -> IndexedTokens:
+        """What an index of the tokens is made of. Of the arrays only what lies behind is still written to."""
+        return IndexedTokens(self.base, self.parts, self.lengths())
 
     def _walk(self, slot: int, limit: int, backwards: bool) -> bytes:
         """The first bytes of a token, or its last, without making the rest."""

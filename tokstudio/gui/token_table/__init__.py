@@ -1,4 +1,4 @@
-"""Tables with a token in each row: model, view, delegate, filter query, search and index.
+"""Tables with a token in each row: model, view, delegate, filter query and search.
 
 May import `gui.token_text`, `gui.session`, `gui.state`, `gui.widgets` and `gui.style`.
 """

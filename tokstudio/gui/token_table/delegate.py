@@ -6,7 +6,6 @@ It paints everything itself: a style sheet takes several times as long for each 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import sys
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from tokstudio.gui.token_table.model import Cell, Column, TokenTable
 from tokstudio.gui.token_text.spelling import Shown, mark_of, marked
 from tokstudio.gui.token_text.token_label import paint_special
 from tokstudio.gui.widgets.labels import END, ISOLATE, is_right_to_left, laid_out, utf16_places
+from tokstudio.gui.widgets.painting import guarded_painter
 
 if TYPE_CHECKING:
     from tokstudio.gui.style.theme import Theme
@@ -76,15 +76,10 @@ class TokenCells(QStyledItemDelegate):
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
         """Paints one cell; an error goes to the hook, never into Qt."""
-        painter.save()
-        try:
+        with guarded_painter(painter):
             model = index.model()
             if isinstance(model, TokenTable):
                 self._paint(painter, option, model, index.row(), index.column())
-        except Exception as error:  # an exception that leaves an override ends Qt's event loop
-            sys.excepthook(type(error), error, error.__traceback__)
-        finally:
-            painter.restore()
 
     def _paint(self, painter: QPainter, option: QStyleOptionViewItem, model: TokenTable, row: int, at: int) -> None:
         cell, column = model.cell(row, at), model.columns[at]

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
@@ -12,6 +11,7 @@ from PySide6.QtWidgets import QHeaderView, QWidget
 
 from tokstudio.gui.token_table.delegate import PADDING
 from tokstudio.gui.token_table.model import TokenTable
+from tokstudio.gui.widgets.painting import guarded_painter
 
 if TYPE_CHECKING:
     from tokstudio.gui.style.theme import Theme
@@ -50,15 +50,10 @@ class TokenHeader(QHeaderView):
 
     def paintSection(self, painter: QPainter, rect: QRect, logicalIndex: int) -> None:
         """Paints one title; an error goes to the hook, never into Qt."""
-        painter.save()
-        try:
+        with guarded_painter(painter):
             model = self.model()
             if isinstance(model, TokenTable):
                 self._paint(painter, QRectF(rect), model, logicalIndex)
-        except Exception as error:  # an exception that leaves an override ends Qt's event loop
-            sys.excepthook(type(error), error, error.__traceback__)
-        finally:
-            painter.restore()
 
     def _paint(self, painter: QPainter, rect: QRectF, model: TokenTable, index: int) -> None:
         palette, column = self._theme.palette, model.columns[index]

@@ -10,6 +10,7 @@ import regex
 from numpy.typing import NDArray
 
 from tokstudio.core.text.byte_level import BYTE_OF, to_bytes
+from tokstudio.gui.state.token_index import small_letters
 
 _BYTES = re.compile(
     r"\s*(?:0x(?:[0-9a-f]{2})+(?:\s+0x(?:[0-9a-f]{2})+)*|[0-9a-f]{2}(?:\s+[0-9a-f]{2})+)\s*", re.IGNORECASE
@@ -124,14 +125,6 @@ class Query:
         if self.lengths is None:
             return np.ones(len(lengths), np.bool_)
         return (lengths >= self.lengths[0]) & (lengths <= self.lengths[1])
-
-
-def small_letters(raw: bytes) -> bytes:
-    """A token with small letters, letter by letter: Σ is σ wherever it stands. What is no UTF-8 stays."""
-    if raw.isascii():
-        return raw.lower()
-    text = raw.decode("utf-8", "surrogateescape").lower().replace("ς", "σ")
-    return text.encode("utf-8", "surrogateescape")
 
 
 _LENGTH = r"length:(\d{1,9})(?:(-|\+)(\d{0,9}))?"

@@ -8,13 +8,14 @@ tokens are spelled out, as far as there is room.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.gui.state.run_tokens import RunTokens
+from tokstudio.core.base.progress import Progress, Work
 from tokstudio.gui.state.token_flags import HEAD, pairs
+from tokstudio.gui.state.token_index import TokenIndex
 from tokstudio.gui.token_table.query import Query
 
 _STEP = 512
@@ -30,9 +31,7 @@ class TokenSearch:
     Args:
         accepts: Whether bytes have it in them. What has such bytes within it must have it too.
         reach: Bytes on either side of where two parts meet that it may stand in.
-        heads: The first `HEAD` bytes of the tokens, by slot; may grow.
-        base: The tokens before any merge.
-        parts_from: Gives the rows of int32 [n, 2], the slots that each merge joins, from one on and up to another.
+        index: The tokens.
         alone: A token that is accepted as it is, and not what has it within it.
 
     Attributes:
@@ -43,45 +42,32 @@ class TokenSearch:
         self,
         accepts: Callable[[bytes], bool],
         reach: int,
-        heads: Sequence[bytes],
-        base: Sequence[bytes],
-        parts_from: Callable[[int, int], NDArray[np.int32]],
+        index: TokenIndex,
         alone: bytes | None = None,
     ) -> None:
         self.found = bytearray()
         self._accepts, self._reach = accepts, max(reach, 2)
-        self._heads, self._base, self._parts_from = heads, base, parts_from
+        self._index = index
+        self._heads, self._base = index.heads, index.made.base
         self._alone = alone
         self._begins: dict[int, bytes] = {}
         self._ends: dict[int, bytes] = {}
 
-    def go_on(self) -> Iterator[None]:
-        """Looks at all tokens that have not been looked at, in short steps."""
-        while len(self.found) < len(self._heads):
-            first = len(self.found)
-            some = self._heads[first : first + _STEP]
-            found = bytearray(self._of_heads(some))
-            long = [slot for slot, head in enumerate(some, first) if len(head) == HEAD]
-            yield from self._settle(found, first, long)
-            self.found += found
-            yield
-
-    def go_on_from(self, known: NDArray[np.bool_], long: NDArray[np.int64]) -> Iterator[None]:
-        """The same where it is known what the first bytes of tokens have in them; only long ones are looked at.
+    def go_on_from(self, known: NDArray[np.bool_]) -> Iterator[None]:
+        """Looks at the long tokens, in short steps, where it is known what the first bytes of all tokens have in them.
 
         Args:
-            known: Of all tokens, by slot.
-            long: The slots of those of which there are `HEAD` bytes.
+            known: By slot.
         """
-        found = bytearray(known.tobytes())
+        found, long = bytearray(known.tobytes()), self._index.long
         for start in range(0, len(long), _STEP):
             yield from self._settle(found, 0, long[start : start + _STEP].tolist())
             yield
         self.found = found
 
-    def go_on_long(self, long: NDArray[np.int64]) -> Iterator[None]:
+    def go_on_long(self) -> Iterator[None]:
         """The same for long tokens alone, of which there may be few among very many; `found` is of those then."""
-        found = bytearray(len(self._heads))
+        found, long = bytearray(len(self._heads)), self._index.long
         for start in range(0, len(long), _STEP):
             some = long[start : start + _STEP].tolist()
             for slot, *parts in self._with_parts(some):
@@ -95,9 +81,6 @@ class TokenSearch:
     def beginning(self, slot: int) -> bytes:
         """The first bytes of a token that has been looked at: `HEAD`, or as many as the reach if that is more."""
         return self._begins[slot] if slot in self._begins else self._heads[slot]
-
-    def _of_heads(self, heads: Sequence[bytes]) -> Iterable[bool]:
-        return map(self._accepts, heads)
 
     def _settle(self, found: bytearray, first: int, long: list[int]) -> Iterator[None]:
         """Decides of long tokens; `found` is of those from `first` on, all before have been decided."""
@@ -130,7 +113,7 @@ class TokenSearch:
         if not long:
             return
         first = max(long[0] - base, 0)
-        rows = self._parts_from(first, max(long[-1] + 1 - base, 0))
+        rows = self._index.made.parts_from(first, max(long[-1] + 1 - base, 0))
         merged = [slot for slot in long if slot >= base]
         yield from ((slot, 0, 0) for slot in long[: len(long) - len(merged)])
         wanted = rows[np.array(merged, np.int64) - base - first]
@@ -146,29 +129,33 @@ class ExpressionSearch(TokenSearch):
 
     Args:
         query: The expression.
-        heads: See `TokenSearch`; so are `base` and `parts_from`.
-        lengths: int64, how many bytes the tokens have, by slot.
+        index: The tokens.
     """
 
-    def __init__(
-        self,
-        query: Query,
-        heads: Sequence[bytes],
-        base: Sequence[bytes],
-        parts_from: Callable[[int, int], NDArray[np.int32]],
-        lengths: NDArray[np.int64],
-    ) -> None:
-        super().__init__(query.accepts, 0, heads, base, parts_from)
+    def __init__(self, query: Query, index: TokenIndex) -> None:
+        super().__init__(query.accepts, 0, index)
         self._query = query
         query.by_beginning = 0
         self._whole: dict[int, bytes] = {}
         self._begun = set[int]()  # slots of those of which only the first bytes were looked at
         self._room = ROOM
-        self._limit = _limit(lengths[len(base) :])
+        self._limit = _limit(index.made.lengths[len(index.made.base) :])
 
-    def _of_heads(self, heads: Sequence[bytes]) -> Iterable[bool]:
+    def follow(self, index: TokenIndex) -> None:
+        """Goes over to an index of the same run with more tokens."""
+        self._index, self._heads = index, index.heads
+
+    def go_on(self) -> Iterator[None]:
+        """Looks at all tokens that have not been looked at, in short steps."""
         accepts = self._query.accepts
-        return (len(head) < HEAD and accepts(head) for head in heads)
+        while len(self.found) < len(self._heads):
+            first = len(self.found)
+            some = self._heads[first : first + _STEP]
+            found = bytearray(len(head) < HEAD and accepts(head) for head in some)
+            long = [slot for slot, head in enumerate(some, first) if len(head) == HEAD]
+            yield from self._settle(found, first, long)
+            self.found += found
+            yield
 
     def _settle(self, found: bytearray, first: int, long: list[int]) -> Iterator[None]:
         for slot, left, right in self._with_parts(long):
@@ -202,11 +189,65 @@ class ExpressionSearch(TokenSearch):
         return self._heads[slot] if len(self._heads[slot]) < HEAD else self._whole.get(slot)
 
 
-def search_of(query: Query, tokens: RunTokens) -> TokenSearch:
-    """A search of a run's tokens, as far as they are gathered."""
-    if query.is_expression:
-        return ExpressionSearch(query, tokens.heads, tokens.base, tokens.parts_from, tokens.lengths())
-    return TokenSearch(query.accepts, query.reach, tokens.heads, tokens.base, tokens.parts_from, query.byte)
+class Matches:
+    """Which tokens pass a filter; goes on where a run has grown. Only one job at a time may use it.
+
+    Args:
+        query: The filter.
+    """
+
+    def __init__(self, query: Query) -> None:
+        self.query = query
+        self._expression: ExpressionSearch | None = None
+
+    def work(
+        self, index: TokenIndex | None, lengths: NDArray[np.int64], numbered: Iterable[int]
+    ) -> Work[NDArray[np.bool_]]:
+        """Finds the tokens that pass, by slot; where an expression takes too long, the query has an error then.
+
+        Args:
+            index: All tokens and maybe more; None only for a query that needs no heads.
+            lengths: int64 [n], how many bytes each token has.
+            numbered: The slots that the query means if it is a number; others are ignored.
+        """
+        query = self.query
+        if index is None or not query.needs_heads:
+            return query.within(lengths)
+        if query.is_expression:
+            if self._expression is None:
+                self._expression = ExpressionSearch(query, index)
+            search = self._expression
+            search.follow(index)
+            steps = search.go_on()
+        else:
+            search = TokenSearch(query.accepts, query.reach, index, query.byte)
+            steps = search.go_on_from((yield from matching_work(index, query)))
+        for _ in steps:
+            if query.error:
+                break
+            yield Progress("searching tokens", len(search.found), len(index))
+        passes = np.zeros(len(lengths), np.bool_)
+        found = np.frombuffer(bytes(search.found[: len(lengths)]), np.bool_)
+        passes[: len(found)] = found
+        if query.number is not None:
+            passes[[slot for slot in numbered if 0 <= slot < len(passes)]] = True
+        return passes & query.within(lengths)
+
+
+def matching_work(index: TokenIndex, query: Query) -> Work[NDArray[np.bool_]]:
+    """Finds the tokens that have what is wanted in their first bytes; not for regular expressions or lengths."""
+    found = np.zeros(len(index), np.bool_)
+    for wanted in query.small:
+        found |= index.small.holding(wanted)
+        yield Progress("searching tokens")
+    for wanted in query.folded:
+        found |= (yield from index.folded_work()).holding(wanted)
+        yield Progress("searching tokens")
+    if query.raw is not None:
+        found |= index.raw.holding(query.raw)
+    if query.byte is not None:
+        found |= index.raw.holding(query.byte) & (index.raw.ends - index.raw.starts == 1)
+    return found
 
 
 def _limit(lengths: NDArray[np.int64]) -> int:

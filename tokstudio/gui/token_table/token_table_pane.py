@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLabel, QStackedWidget
 
+from tokstudio.core.base.errors import TokStudioError
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.token_flags import HEAD
 from tokstudio.gui.style.theme import Theme
@@ -147,6 +148,13 @@ class TablePane(Pane):
         self._count_matches()
         if self._awaited and not self.busy():
             self._reveal_found()
+
+    def search_failed(self, error: Exception) -> None:
+        """Says that rows could not be found."""
+        if isinstance(error, TokStudioError):
+            self.note.setText("The search was cancelled.")
+        else:
+            self._session.jobs.report(error)
 
     def choose_page(self) -> None:
         """Shows the table, or why there is none."""

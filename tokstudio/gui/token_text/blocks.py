@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.gui.token_text.bidi import Box
-from tokstudio.gui.token_text.pieces import Piece, PieceTable, edges_of
+from tokstudio.gui.token_text.pieces import Piece, PieceTable
 from tokstudio.gui.token_text.rows import GAP, PADDING, Shaper, TokenRows, id_room, id_text
 
 _TOKENS = 256  # of a block, about: a quarter of a millisecond of work, or three where every piece is to be shaped
@@ -46,7 +46,9 @@ class EncodedText:
         ids: NDArray[np.uint32],
         special: NDArray[np.bool_] | None = None,
     ) -> None:
-        self.edges = edges_of(data, ends, ids)
+        if len(ends) != len(ids) or (int(ends[-1]) if len(ends) else 0) != len(data):
+            raise ValueError("The tokens do not cover the text: one end and one id a token, the last end at its end.")
+        self.edges = np.concatenate([np.zeros(1, np.int64), np.asarray(ends, np.int64)])
         self.data = data
         self.ids = ids
         self.tokens = len(ids)
@@ -59,11 +61,8 @@ class EncodedText:
         """Gives the pieces of one block, whose tokens and bytes are counted from the beginning of the block."""
         first, after = int(self.cuts[block]), int(self.cuts[block + 1])
         begin, end = int(self.edges[first]), int(self.edges[after])
-        ends = self.edges[first + 1 : after + 1] - begin
-        table = PieceTable(self.data[begin:end], ends, self.ids[first:after], self.special[first:after])
-        while not table.complete:
-            table.extend(after - first)
-        return table
+        edges = self.edges[first : after + 1] - begin
+        return PieceTable(self.data[begin:end], edges, self.ids[first:after], self.special[first:after])
 
     def _find_cuts(self) -> NDArray[np.int64]:
         cuts = [0]
@@ -192,8 +191,6 @@ class TokenBlocks:
             if len(self._laid_out) >= _KEPT:
                 self._laid_out.popitem(last=False)
             rows = TokenRows(self.table.pieces(block), self.shaper, self._id_cell, self._width)
-            while not rows.complete:
-                rows.grow()
             self._laid_out[block] = rows
             self.ascent = max(self.ascent, rows.ascent)
             self.height = max(self.height, self.ascent + rows.height - rows.ascent)

@@ -1,6 +1,6 @@
 """Draws rows of pieces: the boxes, their text, marks of white space, ticks of shared pieces, ids, selection.
 
-Where things are `token_rows.py` says; what is selected or pointed at, `token_view.py`.
+See also `rows.py` for where things are, and `token_view.py` for what is selected or pointed at.
 """
 
 # SPDX-License-Identifier: MIT

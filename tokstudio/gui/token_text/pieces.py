@@ -1,6 +1,6 @@
 """Turns tokens into the pieces that are drawn: one token each, except where tokens share a grapheme.
 
-No Qt and no measuring here: `token_rows.py` puts the pieces into rows, `token_view.py` shows them.
+No Qt and no measuring here. See also `rows.py` and `token_view.py`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -59,78 +59,34 @@ class Piece:
 
 
 class PieceTable:
-    """The pieces of one text, found a stretch at a time: `extend` until `complete`.
+    """The pieces of one text that is not long.
 
     Piece i holds the tokens `first[i]` to `first[i + 1] - 1`; token t holds the bytes `edges[t]` to `edges[t + 1] - 1`.
-    Arrays are filled up to `count` and longer than that.
 
     Args:
         data: The whole text.
-        ends: For every token the byte after its last one, ascending; the last is the length of the text.
+        edges: int64 [tokens + 1], where each token begins, and the end of the last.
         ids: For every token its id.
-        special: For every token whether it is a special one; None where none is.
+        special: For every token whether it is a special one.
+
+    Attributes:
+        count: How many pieces there are.
+        first: int64 [count + 1], see above.
+        flags: uint8 [count], `PLAIN`, `ENDS_ROW` and `SPECIAL`.
+        colours: uint8 [count], no two neighbours alike.
     """
 
     def __init__(
-        self,
-        data: bytes,
-        ends: NDArray[np.int64],
-        ids: NDArray[np.uint32],
-        special: NDArray[np.bool_] | None = None,
+        self, data: bytes, edges: NDArray[np.int64], ids: NDArray[np.uint32], special: NDArray[np.bool_]
     ) -> None:
-        self.edges = edges_of(data, ends, ids)
         self.data = data
+        self.edges = edges
         self.ids = ids
-        self.tokens = len(ids)
-        self.special = np.zeros(len(ids), np.bool_) if special is None else special
-        self.count = 0
-        self.first = np.zeros(self.tokens + 1, dtype=np.int32)
-        self.flags = np.zeros(self.tokens, dtype=np.uint8)
-        self.colours = np.zeros(self.tokens, dtype=np.uint8)
-        self._run = 0  # where the run of pieces of one colour began that the last piece belongs to
-
-    @property
-    def done(self) -> int:
-        """How many tokens have their piece."""
-        return int(self.first[self.count])
-
-    @property
-    def complete(self) -> bool:
-        """Whether every token has its piece."""
-        return self.done == self.tokens
-
-    def extend(self, tokens: int = 4096) -> None:
-        """Finds the pieces of about the next `tokens` tokens."""
-        # Enough at once for a whole group to be seen: it ends in this stretch, or it is larger than the limit.
-        tokens = max(tokens, 2 * SHARED_LIMIT)
-        begin, end = self.done, self._character_end(min(self.done + tokens, self.tokens))
-        if begin == end:
-            return
-        chunk = self.data[self.edges[begin] : self.edges[end]]
-        edges = self.edges[begin : end + 1] - self.edges[begin]
-        opens = np.ones(end - begin, dtype=bool)
-        whole = _grapheme_edges(chunk)
-        empty = edges[1:] == edges[:-1]
-        if whole is not None or empty.any():
-            special = self.special[begin:end]
-            if whole is not None:
-                opens[1:] = whole[edges[1:-1]] | special[1:] | special[:-1]
-            # A token without text of its own belongs to what it was made of, before it; at the very beginning, behind.
-            opens[1:] &= ~empty[1:]
-            if begin == 0 and empty[0]:
-                opens[1 : int(np.argmin(empty)) + 1] = False
-            # The last group may go on beyond this stretch: it waits for the next one.
-            last = int(np.flatnonzero(opens)[-1])
-            if end < self.tokens and last > 0:
-                opens, edges = opens[:last], edges[: last + 1]
-            group = np.cumsum(opens) - 1
-            opens |= np.bincount(group)[group] > SHARED_LIMIT
-        starts = np.flatnonzero(opens)
-        old, self.count = self.count, self.count + len(starts)
-        self.first[old : self.count] = starts + begin
-        self.first[self.count] = begin + len(opens)
-        self._set_flags(old, chunk, edges[np.append(starts, len(opens))])
-        self._set_colours(old)
+        starts = np.flatnonzero(self._opens(special))
+        self.count = len(starts)
+        self.first = np.append(starts, len(ids))
+        self.flags = self._find_flags(special[starts])
+        self.colours = self._find_colours()
 
     def piece(self, index: int) -> Piece:
         """Gives piece `index`, with its text decoded."""
@@ -140,65 +96,46 @@ class PieceTable:
         return Piece(start, end, first, after - first, text, kind)
 
     def index_of(self, token: int) -> int:
-        """Gives the piece that holds `token`, which must be among the `done` ones."""
-        return int(np.searchsorted(self.first[: self.count], token, side="right")) - 1
+        """Gives the piece that holds `token`."""
+        return int(np.searchsorted(self.first[:-1], token, side="right")) - 1
 
     def raw(self, index: int) -> bytes:
         """Gives the bytes of piece `index`."""
         return self.data[self.edges[self.first[index]] : self.edges[self.first[index + 1]]]
 
-    def _character_end(self, token: int) -> int:
-        # No UTF-8 character has more than three continuation bytes; where there are more, any place is as good.
-        for _ in range(4):
-            start = self.edges[token]
-            if start == len(self.data) or self.data[start] & 0xC0 != 0x80:
-                break
-            token += 1
-        return token
+    def _opens(self, special: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Tells of each token whether a piece begins with it."""
+        edges, opens = self.edges, np.ones(len(self.ids), np.bool_)
+        whole = _grapheme_edges(self.data)
+        empty = edges[1:] == edges[:-1]
+        if whole is None and not empty.any():
+            return opens
+        if whole is not None:
+            opens[1:] = whole[edges[1:-1]] | special[1:] | special[:-1]
+        # A token without text of its own belongs to what it was made of, before it; at the very beginning, behind.
+        opens[1:] &= ~empty[1:]
+        if empty[0]:
+            opens[1 : int(np.argmin(empty)) + 1] = False
+        group = np.cumsum(opens) - 1
+        return opens | (np.bincount(group)[group] > SHARED_LIMIT)
 
-    def _set_flags(self, old: int, chunk: bytes, edges: NDArray[np.int64]) -> None:
-        values = np.frombuffer(chunk, dtype=np.uint8)
+    def _find_flags(self, special: NDArray[np.bool_]) -> NDArray[np.uint8]:
+        edges, values = self.edges[self.first], np.frombuffer(self.data, np.uint8)
         plain = _counts(_NOT_PLAIN[values], edges) == 0
         newline = _counts(values == 0x0A, edges) > 0
-        special = self.special[self.first[old : self.count]]
-        flags = plain * np.uint8(PLAIN) + newline * np.uint8(ENDS_ROW) + special * np.uint8(SPECIAL)
-        self.flags[old : self.count] = flags
+        return plain * np.uint8(PLAIN) + newline * np.uint8(ENDS_ROW) + special * np.uint8(SPECIAL)
 
-    def _set_colours(self, old: int) -> None:
+    def _find_colours(self) -> NDArray[np.uint8]:
         # A piece has the colour of its first id. In a run of equal colours every second piece takes another one,
         # which differs from the colour that follows the run as well; so no two neighbours are ever alike.
-        tokens = self.first[max(old - 1, 0) : self.count + 1]
-        colours = _hashes(self.ids[tokens[tokens < self.tokens]])
-        before, here = colours[: old > 0], colours[int(old > 0) :]
-        count = self.count - old
-        following = np.append(here, here[-1:] + 1)[1 : count + 1] % COLOURS
-        here = here[:count]
-        index = np.arange(old, self.count)
-        changed = np.append(old == 0 or here[0] != before[0], here[1:] != here[:-1])
-        run = np.maximum.accumulate(np.where(changed, index, self._run))
-        self._run = int(run[-1])
+        here = _hashes(self.ids[self.first[:-1]])
+        following = np.append(here, here[-1:] + 1)[1:] % COLOURS
+        index = np.arange(self.count)
+        changed = np.append(True, here[1:] != here[:-1])[: self.count]
+        run = np.maximum.accumulate(np.where(changed, index, 0))
         other = (here + 3) % COLOURS
         other = np.where(other == following, (here + 5) % COLOURS, other)
-        self.colours[old : self.count] = np.where((index - run) % 2 == 1, other, here)
-
-
-def edges_of(data: bytes, ends: NDArray[np.int64], ids: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """int64 [tokens + 1], where each token begins, and the end of the last.
-
-    Raises:
-        ValueError: The tokens do not cover the text.
-    """
-    if len(ends) != len(ids) or (int(ends[-1]) if len(ends) else 0) != len(data):
-        raise ValueError("The tokens do not cover the text: one end and one id a token, the last end at its end.")
-    return np.concatenate([np.zeros(1, np.int64), np.asarray(ends, np.int64)])
-
-
-def pieces(data: bytes, ends: NDArray[np.int64], ids: NDArray[np.uint32]) -> list[Piece]:
-    """Gives all pieces of a short text at once."""
-    table = PieceTable(data, ends, ids)
-    while not table.complete:
-        table.extend()
-    return [table.piece(index) for index in range(table.count)]
+        return np.where((index - run) % 2 == 1, other, here)
 
 
 def describe(raw: bytes) -> tuple[str, Kind]:

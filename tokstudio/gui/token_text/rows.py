@@ -1,6 +1,6 @@
-"""Measures pieces and puts them into rows of a given width, a stretch at a time.
+"""Measures pieces and puts them into rows of a given width.
 
-It draws nothing and knows no scroll position: `token_view.py` does. `token_blocks.py` has these for parts of a text.
+It draws nothing and knows no scroll position. See also `blocks.py`, which has these for the parts of a text.
 """
 
 # SPDX-License-Identifier: MIT
@@ -25,8 +25,6 @@ PADDING = 4.0  # between a piece's edge and its text
 GAP = 2.0  # between two pieces
 TICK = 3.0  # the least room for the tick of each token that shares a piece
 ROW_GAP = 5.0
-_STEP = 4096  # pieces measured, and put into rows, at a time: a few milliseconds
-_SHAPED_STEP = 256  # as many, where they are not plain ASCII
 _KEPT_SHAPES = 20_000
 _LONGEST_TEXT = 20_000  # characters of one piece that are drawn
 _SPACE = regex.compile(r"\s")
@@ -133,12 +131,17 @@ class Shaper:
 
 
 class TokenRows:
-    """The rows of a text: `grow` until `complete`; rows that are there stay as they are.
+    """The rows of a text that is not long.
 
     Args:
+        table: Its pieces.
         shaper: Measures what is not plain.
         id_cell: The width of a digit of the ids below the pieces, or 0 where no ids are shown.
         width: The room in a row.
+
+    Attributes:
+        height: Of the tallest piece.
+        ascent: Of the same.
     """
 
     def __init__(self, table: PieceTable, shaper: Shaper, id_cell: float, width: float) -> None:
@@ -149,38 +152,16 @@ class TokenRows:
         self._id_cell = id_cell
         self._width = width
         self._id_room = id_room(width, id_cell)
-        self._measured = 0
-        self._widths = np.zeros(table.tokens)  # of each piece's text
-        self._left = np.zeros(table.tokens + 1)  # where each piece would begin if all stood in one row
-        self._row_ends: list[int] = []  # pieces that end their row
+        self._left = self._find_lefts()  # where each piece would begin if all stood in one row
         self._firsts: list[int] = []  # row -> its first piece
         self._parts: dict[int, tuple[int, int]] = {}  # row -> the characters of the long piece that it shows
-        self._broken = 0  # pieces that are in rows
+        self._break()
 
     def __len__(self) -> int:
         return len(self._firsts)
 
-    @property
-    def done(self) -> int:
-        """How many pieces are in rows."""
-        return self._broken
-
-    @property
-    def complete(self) -> bool:
-        """Whether every piece of the text is in a row."""
-        return self.table.complete and self._broken == self.table.count
-
-    def grow(self) -> None:
-        """Measures a bounded number of further pieces and puts them into rows."""
-        limit = self._broken + _STEP
-        if self._measured < limit:
-            if self._measured == self.table.count and not self.table.complete:
-                self.table.extend(_STEP)
-            self._measure(min(self.table.count, self._measured + _STEP))
-        self._break(limit)
-
     def row_of(self, piece: int) -> int:
-        """Gives the row in which `piece`, one of the `done`, begins."""
+        """Gives the row in which `piece` begins."""
         row = bisect_right(self._firsts, piece) - 1
         return bisect_left(self._firsts, self._firsts[row])  # a long piece is the first of several rows
 
@@ -198,7 +179,7 @@ class TokenRows:
     def _boxes_in_order(self, row: int) -> Iterator[Box]:
         table, begin = self.table, self._firsts[row]
         part = self._parts.get(row)
-        after = begin + 1 if part else self._firsts[row + 1] if row + 1 < len(self._firsts) else self._broken
+        after = begin + 1 if part else self._firsts[row + 1] if row + 1 < len(self._firsts) else table.count
         lefts = (self._left[begin : after + 1] - self._left[begin]).tolist()
         tokens = table.first[begin : after + 1].tolist()
         edges = table.edges[tokens].tolist()
@@ -220,69 +201,45 @@ class TokenRows:
         width = min(width + 2 * PADDING, self._width)
         return box._replace(width=width, begin=part[0], end=part[1], plain=False)
 
-    def _measure(self, end: int) -> None:
-        begin = self._measured
-        if end == begin:
-            return
-        table = self.table
-        flags = table.flags[begin:end]
-        shaped = np.flatnonzero((flags & PLAIN) == 0)
-        if len(shaped) > _SHAPED_STEP:
-            shaped, end = shaped[:_SHAPED_STEP], begin + int(shaped[_SHAPED_STEP])
-            flags = flags[: end - begin]
-        first = table.first[begin : end + 1]
-        widths = self._widths[begin:end]
-        widths[:] = np.diff(table.edges[first]) * self.shaper.cell
-        for index in shaped.tolist():
-            widths[index], ascent, height = self.shaper.measure(table.raw(begin + index))
+    def _find_lefts(self) -> NDArray[np.float64]:
+        table, first = self.table, self.table.first
+        widths = np.diff(table.edges[first]) * self.shaper.cell
+        for index in np.flatnonzero((table.flags & PLAIN) == 0).tolist():
+            widths[index], ascent, height = self.shaper.measure(table.raw(index))
             self.ascent = max(self.ascent, ascent)
             self.height = max(self.height, self.ascent + height - ascent)
-        self._place(begin, end)
-        self._row_ends.extend((np.flatnonzero(flags & ENDS_ROW) + begin).tolist())
-        self._measured = end
-
-    def _place(self, begin: int, end: int) -> None:
-        first = self.table.first[begin : end + 1]
         counts = np.diff(first)
         # Ticks and ids make no piece wider than a row: only a text can be broken.
         room = self._width - 2 * PADDING
-        widths = np.maximum(self._widths[begin:end], np.where(counts > 1, np.minimum(counts * TICK, room), 0.0))
-        if self._id_cell and begin < end:
+        widths = np.maximum(widths, np.where(counts > 1, np.minimum(counts * TICK, room), 0.0))
+        if self._id_cell:
             # What `id_text` gives: digits, and a space between two ids.
-            digits = np.append(0, np.cumsum(_digits(self.table.ids[first[0] : first[-1]])))
-            characters = np.diff(digits[first - first[0]]) + counts - 1
+            digits = np.append(0, np.cumsum(_digits(table.ids)))
+            characters = np.diff(digits[first]) + counts - 1
             for index in np.flatnonzero(characters > self._id_room).tolist():
-                ids = self.table.ids[first[index] : first[index + 1]].tolist()
+                ids = table.ids[first[index] : first[index + 1]].tolist()
                 characters[index] = len(id_text(ids, self._id_room))
-            np.maximum(widths, np.minimum(characters * self._id_cell, room), out=widths)
-        np.cumsum(widths + (2 * PADDING + GAP), out=self._left[begin + 1 : end + 1])
-        self._left[begin + 1 : end + 1] += self._left[begin]
+            widths = np.maximum(widths, np.minimum(characters * self._id_cell, room))
+        return np.append(0.0, np.cumsum(widths + (2 * PADDING + GAP)))
 
-    def _break(self, limit: int) -> None:
-        # Every row begins where the one before ended. A row is closed when the piece that no longer fits is measured,
-        # or a newline or the end of the text is reached; until then it stays open, and its pieces are in no row.
-        base = start = self._broken
-        stop = min(limit + _STEP, self._measured)
-        at_end = self.table.complete and stop == self.table.count
-        lefts = self._left[base : stop + 1].tolist()  # searching a list is four times as fast as searching an array
+    def _break(self) -> None:
+        """Puts the pieces into rows. Every row begins where the one before ended; a newline ends one."""
+        lefts = self._left.tolist()  # searching a list is four times as fast as searching an array
         room = self._width + GAP + 0.01
-        ends, newline = self._row_ends, bisect_left(self._row_ends, start)
-        while start < min(limit, stop):
-            end = bisect_right(lefts, lefts[start - base] + room, lo=start - base) - 1 + base
-            closed = at_end or end < stop
+        ends, newline = np.flatnonzero(self.table.flags & ENDS_ROW).tolist(), 0
+        start = 0
+        while start < self.table.count:
+            end = bisect_right(lefts, lefts[start] + room, lo=start) - 1
             while newline < len(ends) and ends[newline] < start:
                 newline += 1
             if newline < len(ends) and ends[newline] < end:
-                end, closed = ends[newline] + 1, True
+                end = ends[newline] + 1
             if end == start:
                 self._break_long(start)
                 end = start + 1
-            elif closed:
-                self._firsts.append(start)
             else:
-                break
+                self._firsts.append(start)
             start = end
-        self._broken = start
 
     def _break_long(self, piece: int) -> None:
         for part in self.shaper.parts(self.table.raw(piece), max(self._width - 2 * PADDING, 1.0)):

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import sys
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -24,6 +23,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QToolTip
 
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import isolated
+from tokstudio.gui.widgets.painting import guarded_painter
 
 _FONT = 12
 _GAP = 4
@@ -114,18 +114,15 @@ class TokenChips(QAbstractScrollArea):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draws what is visible; an error goes to the hook, never into Qt."""
-        try:
-            with QPainter(self.viewport()) as painter:
-                painter.fillRect(event.rect(), QColor(self._theme.palette.surface))
-                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-                painter.setFont(self._theme.monospace_font(_FONT))
-                shown = event.rect().translated(0, self.verticalScrollBar().value())
-                for index in range(self._first_below(shown.top()), len(self._chips)):
-                    if self._places[index].top() > shown.bottom():
-                        break
-                    self._draw(painter, index)
-        except Exception as error:  # an exception that leaves an override ends Qt's event loop
-            sys.excepthook(type(error), error, error.__traceback__)
+        with guarded_painter(self.viewport()) as painter:
+            painter.fillRect(event.rect(), QColor(self._theme.palette.surface))
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setFont(self._theme.monospace_font(_FONT))
+            shown = event.rect().translated(0, self.verticalScrollBar().value())
+            for index in range(self._first_below(shown.top()), len(self._chips)):
+                if self._places[index].top() > shown.bottom():
+                    break
+                self._draw(painter, index)
 
     def viewportEvent(self, event: QEvent) -> bool:
         """Shows a token in full as a tip, and forgets the pointer when it leaves."""

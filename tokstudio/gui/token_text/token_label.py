@@ -6,7 +6,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import sys
 import unicodedata
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
@@ -17,6 +16,7 @@ from tokstudio.core.text.byte_level import to_characters
 from tokstudio.gui.style.theme import Palette, Theme
 from tokstudio.gui.token_text.pieces import beginning, describe, hexadecimal, standing
 from tokstudio.gui.token_text.spelling import MARKS, OTHER_SPACE
+from tokstudio.gui.widgets.painting import guarded_painter
 
 _SHORT_NAMES = (
     *("NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "TAB", "LF", "VT", "FF", "CR", "SO", "SI"),
@@ -151,17 +151,14 @@ class TokenLabel(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draws the token; an error goes to the hook, never into Qt."""
-        try:
-            with QPainter(self) as painter:
-                layout = self._layout()
-                size = layout.boundingRect()
-                if self._special:
-                    frame = QRectF(0, 0, layout.lineAt(0).naturalTextWidth() + 2 * self._edge, self.height())
-                    paint_special(painter, frame, self._theme.palette)
-                painter.setPen(QColor(self._theme.palette.text))
-                layout.draw(painter, QPointF(self._edge, (self.height() - size.height()) / 2))
-        except Exception as error:  # an exception that leaves an override ends Qt's event loop
-            sys.excepthook(type(error), error, error.__traceback__)
+        with guarded_painter(self) as painter:
+            layout = self._layout()
+            size = layout.boundingRect()
+            if self._special:
+                frame = QRectF(0, 0, layout.lineAt(0).naturalTextWidth() + 2 * self._edge, self.height())
+                paint_special(painter, frame, self._theme.palette)
+            painter.setPen(QColor(self._theme.palette.text))
+            layout.draw(painter, QPointF(self._edge, (self.height() - size.height()) / 2))
 
     @property
     def _edge(self) -> float:

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import html
-import sys
 import unicodedata
 from collections.abc import Iterable
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QResizeEvent, QTextCharFormat, QTextLayout, QTextOption
+from PySide6.QtGui import QColor, QFont, QPaintEvent, QResizeEvent, QTextCharFormat, QTextLayout, QTextOption
 from PySide6.QtWidgets import QLabel
+
+from tokstudio.gui.widgets.painting import guarded_painter
 
 _LEFT_TO_RIGHT, _ISOLATE, _END = "\u200e", "\u2068", "\u2069"
 _RIGHT_TO_LEFT = ("R", "AL")
@@ -142,13 +143,10 @@ class ElidedLabel(QLabel):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draws what fits; an error goes to the hook, never into Qt."""
-        try:
-            with QPainter(self) as painter:
-                room = self.contentsRect()
-                words = painter.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room.width())
-                painter.drawText(room, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, words)
-        except Exception as error:  # an exception that leaves an override ends Qt's event loop
-            sys.excepthook(type(error), error, error.__traceback__)
+        with guarded_painter(self) as painter:
+            room = self.contentsRect()
+            words = painter.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room.width())
+            painter.drawText(room, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, words)
 
     def _tell_rest(self) -> None:
         cut = self.fontMetrics().horizontalAdvance(self.text()) > self.contentsRect().width()

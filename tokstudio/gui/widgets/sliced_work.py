@@ -1,4 +1,4 @@
-"""Work of the GUI thread in slices: filtering, sorting and copying many rows without a stall."""
+"""Work that only the GUI thread can do, in slices: copying many rows, or measuring fonts, without a stall."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

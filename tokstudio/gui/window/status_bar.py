@@ -6,12 +6,11 @@ A pointer that waits past half a second, a bar past two, time left past five; it
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import sys
 import time
 from collections import deque
 
 from PySide6.QtCore import QRect, Qt, QTimer
-from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QGuiApplication, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -30,6 +29,7 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.labels import ElidedLabel, plain
+from tokstudio.gui.widgets.painting import guarded_painter
 
 _TICK = 100
 _MARGIN = 2
@@ -135,16 +135,13 @@ class StatusLine(QStatusBar):
         if not self.currentMessage():
             super().paintEvent(event)
             return
-        try:
-            with QPainter(self) as painter:
-                option = QStyleOption()
-                option.initFrom(self)
-                self.style().drawPrimitive(QStyle.PrimitiveElement.PE_PanelStatusBar, option, painter, self)
-                painter.setPen(self.palette().windowText().color())
-                how = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
-                painter.drawText(self._room(), how, self._fitting(self.currentMessage()))
-        except Exception as error:  # an exception that leaves an override ends Qt's event loop
-            sys.excepthook(type(error), error, error.__traceback__)
+        with guarded_painter(self) as painter:
+            option = QStyleOption()
+            option.initFrom(self)
+            self.style().drawPrimitive(QStyle.PrimitiveElement.PE_PanelStatusBar, option, painter, self)
+            painter.setPen(self.palette().windowText().color())
+            how = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
+            painter.drawText(self._room(), how, self._fitting(self.currentMessage()))
 
     def say(self, sentence: str) -> None:
         """Shows what was done, for a while."""

@@ -39,8 +39,8 @@ def add(run, tokenizer, merges):
 
 
 @pytest.fixture
-def model(qtbot):
-    model = MergesModel()
+def model(qtbot, session):
+    model = MergesModel(session.indexing)
     QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning)
     return model
 
@@ -54,7 +54,7 @@ def numbers(model):
 
 
 def settled(qtbot, model):
-    qtbot.waitUntil(lambda: not model.searching)
+    qtbot.waitUntil(lambda: not model.searching and not model._later.isActive())
     return numbers(model)
 
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from PySide6.QtCore import QPersistentModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tokstudio import Corpus, TrainingConfig, train
+from tokstudio.core.base.progress import finish
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.run import MergeBatch
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.vocabulary.model import VocabularyModel
-from tokstudio.gui.panes.vocabulary.selection import order_steps
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.state.token_flags import NOT_UTF8, describe_token
+from tokstudio.gui.state.token_index import index_work
 from tokstudio.gui.token_table.query import Query
 from tokstudio.resources import sample_text
 
@@ -43,8 +41,8 @@ def run(tokenizer):
 
 
 @pytest.fixture
-def model(qtbot, run):
-    model = VocabularyModel()
+def model(qtbot, session, run):
+    model = VocabularyModel(session.indexing)
     QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning)
     model.set_run(run, 444)
     return model
@@ -186,9 +184,8 @@ def test_a_token_that_is_gone_is_told_from_one_that_never_was(model, tokenizer):
     assert "in" not in text(model, taken, NOTES).split()
 
 
-def test_a_large_vocabulary_is_put_in_order_bit_by_bit_while_the_playhead_moves(qtbot, model, tokenizer, monkeypatch):
+def test_a_large_vocabulary_is_put_in_order_while_the_playhead_moves(qtbot, model, tokenizer, monkeypatch):
     monkeypatch.setattr("tokstudio.gui.panes.vocabulary.model._MOST_AT_ONCE", 100)
-    monkeypatch.setattr("tokstudio.gui.widgets.sliced_work._SLICE", 0.0)
     lengths = [len(token) for token in tokenizer.tokens]
     for merges in (300, 444, 20):
         model.sort(LENGTH, DOWN)
@@ -199,7 +196,7 @@ def test_a_large_vocabulary_is_put_in_order_bit_by_bit_while_the_playhead_moves(
     for merges in (444, 7):
         # Back to the order of ids, where rows come and go at the end alone.
         model.sort(ID)
-        assert model.searching
+        assert not model.searching
         model.set_playhead(merges)
         assert settled(qtbot, model) == list(range(256 + merges))
         model.set_playhead(merges - 5)
@@ -207,18 +204,6 @@ def test_a_large_vocabulary_is_put_in_order_bit_by_bit_while_the_playhead_moves(
         settled(qtbot, model)
         model.sort(TOKEN)
         settled(qtbot, model)
-
-
-@given(arrays(np.int64, st.integers(0, 60), elements=st.integers(-(2**40), 2**40) | st.integers(-3, 3)), st.booleans())
-def test_numbers_are_ordered_in_steps_as_a_stable_sort_would(key, descending):
-    steps = order_steps(key, descending)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            order = end.value
-            break
-    assert order.tolist() == sorted(range(len(key)), key=lambda place: -key[place] if descending else key[place])
 
 
 def test_text_and_kind_filter_together_in_any_order(qtbot, model, tokenizer):
@@ -250,10 +235,10 @@ def test_a_kept_place_follows_its_token_through_orders_filters_and_the_playhead(
     assert not kept.isValid()
 
 
-def test_it_keeps_up_with_a_run_that_grows_while_sorted(qtbot, tokenizer):
+def test_it_keeps_up_with_a_run_that_grows_while_sorted(qtbot, session, tokenizer):
     run = StudioRun(1, "Run 1", CONFIG, Corpus.from_text(sample_text("scripts")))
     run.base_counts = tokenizer.run.base_counts
-    model = VocabularyModel()
+    model = VocabularyModel(session.indexing)
     QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning)
     model.set_run(run)
     model.sort(TOKEN)
@@ -271,11 +256,11 @@ def test_it_keeps_up_with_a_run_that_grows_while_sorted(qtbot, tokenizer):
     assert shown == sorted(shown)
 
 
-def test_a_file_may_number_its_tokens_as_it_likes(qtbot, tokenizer):
+def test_a_file_may_number_its_tokens_as_it_likes(qtbot, session, tokenizer):
     byte_ids = np.arange(1255, 999, -1, dtype=np.int32)
     merges = np.array([[byte_ids[97], byte_ids[98]], [7, byte_ids[99]]], np.int32)
     opened = Tokenizer(merges, np.array([7, 3], np.int32), alphabet=Alphabet.of_bytes(byte_ids))
-    model = VocabularyModel()
+    model = VocabularyModel(session.indexing)
     QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning)
     model.set_run(StudioRun.opened(1, "file", opened), 2)
     shown = settled(qtbot, model)
@@ -304,9 +289,8 @@ def test_a_long_token_is_judged_as_a_whole(qtbot, text):
     assert [bool(flag & NOT_UTF8) for flag in expected] == [_broken(raw) for raw in whole]
     begun = [flag if len(raw) <= 512 else flag & NOT_UTF8 for flag, raw in zip(expected, whole, strict=True)]
     assert [tokens.flags_of(slot) for slot in range(len(made))] == begun
-    for _ in tokens.gather():
-        pass
-    assert tokens.flags().tolist() == expected
+    tokens.index = finish(index_work(tokens.snapshot()))
+    assert [tokens.flags_of(slot) for slot in range(len(made))] == expected
 
 
 def test_a_copied_row_has_all_columns(model, tokenizer):

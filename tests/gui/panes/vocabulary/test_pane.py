@@ -106,6 +106,7 @@ def test_a_click_on_a_header_sorts_and_another_turns_it_round(qtbot, pane, train
 
 def test_kinds_filter_and_the_count_says_how_many(qtbot, pane, trained):
     pane.panel.boxes["Only in longer tokens"].click()
+    settle(qtbot, pane)
     uses, before = trained.runs.active.uses(344), trained.runs.active.base_counts
     assert ids(pane) == [token for token in range(600) if uses[token] == 0 and (token >= 256 or before[token])]
     assert pane.note.text() == f"{len(ids(pane))} of 600"
@@ -211,8 +212,12 @@ def test_controls_have_names(pane):
         assert widget.focusPolicy() & Qt.FocusPolicy.TabFocus
 
 
-def shown(qtbot, pane):
+def settle(qtbot, pane):
     qtbot.waitUntil(lambda: not pane.busy(), timeout=PATIENCE)
+
+
+def shown(qtbot, pane):
+    settle(qtbot, pane)
     return [pane.model.tokens.run.tokenizer.tokens[token] for token in ids(pane)]
 
 
@@ -242,7 +247,7 @@ def test_what_is_looked_for_while_another_run_is_chosen_is_found_in_that_one(qtb
     qtbot.keyClicks(pane.filter, "/in/")
     shown(qtbot, pane)
     pane.filter.setText("/^in|he/")
-    assert pane._searches.busy
+    assert pane.busy()
     trained.runs.activate(second)
     wanted = [raw for raw in second.tokenizer.tokens if re.search("^in|he", raw.decode("utf-8", "replace"))]
     assert shown(qtbot, pane) == wanted
@@ -324,15 +329,10 @@ def test_lengths_are_asked_for_in_the_panel_or_typed(qtbot, pane, trained):
     assert shown(qtbot, pane) == [token for token in tokens if b"e" in token.lower() and len(token) >= 3]
 
 
-@pytest.mark.parametrize("indexed", [True, False])
-def test_lengths_are_those_of_whole_tokens_however_long(qtbot, pane, session, make_run, monkeypatch, indexed):
-    if not indexed:
-        # As of a run that still grows.
-        monkeypatch.setattr(pane, "_make_index", lambda: None)
+def test_lengths_are_those_of_whole_tokens_however_long(qtbot, pane, session, make_run):
     line = "".join(f"{number * number % 997:b} " for number in range(60))
     run = make_run(f"{line}\n" * 4, vocabulary_size=None, min_frequency=2, pattern="none")
-    if indexed:
-        ready(qtbot, pane, session)
+    ready(qtbot, pane, session)
     lengths = [len(token) for token in run.tokenizer.tokens]
     assert max(lengths) > 500
     long = sum(length >= 300 for length in lengths)
@@ -372,13 +372,14 @@ def test_the_panel_is_opened_and_used_by_keys(qtbot, pane, trained):
     qtbot.keyClick(pane.kinds, Qt.Key.Key_Space)
     assert pane.panel.isVisible()
     qtbot.keyClick(pane.panel.boxes["Merges"], Qt.Key.Key_Space)
+    settle(qtbot, pane)
     assert ids(pane) == list(range(256, 600))
     qtbot.keyClick(pane.panel, Qt.Key.Key_Escape)
     assert not pane.panel.isVisible()
     assert pane.kinds.accessibleName().endswith("1 selected")
 
 
-def test_special_tokens_that_nobody_counts_are_neither_used_nor_unused(pane, make_run):
+def test_special_tokens_that_nobody_counts_are_neither_used_nor_unused(qtbot, pane, make_run):
     run = make_run(
         "one two three <|end|> zzz" * 20,
         vocabulary_size=14,
@@ -393,8 +394,10 @@ def test_special_tokens_that_nobody_counts_are_neither_used_nor_unused(pane, mak
     assert uses[end] == "–"
     assert int(uses[unknown]) > 0
     pane.panel.boxes["Used"].click()
+    settle(qtbot, pane)
     assert sorted(ids(pane)) == [token for token, text in sorted(uses.items()) if text not in ("–", "0")]
     pane.panel.choose(["0 uses now"])
+    settle(qtbot, pane)
     assert sorted(ids(pane)) == [token for token, text in sorted(uses.items()) if text == "0"]
 
 
@@ -428,6 +431,7 @@ def test_uses_of_an_opened_tokenizer_are_counted_on_request_and_forgotten_with_t
     assert pane.model.index(257, USES).data() == f"{expected[257]}"
     assert not pane.uses_offer.isVisible()
     pane.panel.boxes["0 uses now"].click()
+    settle(qtbot, pane)
     assert ids(pane) == np.flatnonzero(expected == 0).tolist()
     # Of fewer merges they are not known.
     pane.panel.clear_button.click()

@@ -18,8 +18,7 @@ from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText
-from tokstudio.gui.token_text.scroll import MARGIN
-from tokstudio.gui.token_text.token_view import TokenView
+from tokstudio.gui.token_text.token_view import MARGIN, TokenView
 from tokstudio.gui.widgets.controls import Choice
 from tokstudio.gui.widgets.fields import ChoiceField, Field, line
 

@@ -1,29 +1,39 @@
-"""The merges of a run as rows, the newest first; grows while it trains. Filtered by what tokens hold."""
+"""The merges of a run as rows, the newest first; grows while it trains. A job finds the rows that pass the filter."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left
-from collections.abc import Iterator
-
 import numpy as np
-from PySide6.QtCore import QModelIndex, QObject
+from numpy.typing import NDArray
+from PySide6.QtCore import QModelIndex, QObject, QTimer, Signal
 
+from tokstudio.core.base.progress import Work
+from tokstudio.gui.session.token_indexing import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
 from tokstudio.gui.token_table.query import Query
-from tokstudio.gui.token_table.search import TokenSearch, search_of
+from tokstudio.gui.token_table.rows_job import RowsJob
+from tokstudio.gui.token_table.search import Matches
 from tokstudio.gui.token_text.spelling import copied, figure, marked
-from tokstudio.gui.widgets.sliced_work import Slices
 
 _NUMBER, _TOKEN, _LEFT, _RIGHT, _COUNT, _AFTER, _RATIO = range(7)
 _COPIED_BYTES = 4096
+_LATER = 250  # milliseconds: merges that come are searched at most this often
 _NO_INDEX = QModelIndex()
 
 
 class MergesModel(TokenTable):
-    """Row 0 is the newest merge. Merges are numbered from 1; those after the playhead are dimmed, its own is marked."""
+    """Row 0 is the newest merge. Merges are numbered from 1; those after the playhead are dimmed, its own is marked.
+
+    Signals:
+        failed: A filter could not be worked out, or the person cancelled it (Exception).
+
+    Args:
+        indexing: Makes the index of the tokens.
+        parent: The owner.
+    """
+
+    failed = Signal(object)
 
     columns = (
         Column("#", "number", "Number of the merge"),
@@ -35,15 +45,18 @@ class MergesModel(TokenTable):
         Column("Bytes/token", "number", "Bytes per token of the corpus after this merge", yields=2, muted=True),
     )
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, indexing: TokenIndexing, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.query = Query("")
         self.playhead = 0
         self._size = 0
-        self._scanned = 0
-        self._found = array("i")
-        self._search: TokenSearch | None = None
-        self._slices = Slices(self)
+        self._found: NDArray[np.int64] | None = None  # ranks of the merges that are shown, ascending; None for all
+        self._searched = 0  # merges that the filter has been asked about
+        self._matches = Matches(Query(""))
+        self._job = RowsJob(indexing, self)
+        self._job.done.connect(self._take)
+        self._job.failed.connect(self._fail)
+        self._later = QTimer(self, singleShot=True, interval=_LATER)
+        self._later.timeout.connect(self._search)
 
     # ---- what is shown
 
@@ -53,31 +66,32 @@ class MergesModel(TokenTable):
             self.beginResetModel()
             self.hold(run)
             self.playhead = playhead
-            self._restart()
+            self._job.cancel()
+            self._matches = Matches(self._matches.query)
+            self._found = None
+            self._size = len(self.run) if self.run is not None else 0
             self.endResetModel()
-        self._scan()
+        self._search()
 
     def set_query(self, query: Query) -> None:
-        """Shows the rows that pass, as they are found; an empty query shows all."""
-        with self.changes():
-            self.beginResetModel()
-            self.query = query
-            self._restart()
-            self.endResetModel()
-        self._scan()
+        """Shows the rows that pass once they are found; an empty query shows all."""
+        self._job.cancel()
+        self._matches = Matches(query)
+        self._search()
 
     def grow(self) -> None:
         """Shows the merges that the run has got since."""
-        if self.run is None:
+        if self.run is None or len(self.run) <= self._size:
             return
-        if self.query:
-            if not self._slices.running:
-                self._scan()
-        elif len(self.run) > self._size:
+        if self._found is not None:
+            self._size = len(self.run)
+        else:
             with self.changes():
                 self.beginInsertRows(QModelIndex(), 0, len(self.run) - self._size - 1)
                 self._size = len(self.run)
                 self.endInsertRows()
+        if self._matches.query:
+            self._search_later()
 
     def set_playhead(self, merges: int) -> None:
         """Moves the border between what is made and what is dimmed."""
@@ -93,11 +107,11 @@ class MergesModel(TokenTable):
     @property
     def searching(self) -> bool:
         """Whether a filter still goes through the merges."""
-        return self._slices.running
+        return self._job.busy
 
     def number_at(self, row: int) -> int:
         """The number of the merge in a row."""
-        return self._found[-1 - row] + 1 if self.query else self._size - row
+        return int(self._found[-1 - row]) + 1 if self._found is not None else self._size - row
 
     def row_of_number(self, number: int) -> int:
         """The row of a merge; -1 where it is not shown."""
@@ -110,7 +124,7 @@ class MergesModel(TokenTable):
 
     def slots_between(self, top: int, bottom: int) -> list[int]:
         """The slots of some rows."""
-        if self.query:
+        if self._found is not None:
             return [self.slot_at(row) for row in range(top, bottom + 1)]
         return list(range(self.slot_at(top), self.slot_at(bottom) - 1, -1))
 
@@ -168,7 +182,7 @@ class MergesModel(TokenTable):
         """How many merges are shown; below a row none."""
         if parent.isValid():
             return 0
-        return len(self._found) if self.query else self._size
+        return len(self._found) if self._found is not None else self._size
 
     # ---- private
 
@@ -196,54 +210,57 @@ class MergesModel(TokenTable):
 
     def _first_row_up_to(self, number: int) -> int:
         """The first row whose merge has at most this number."""
-        if self.query:
-            return len(self._found) - bisect_left(self._found, number)
+        if self._found is not None:
+            return len(self._found) - int(np.searchsorted(self._found, number))
         return min(max(self._size - number, 0), self._size)
 
-    def _restart(self) -> None:
-        self._slices.stop()
-        self._scanned, self._found, self._search = 0, array("i"), None
-        self._size = len(self.run) if self.run is not None else 0
+    def _search(self) -> None:
+        """Has it worked out which rows pass the filter."""
+        self._later.stop()
+        tokens, matches = self.tokens, self._matches
+        if tokens is None:
+            return
+        if not matches.query:
+            self._show(None)
+        else:
+            self._searched = self._size = len(tokens.run)
 
-    def _scan(self) -> None:
-        if self.query and self.run is not None:
-            self._size = len(self.run)
-            self._slices.start(self._scan_steps(), self.matches_changed.emit)
+            def work() -> Work[NDArray[np.bool_]]:
+                number = matches.query.number
+                numbered = () if number is None else (tokens.slot_of(number), tokens.slot_of_merge(number))
+                return matches.work(tokens.index, tokens.lengths(), numbered)
+
+            self._job.run(tokens, work, indexed=matches.query.needs_heads)
         self.matches_changed.emit()
 
-    def _scan_steps(self) -> Iterator[None]:
-        tokens = self.tokens
-        assert tokens is not None
-        yield from tokens.gather()
-        while self._scanned < len(tokens.heads) - tokens.first:
-            self._search = self._search or search_of(self.query, tokens)
-            for _ in self._search.go_on():
-                self._take_found(self._search.found)
-                yield
-            yield from tokens.gather()
+    def _search_later(self) -> None:
+        if not self._job.busy and not self._later.isActive():
+            self._later.start()
 
-    def _take_found(self, passes: bytearray) -> None:
-        """Takes over which tokens have been found since, by slot."""
-        assert self.tokens is not None
-        first, end = self._scanned, len(passes) - self._first
-        if end <= first:
+    def _take(self, passes: NDArray[np.bool_]) -> None:
+        # Of an expression that took too long the pane says so, and what was shown stays.
+        if not self._matches.query.error:
+            self._show(np.flatnonzero(passes[self._first :]))
+            if self._searched < self._size:
+                self._search_later()
+        self.matches_changed.emit()
+
+    def _fail(self, error: Exception) -> None:
+        self.matches_changed.emit()
+        self.failed.emit(error)
+
+    def _show(self, found: NDArray[np.int64] | None) -> None:
+        """Puts other rows in place of these; while a filter goes on with a growing run, rows come on top alone."""
+        before = self._found
+        if before is None and found is None:
             return
-        slots = slice(self._first + first, self._first + end)
-        fits = np.frombuffer(passes[slots], np.bool_) & self.query.within(self.tokens.lengths()[slots])
-        found = (np.flatnonzero(fits) + first).tolist() + self._numbered(self.query, first, end)
-        self._scanned = end
-        if found:
-            self._add(sorted(set(found)))
-
-    def _numbered(self, query: Query, first: int, end: int) -> list[int]:
-        if query.number is None or self.tokens is None:
-            return []
-        ranks = (query.number - 1, self.tokens.slot_of(query.number) - self._first)
-        lengths = self.tokens.lengths()[self._first :]
-        return [rank for rank in ranks if first <= rank < end and query.within(lengths[rank : rank + 1])[0]]
-
-    def _add(self, ranks: list[int]) -> None:
         with self.changes():
-            self.beginInsertRows(QModelIndex(), 0, len(ranks) - 1)
-            self._found.extend(ranks)
-            self.endInsertRows()
+            if before is not None and found is not None and np.array_equal(before, found[: len(before)]):
+                if len(found) > len(before):
+                    self.beginInsertRows(QModelIndex(), 0, len(found) - len(before) - 1)
+                    self._found = found
+                    self.endInsertRows()
+                return
+            self.beginResetModel()
+            self._found = found
+            self.endResetModel()

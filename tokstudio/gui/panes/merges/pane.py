@@ -29,7 +29,7 @@ class MergesPane(TablePane):
     """
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
-        self._merges = MergesModel()
+        self._merges = MergesModel(session.indexing)
         super().__init__("merges", "Merges", session, theme, self._merges, _EMPTY)
         self._merges.setParent(self)
         self.derived = QLabel()
@@ -40,6 +40,7 @@ class MergesPane(TablePane):
         self.body.insertWidget(0, self.derived)
         self.follow(actions["byte_level_characters"])
         self._merges.matches_changed.connect(self.show_matches)
+        self._merges.failed.connect(self.search_failed)
         self.table.rowActivated.connect(self._go_to)
         self.offer(actions["why_merge"], actions["copy"])
         session.runs.changed.connect(self._runs_changed)

@@ -47,19 +47,30 @@ HUE = Qt.ItemDataRole.UserRole + 2
     ENDED,
     SECONDS,
 ) = range(16)
-# The settings and what is said in passing; what came of them is to stand out.
-_QUIET = (CORPUS, BYTES, VOCABULARY, FREQUENCY, PATTERN, BASE, TIES, SPECIALS, MEASURED, ENDED, SECONDS)
 _TIES = {"first": "First", "lowest-id": "Lowest id", "huggingface": "Hugging Face", "bytes": "Bytes"}
 
 
 @dataclass(frozen=True)
-class _Column:
-    """A column: its heading, what a tool tip says of it, and the text of a run in it."""
+class Column:
+    """A column.
+
+    Attributes:
+        title: Its heading.
+        tip: What a tool tip says of it.
+        text: The text of a run in it.
+        widest: The widest text that it is made for, beside its heading; "" for a width of its own.
+        yields: Columns with the highest number go first where there is no room.
+        alignment: Of the text; numbers stand right.
+        muted: Whether it is second to the others: settings, and not what came of them.
+    """
 
     title: str
     tip: str
     text: Callable[[StudioRun], str]
+    widest: str = ""
+    yields: int = 0
     alignment: int = _RIGHT
+    muted: bool = True
 
 
 class RunsModel(QAbstractTableModel):
@@ -128,7 +139,7 @@ class RunsModel(QAbstractTableModel):
 
     def columnCount(self, parent: _Index = _NO_INDEX) -> int:
         """Gives the number of columns."""
-        return 0 if parent.isValid() else len(_COLUMNS)
+        return 0 if parent.isValid() else len(COLUMNS)
 
     def flags(self, index: _Index) -> Qt.ItemFlag:
         """Says that names can be edited."""
@@ -137,9 +148,9 @@ class RunsModel(QAbstractTableModel):
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Gives the headings, aligned as what is below them."""
-        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(_COLUMNS):
+        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(COLUMNS):
             return None
-        column = _COLUMNS[section]
+        column = COLUMNS[section]
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return column.title or "Active"
         shown = {
@@ -152,13 +163,13 @@ class RunsModel(QAbstractTableModel):
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Gives what a cell shows."""
         run = self.run(index.row()) if index.isValid() else None
-        if run is None or not 0 <= index.column() < len(_COLUMNS):
+        if run is None or not 0 <= index.column() < len(COLUMNS):
             return None
         number = index.column()
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
             return self._text(run, number)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _COLUMNS[number].alignment
+            return COLUMNS[number].alignment
         if role == Qt.ItemDataRole.ForegroundRole:
             return self._colour(run, number)
         if role == Qt.ItemDataRole.FontRole:
@@ -185,14 +196,14 @@ class RunsModel(QAbstractTableModel):
         """Everything about a run: a narrow table shows a part of it."""
         if number == MARK:
             return "This run is shown everywhere." if run is self._active else "Click to show this run everywhere."
-        rows = ((column.title, self._text(run, at)) for at, column in enumerate(_COLUMNS) if at not in (MARK, NAME))
+        rows = ((column.title, self._text(run, at)) for at, column in enumerate(COLUMNS) if at not in (MARK, NAME))
         told = (f"{title}: {text}" for title, text in rows if text != _NOTHING)
         return "\n".join([run.name, *told, *_measured_lines(run), *settings_lines(run), *_origin_lines(run)])
 
     def _text(self, run: StudioRun, number: int) -> str:
         if number == ENDED and run.ended is None:
             return self._state
-        text = _COLUMNS[number].text(run)
+        text = COLUMNS[number].text(run)
         letter = self._letter(run) if number in (RATIO, MEASURED) else ""
         if not letter:
             return text
@@ -208,15 +219,15 @@ class RunsModel(QAbstractTableModel):
         palette = self._theme.palette
         if number == ENDED and run.ended == "failed":
             return QColor(palette.error)
-        quiet = number in _QUIET or self._text(run, number) == _NOTHING
-        return QColor(palette.muted) if quiet else None
+        muted = COLUMNS[number].muted or self._text(run, number) == _NOTHING
+        return QColor(palette.muted) if muted else None
 
     def _font(self, run: StudioRun, number: int) -> QFont | None:
         if number == NAME:
             font = self._theme.tabular_font()
             font.setBold(run is self._active)
             return font
-        return self._theme.tabular_font() if _COLUMNS[number].alignment == _RIGHT else None
+        return self._theme.tabular_font() if COLUMNS[number].alignment == _RIGHT else None
 
 
 def settings_lines(run: StudioRun) -> list[str]:
@@ -328,42 +339,67 @@ def _seconds(run: StudioRun) -> str:
     return f"{seconds:.3f}" if seconds < 10 else f"{seconds:,.1f}"
 
 
-_COLUMNS: tuple[_Column, ...] = (
-    _Column("", "The run that all panes show", lambda run: "", _CENTER),
-    _Column("Run", "Its name; F2 changes it", lambda run: run.name, _LEFT),
-    _Column("Corpus", "What it was trained on, or the file it was opened from", _corpus_name, _LEFT),
-    _Column("Size", "Size of the training text", lambda run: size_text(run.corpus_bytes) if run.config else _NOTHING),
-    _Column(
+COLUMNS: tuple[Column, ...] = (
+    Column("", "The run that all panes show", lambda run: "", alignment=_CENTER, muted=False),
+    Column("Run", "Its name; F2 changes it", lambda run: run.name, alignment=_LEFT, muted=False),
+    Column("Corpus", "What it was trained on, or the file it was opened from", _corpus_name, "How Tokenize", 3, _LEFT),
+    Column(
+        "Size",
+        "Size of the training text",
+        lambda run: size_text(run.corpus_bytes) if run.config else _NOTHING,
+        "999.9 MB",
+        10,
+    ),
+    Column(
         "Vocabulary",
         "Number of tokens, and the limit that was set if it was not reached",
         _vocabulary,
+        "9,999 of 10,000",
+        5,
     ),
-    _Column(
+    Column(
         "Min. freq.",
         "The minimum frequency that was set",
         lambda run: _number(run.config.min_frequency if run.config else None),
+        "1,000",
+        9,
     ),
-    _Column("Pattern", "How text was split before merging", lambda run: run.pattern, _LEFT),
-    _Column("Base", "The tokens that merging started with", _base, _LEFT),
-    _Column("Ties", "Which pair came first when counts were equal", _ties, _LEFT),
-    _Column("Special tokens", "Texts with their own id", _specials, _LEFT),
-    _Column("Merges", "Number of merges", lambda run: _number(len(run))),
-    _Column(
+    Column("Pattern", "How text was split before merging", lambda run: run.pattern, "whitespace", 6, _LEFT),
+    Column("Base", "The tokens that merging started with", _base, "Characters", 11, _LEFT),
+    Column("Ties", "Which pair came first when counts were equal", _ties, "Hugging Face", 12, _LEFT),
+    Column("Special tokens", "Texts with their own id", _specials, "<|endoftext|>", 13, _LEFT),
+    Column("Merges", "Number of merges", lambda run: _number(len(run)), "1,000,000", 4, muted=False),
+    Column(
         "Bytes/token",
         "Bytes per token after all merges; if runs were measured on different texts, a letter shows which",
         _ratio,
+        "10.000 A",
+        1,
+        muted=False,
     ),
-    _Column(
+    Column(
         "Measured on",
         "The text of the bytes per token: the corpus of a run, or the text that an opened tokenizer was counted in",
         _measured_on,
+        "A: How Tokenize",
+        7,
         _LEFT,
     ),
-    _Column(
+    Column(
         "Held out",
         "Bytes per token of the held-out text",
         lambda run: _NOTHING if run.held_out.ratio is None else f"{run.held_out.ratio:,.3f}",
+        "10.000",
+        2,
+        muted=False,
     ),
-    _Column("Ended", "How training ended, or the format of the opened file", _ended, _LEFT),
-    _Column("Seconds", "Training time, without pauses", _seconds),
+    Column(
+        "Ended",
+        "How training ended, or the format of the opened file",
+        _ended,
+        "reached vocabulary size",
+        8,
+        _LEFT,
+    ),
+    Column("Seconds", "Training time, without pauses", _seconds, "1,000.0", 14),
 )

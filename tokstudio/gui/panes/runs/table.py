@@ -16,54 +16,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tokstudio.gui.panes.runs.model import (
-    ACTIVE,
-    BASE,
-    BYTES,
-    CORPUS,
-    ENDED,
-    FREQUENCY,
-    HELD_OUT,
-    HUE,
-    MARK,
-    MEASURED,
-    MERGES,
-    NAME,
-    PATTERN,
-    RATIO,
-    SECONDS,
-    SPECIALS,
-    TIES,
-    VOCABULARY,
-    RunsModel,
-)
+from tokstudio.gui.panes.runs.model import ACTIVE, COLUMNS, HELD_OUT, HUE, MARK, NAME, RunsModel
 from tokstudio.gui.plot.curve_marks import curve_pen
 
 if TYPE_CHECKING:
     from tokstudio.gui.style.theme import Theme
 
-# The widest text that each column is made for, beside its heading.
-_WIDEST = {
-    CORPUS: "How Tokenize",
-    BYTES: "999.9 MB",
-    VOCABULARY: "9,999 of 10,000",
-    FREQUENCY: "1,000",
-    PATTERN: "whitespace",
-    BASE: "Characters",
-    TIES: "Hugging Face",
-    SPECIALS: "<|endoftext|>",
-    MERGES: "1,000,000",
-    RATIO: "10.000 A",
-    MEASURED: "A: How Tokenize",
-    HELD_OUT: "10.000",
-    ENDED: "reached vocabulary size",
-    SECONDS: "1,000.0",
-}
-# Which columns a narrow table does without, the first one first; all is in the tool tip of a row.
-_YIELDING = (
-    *(SECONDS, SPECIALS, TIES, BASE, BYTES, FREQUENCY, ENDED, MEASURED, PATTERN, VOCABULARY),
-    *(MERGES, CORPUS, HELD_OUT, RATIO),
-)
+_CHOOSABLE = [number for number, column in enumerate(COLUMNS) if column.widest]
+_YIELDING = sorted(_CHOOSABLE, key=lambda number: -COLUMNS[number].yields)  # all is in the tool tip of a row
 
 
 class RunTable(QTableView):
@@ -86,7 +46,6 @@ class RunTable(QTableView):
     def __init__(self, model: RunsModel, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._runs = model
         self._shows_held_out = False
         self._choices: dict[int, bool] = {}
         self.setModel(model)
@@ -116,11 +75,11 @@ class RunTable(QTableView):
     @property
     def choices_text(self) -> str:
         """Which columns a person has shown or hidden, as one text to be remembered."""
-        return ",".join(f"{'+' if shown else '-'}{self._title(column)}" for column, shown in self._choices.items())
+        return ",".join(f"{'+' if shown else '-'}{COLUMNS[column].title}" for column, shown in self._choices.items())
 
     def set_choices(self, text: str) -> None:
         """Takes over what `choices_text` gave; a column that is no longer there is left out."""
-        known = {self._title(column): column for column in _WIDEST}
+        known = {COLUMNS[column].title: column for column in _CHOOSABLE}
         entries = [entry for entry in text.split(",") if entry[1:] in known]
         self._choices = {known[entry[1:]]: entry[0] == "+" for entry in entries}
         self.spread()
@@ -136,7 +95,7 @@ class RunTable(QTableView):
         header = self.horizontalHeader()
         least = self.fontMetrics().horizontalAdvance("Run 12") + 20
         self.setColumnWidth(NAME, least)
-        for column in _WIDEST:
+        for column in _CHOOSABLE:
             self.setColumnHidden(column, not self._choices.get(column, column != HELD_OUT or self._shows_held_out))
         for column in _YIELDING:
             if header.length() > self.viewport().width() and column not in self._choices:
@@ -152,17 +111,13 @@ class RunTable(QTableView):
         super().resizeEvent(event)
         self.spread()
 
-    def _title(self, column: int) -> str:
-        return str(self._runs.headerData(column, Qt.Orientation.Horizontal))
-
     def _make_columns_menu(self) -> QMenu:
         menu = QMenu("&Columns of Runs", self)
-        for column in _WIDEST:
-            action = menu.addAction(self._title(column))
+        for column in _CHOOSABLE:
+            action = menu.addAction(COLUMNS[column].title)
             action.setCheckable(True)
             action.setData(column)
-            tip = self._runs.headerData(column, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole)
-            action.setStatusTip(f"{tip}.")
+            action.setStatusTip(f"{COLUMNS[column].tip}.")
             action.triggered.connect(self._choose_column)
         menu.addSeparator()
         automatic = menu.addAction("As Many as Fit")
@@ -189,8 +144,8 @@ class RunTable(QTableView):
         self.verticalHeader().setDefaultSectionSize(self._theme.scaled(28))
         header, metrics = self.horizontalHeader(), self.fontMetrics()
         header.resizeSection(MARK, self._theme.scaled(28))
-        for column, widest in _WIDEST.items():
-            texts = (widest, self._title(column))
+        for column in _CHOOSABLE:
+            texts = (COLUMNS[column].widest, COLUMNS[column].title)
             header.resizeSection(column, max(metrics.horizontalAdvance(text) for text in texts) + 22)
         self.spread()
 

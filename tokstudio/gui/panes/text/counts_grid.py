@@ -6,7 +6,6 @@ What is counted its owner says.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.spelling import figure
+from tokstudio.gui.widgets.painting import guarded_painter
 
 _FONT = 12
 _NARROWEST = 112  # a column
@@ -92,13 +92,10 @@ class CountsGrid(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draws the cells; an error goes to the hook, never into Qt."""
-        try:
-            with QPainter(self) as painter:
-                painter.setFont(self._font)
-                for index, (name, count) in enumerate(self._cells()):
-                    self._draw(painter, self.place_of(index), name, count)
-        except Exception as error:  # an exception that leaves an override ends Qt's event loop
-            sys.excepthook(type(error), error, error.__traceback__)
+        with guarded_painter(self) as painter:
+            painter.setFont(self._font)
+            for index, (name, count) in enumerate(self._cells()):
+                self._draw(painter, self.place_of(index), name, count)
 
     def _draw(self, painter: QPainter, place: QRect, name: str, count: str) -> None:
         metrics, palette = painter.fontMetrics(), self._theme.palette

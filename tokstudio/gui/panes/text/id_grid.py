@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
@@ -24,6 +22,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QWidget
 
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.token_label import paint_special
+from tokstudio.gui.widgets.painting import guarded_painter
 
 _FONT = 12
 _ROWS = 3
@@ -106,13 +105,10 @@ class IdGrid(QAbstractScrollArea):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draws the visible ids; an error goes to the hook, never into Qt."""
-        try:
-            with QPainter(self.viewport()) as painter:
-                painter.fillRect(event.rect(), QColor(self._theme.palette.surface))
-                painter.setFont(self._font)
-                self._draw(painter, event.rect())
-        except Exception as error:  # an exception that leaves an override ends Qt's event loop
-            sys.excepthook(type(error), error, error.__traceback__)
+        with guarded_painter(self.viewport()) as painter:
+            painter.fillRect(event.rect(), QColor(self._theme.palette.surface))
+            painter.setFont(self._font)
+            self._draw(painter, event.rect())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Selects the id below the mouse; with Shift as far as there."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import sys
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
@@ -28,6 +27,7 @@ from tokstudio.gui.token_text.bidi import direction
 from tokstudio.gui.token_text.pieces import CIRCLE, standing
 from tokstudio.gui.token_text.spelling import mark_of
 from tokstudio.gui.widgets.labels import laid_out, utf16_places
+from tokstudio.gui.widgets.painting import guarded_painter
 from tokstudio.gui.widgets.shortcuts import keeps_copy
 
 _FONT = 12
@@ -74,14 +74,9 @@ class _Cells(QStyledItemDelegate):
         if index.column() == PLACE:
             return
         rect: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
-        painter.save()
-        try:
+        with guarded_painter(painter):
             painter.setClipRect(rect)
             self._paint(painter, QRectF(rect), index.row(), index.column())
-        except Exception as error:  # an exception that leaves an override ends Qt's event loop
-            sys.excepthook(type(error), error, error.__traceback__)
-        finally:
-            painter.restore()
 
     def _paint(self, painter: QPainter, area: QRectF, row: int, column: int) -> None:
         layout = self.laid_out(row, column, area.width())

@@ -6,7 +6,6 @@ What it looks like is left to `drawn_tree`.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
@@ -25,6 +24,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from tokstudio.gui.panes.token.tree_drawing import DrawnTree
 from tokstudio.gui.panes.token.tree_layout import TreeBox, TreeNode
+from tokstudio.gui.widgets.painting import guarded_painter
 from tokstudio.gui.widgets.svg import svg_of
 
 if TYPE_CHECKING:
@@ -177,16 +177,13 @@ class MergeTree(QAbstractScrollArea):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw what is visible; an error goes to the hook, never into Qt."""
-        try:
-            with QPainter(self.viewport()) as painter:
-                painter.fillRect(event.rect(), QColor(self._theme.palette.surface))
-                origin, scale = self._origin(), self._scale()
-                painter.translate(origin)
-                painter.scale(scale, scale)
-                seen = QRectF((QPointF(event.rect().topLeft()) - origin) / scale, event.rect().size() / scale)
-                self._drawn.draw(painter, seen, self._current if self.hasFocus() else -1, self._hovered)
-        except Exception as error:  # an exception that leaves an override ends Qt's event loop
-            sys.excepthook(type(error), error, error.__traceback__)
+        with guarded_painter(self.viewport()) as painter:
+            painter.fillRect(event.rect(), QColor(self._theme.palette.surface))
+            origin, scale = self._origin(), self._scale()
+            painter.translate(origin)
+            painter.scale(scale, scale)
+            seen = QRectF((QPointF(event.rect().topLeft()) - origin) / scale, event.rect().size() / scale)
+            self._drawn.draw(painter, seen, self._current if self.hasFocus() else -1, self._hovered)
 
     # What a person does
 

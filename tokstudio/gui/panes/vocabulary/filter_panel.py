@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tokstudio.gui.panes.vocabulary.kinds import LOOKS, MADE, SCRIPT, USES
+from tokstudio.gui.panes.vocabulary.kinds import LOOKS, MADE, SCRIPT, USES_STATES
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.widgets.controls import Number
 
@@ -151,7 +151,7 @@ class FilterPanel(QFrame):
         grid.setHorizontalSpacing(24)
         grid.setVerticalSpacing(10)
         left, right = QVBoxLayout(), QVBoxLayout()
-        for title, names, column in (("Kind", MADE, left), ("Uses", USES, left), ("Content", LOOKS, right)):
+        for title, names, column in (("Kind", MADE, left), ("Uses", USES_STATES, left), ("Content", LOOKS, right)):
             column.addWidget(_title(title))
             for name in names:
                 column.addWidget(self._box(name, name))

@@ -1,18 +1,21 @@
 """The vocabulary at the playhead as rows: sorted by any column, filtered by text, length, kinds and uses.
 
-With an index of the tokens that is a matter of milliseconds; without one it takes bounded steps.
+What is sorted or filtered a job works out (`selection.py`); until it answers, the rows stay as they were.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer
+from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer, Signal
 
+from tokstudio.core.base.progress import Work
 from tokstudio.gui.panes.vocabulary.kinds import notes
+from tokstudio.gui.panes.vocabulary.rows import Rows
 from tokstudio.gui.panes.vocabulary.selection import (
     BYTES,
     ID,
@@ -23,22 +26,25 @@ from tokstudio.gui.panes.vocabulary.selection import (
     PARTS,
     TOKEN,
     USES,
-    TokenChoice,
+    Answer,
+    Question,
+    Tokens,
+    rows_work,
 )
+from tokstudio.gui.session.token_indexing import TokenIndexing
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.state.run_tokens import KINDS
 from tokstudio.gui.state.token_uses import TokenUses
-from tokstudio.gui.token_table.index import TokenIndex
 from tokstudio.gui.token_table.model import Cell, Column, Index, TokenTable
 from tokstudio.gui.token_table.query import Query
+from tokstudio.gui.token_table.rows_job import RowsJob
+from tokstudio.gui.token_table.search import Matches
 from tokstudio.gui.token_text.spelling import copied, figure, hex_head, marked
-from tokstudio.gui.widgets.sliced_work import Slices
 
 _HEX_BYTES = 24
 _COPIED_BYTES = 4096
 _LATER = 250  # milliseconds: what costs more than adding rows is done at most this often
-_MOST_AT_ONCE = 200_000  # tokens that are put in order in one go, their uses counted at every move of the playhead
-_STEP = 512
+_MOST_AT_ONCE = 200_000  # tokens whose uses are counted at every move of the playhead
 _NO_INDEX = QModelIndex()
 
 
@@ -48,7 +54,16 @@ class VocabularyModel(TokenTable):
     By id or merge and without a filter a move of the playhead adds or removes rows at the end, or at the top where the
     newest merges come first, and counts uses anew. Any other order or selection is worked out again at most four times
     a second.
+
+    Signals:
+        failed: An order or a filter could not be worked out, or the person cancelled it (Exception).
+
+    Args:
+        indexing: Makes the index of the tokens.
+        parent: The owner.
     """
+
+    failed = Signal(object)
 
     columns = (
         Column("Id", "number", "Number of the token in the tokenizer's output"),
@@ -62,21 +77,18 @@ class VocabularyModel(TokenTable):
         Column("Notes", "words", "Not UTF-8, white space, or why it is not used", 2, 14, yields=5, muted=True),
     )
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, indexing: TokenIndexing, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.query = Query("")
-        self.kinds: frozenset[str] = frozenset()
-        self.lengths: tuple[int, int] | None = None
+        self.question = Question(Query(""))
         self.playhead = 0
-        self._size = 0  # tokens that exist at the playhead
-        self._column, self._descending = ID, False
-        self._rows: NDArray[np.int32] | None = None  # slots by row; None: in the order of making
-        self._newest_first = False  # where `_rows` is None: the merges from the last to the first, then the rest
-        self._places: NDArray[np.int32] | None = None
+        self.size = 0  # tokens that exist at the playhead, shown or not
+        self._rows = Rows()
         self._uses = TokenUses()
-        self._choice: TokenChoice | None = None
-        self._found: tuple[int, NDArray[np.int32]] | None = None  # how many tokens there were, and which rows
-        self._slices = Slices(self)
+        self._matches: Matches | None = None  # of the filter that was answered last
+        self._job = RowsJob(indexing, self)
+        self._job.done.connect(self._take)
+        self._job.failed.connect(self._fail)
+        indexing.changed.connect(self._say_uses)  # it knows more of long tokens
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.setInterval(_LATER)
@@ -88,16 +100,15 @@ class VocabularyModel(TokenTable):
         """Shows the vocabulary of a run as it was after so many merges."""
         with self.changes():
             self.beginResetModel()
-            self._slices.stop()
+            self._job.cancel()
             self._later.stop()
             self.hold(run)
             self.playhead = playhead
-            self._size = self._first + playhead
-            self._choice = self._fresh_choice()
             # Rows in the order of making, until the wanted order is worked out.
-            self._rows = self._places = None
-            self._newest_first = self._wants_newest_first
-            self._uses = self._uses_at(playhead) if self._size <= _MOST_AT_ONCE else TokenUses()
+            self.size = self._first + playhead
+            self._rows = Rows(self._first, self.size, self._wants_newest_first)
+            self._uses = self._uses_at(playhead) if self.size <= _MOST_AT_ONCE else TokenUses()
+            self._matches = None
             self.endResetModel()
         self._refresh()
 
@@ -107,98 +118,61 @@ class VocabularyModel(TokenTable):
         if run is None or (merges == self.playhead and self._uses.known == (run.uses(merges) is not None)):
             return
         self.playhead = merges
-        if self._direct:
+        if self._rows.slots is None and self._is_order_of_making:
             self._resize(self._first + merges)
-        else:
-            if self._rows is None:
-                self._hold_rows(self._in_order_of_making(self._size))
-            self._size = self._first + merges
+        elif self._rows.slots is None:
+            self._rows = Rows(slots=self._rows.array())
+        self.size = self._first + merges
+        if self._rows.slots is not None:
             self._schedule()
-        if self._size <= _MOST_AT_ONCE:
+        if self.size <= _MOST_AT_ONCE:
             self._uses = self._uses_at(merges)
             self._say_uses()
         else:
             self._schedule()
 
-    def set_index(self, index: TokenIndex) -> None:
-        """Takes an index of all tokens of the run; rows that are being worked out are worked out anew."""
-        if self._choice is not None:
-            self._choice.set_index(index)
-            # It knows more of long tokens.
-            self._say_uses()
-            if self._slices.running:
-                self._refresh()
-
     def show_reach(self) -> None:
         """Shows which tokens no text becomes, now that it is known."""
         self._refresh()
 
-    def set_query(self, query: Query, passes: NDArray[np.bool_] | None = None) -> None:
-        """Shows the tokens that pass, which may be known; an empty query shows all."""
-        self.query = query
-        if self._choice is not None:
-            self._choice.choose(self.query, self.kinds, self.lengths)
-            if passes is not None:
-                self._choice.know(passes)
-        self._refresh()
+    def set_query(self, query: Query) -> None:
+        """Shows the tokens that pass; an empty query shows all."""
+        self._ask(replace(self.question, query=query))
 
     def set_choice(self, chosen: Collection[str], lengths: tuple[int, int] | None = None) -> None:
         """Shows the tokens of some kinds and of so many bytes, the fewest and the most; None for any length."""
-        self.kinds, self.lengths = frozenset(chosen), lengths
-        self._choose()
-
-    @property
-    def filtered(self) -> bool:
-        """Whether something is asked for that not all tokens are."""
-        return bool(self.query or self.kinds or self.lengths)
+        self._ask(replace(self.question, chosen=frozenset(chosen), lengths=lengths))
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sorts by a column; ties stay in the order of making."""
         if 0 <= column < len(self.columns):
-            self._column, self._descending = column, order == Qt.SortOrder.DescendingOrder
-            self._refresh()
+            self._ask(replace(self.question, column=column, descending=order == Qt.SortOrder.DescendingOrder))
+
+    @property
+    def filtered(self) -> bool:
+        """Whether something is asked for that not all tokens are."""
+        return self.question.filters
 
     @property
     def searching(self) -> bool:
         """Whether an order or a filter is still being worked out."""
-        return self._slices.running
-
-    @property
-    def size(self) -> int:
-        """How many tokens there are at the playhead, shown or not."""
-        return self._size
+        return self._job.busy
 
     def slot_at(self, row: int) -> int:
         """The slot of the token in a row."""
-        if self._rows is not None:
-            return int(self._rows[row])
-        if not self._newest_first:
-            return row
-        merges = self._size - self._first
-        return self._size - 1 - row if row < merges else row - merges
+        return self._rows.slot_at(row)
 
     def slots_between(self, top: int, bottom: int) -> list[int]:
         """The slots of some rows."""
-        if self._rows is None:
-            return [self.slot_at(row) for row in range(top, bottom + 1)]
-        return self._rows[top : bottom + 1].tolist()
+        return [self._rows.slot_at(row) for row in range(top, bottom + 1)]
 
     def row_of(self, slot: int) -> int:
         """The row of a token; -1 where it is not shown."""
-        if self._rows is None:
-            if slot >= self._size:
-                return -1
-            if not self._newest_first:
-                return slot
-            return slot + self._size - self._first if slot < self._first else self._size - 1 - slot
-        if self._places is None:
-            self._places = np.full(max(self._size, int(self._rows.max(initial=0)) + 1), -1, np.int32)
-            self._places[self._rows] = np.arange(len(self._rows), dtype=np.int32)
-        return int(self._places[slot]) if slot < len(self._places) else -1
+        return self._rows.row_of(slot)
 
     def may_list(self, slot: int) -> bool:
         """Whether the token exists at the playhead."""
-        return slot < self._size
+        return slot < self.size
 
     def cell(self, row: int, column: int) -> Cell:
         """What is drawn there."""
@@ -246,9 +220,7 @@ class VocabularyModel(TokenTable):
 
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
         """How many tokens are shown; below a row none."""
-        if parent.isValid() or self.run is None:
-            return 0
-        return self._size if self._rows is None else len(self._rows)
+        return 0 if parent.isValid() else len(self._rows)
 
     # ---- cells
 
@@ -277,34 +249,31 @@ class VocabularyModel(TokenTable):
         return self.tokens.first if self.tokens is not None else 0
 
     @property
-    def _direct(self) -> bool:
-        """Whether the rows are in the order that is asked for without being worked out."""
-        if self.filtered or self.tokens is None or self._rows is not None:
+    def _is_order_of_making(self) -> bool:
+        """Whether what is asked for are all tokens in the order of making, or that with the newest merges first."""
+        question = self.question
+        if question.filters or self.tokens is None:
             return False
-        if self._newest_first or self._descending:
-            return self._newest_first and self._wants_newest_first
-        return self._column == MERGE or (self._column == ID and self.tokens.ids_ascend)
+        by_id = question.column == ID and not question.descending and self.tokens.ids_ascend
+        return by_id or question.column == MERGE
 
     @property
     def _wants_newest_first(self) -> bool:
-        return self._column == MERGE and self._descending
-
-    def _in_order_of_making(self, size: int) -> NDArray[np.int32]:
-        """The slots by row where `_rows` is None."""
-        slots = np.arange(size, dtype=np.int32)
-        return np.concatenate([slots[self._first :][::-1], slots[: self._first]]) if self._newest_first else slots
+        return self.question.column == MERGE and self.question.descending
 
     def _resize(self, size: int) -> None:
-        before, least = self._size, min(size, self._size)
-        top = 0 if self._newest_first else least
+        """Adds or removes rows at the end of the order of making."""
+        before, least = self._rows.size, min(size, self._rows.size)
+        top = 0 if self._rows.newest_first else least
+        resized = Rows(self._first, size, self._rows.newest_first)
         with self.changes():
             if size > before:
                 self.beginInsertRows(QModelIndex(), top, top + size - least - 1)
-                self._size = size
+                self._rows = resized
                 self.endInsertRows()
             elif size < before:
                 self.beginRemoveRows(QModelIndex(), top, top + before - least - 1)
-                self._size = size
+                self._rows = resized
                 self.endRemoveRows()
 
     def _schedule(self) -> None:
@@ -313,99 +282,86 @@ class VocabularyModel(TokenTable):
 
     def _refresh_when_free(self) -> None:
         # What is being sorted would never come to its end if every merge began it anew.
-        if self._slices.running:
+        if self._job.busy:
             self._schedule()
         else:
             self._refresh()
 
-    def _refresh(self) -> None:
-        """Works out which rows there are; what takes longer than a moment goes on in slices."""
-        self._slices.stop()
-        self._found = None
-        if self.run is not None:
-            self._slices.start(self._prepare(), self._settle)
-        self.matches_changed.emit()
-
-    def _prepare(self) -> Iterator[None]:
-        choice = self._choice
-        assert choice is not None
-        yield from choice.prepare(self._column)
-        if self.query.error:
-            # It took too long: what was shown stays.
-            return
-        if self._size > _MOST_AT_ONCE:
-            self._uses = self._uses_at(self.playhead)
-            yield
-            yield from self._arrange(choice, self._size)
-        else:
-            for _ in self._arrange(choice, self._size):
-                pass
-
-    def _arrange(self, choice: TokenChoice, size: int) -> Iterator[None]:
-        """Finds the rows: those of the first `size` tokens that pass, in the order that was asked for."""
-        if not self._direct:
-            self._found = size, (yield from choice.rows(size, self._column, self._descending, self._uses))
-
-    def _settle(self) -> None:
-        if self._found is not None:
-            (size, rows), self._found = self._found, None
-            self._replace(rows)
-            self._hold_rows(rows)
-            self._newest_first = self._wants_newest_first
-            if len(rows) == size and bool((rows == self._in_order_of_making(size)).all()):
-                # The playhead may have moved since; new and lost rows are put right at once, as it would have done.
-                self._rows = None
-                now, self._size = self._size, size
-                self._resize(now)
-        self._say_uses()
-        self.matches_changed.emit()
-
-    def _choose(self) -> None:
-        if self._choice is not None:
-            self._choice.choose(self.query, self.kinds, self.lengths)
+    def _ask(self, question: Question) -> None:
+        self.question = question
         self._refresh()
 
-    def _fresh_choice(self) -> TokenChoice | None:
-        if self.tokens is None:
-            return None
-        made = TokenChoice(self.tokens)
-        made.choose(self.query, self.kinds, self.lengths)
-        return made
+    def _refresh(self) -> None:
+        """Has it worked out which rows there are."""
+        self._job.cancel()
+        tokens, question = self.tokens, self.question
+        if tokens is not None:
+            if self.size > _MOST_AT_ONCE:
+                self._uses = self._uses_at(self.playhead)
+            if self._is_order_of_making:
+                self._show(Rows(self._first, self.size, self._wants_newest_first))
+            else:
+                # A search belongs to one job: of one that is cancelled nothing is gone on with.
+                matches, self._matches = self._matches, None
+                if matches is None or matches.query is not question.query:
+                    matches = Matches(question.query)
+                size, uses = self.size, self._uses
+
+                def work() -> Work[Answer]:
+                    return rows_work(Tokens.of(tokens, size, uses, question.query), question, matches)
+
+                self._job.run(tokens, work, indexed=question.needs_index)
+        self.matches_changed.emit()
+
+    def _take(self, answer: Answer) -> None:
+        self._matches = answer.matches
+        # Of an expression that took too long the pane says so, and what was shown stays.
+        if answer.rows is not None:
+            self._show(Rows(slots=answer.rows))
+        self.matches_changed.emit()
+
+    def _fail(self, error: Exception) -> None:
+        self.matches_changed.emit()
+        self.failed.emit(error)
+
+    def _show(self, rows: Rows) -> None:
+        """Puts other rows in place of these; what is selected stays selected where it still exists."""
+        old, new = self._rows.array(), rows.array()
+        if not np.array_equal(old, new):
+            self._replace(old, new)
+        self._rows = rows
+        self._say_uses()
 
     def _uses_at(self, merges: int) -> TokenUses:
         ids = self.tokens.ids if self.tokens is not None and self.run is not None and not self.run.has_counts else None
         return TokenUses(self.run, merges, ids)
 
-    def _replace(self, rows: NDArray[np.int32]) -> None:
-        """Puts other rows in place of these; what is selected stays selected where it still exists."""
-        old = self._rows if self._rows is not None else self._in_order_of_making(self.rowCount())
-        if len(old) == len(rows) and bool((old == rows).all()):
-            return
-        size = int(max(old.max(initial=-1), rows.max(initial=-1))) + 1
+    def _replace(self, old: NDArray[np.int32], new: NDArray[np.int32]) -> None:
+        size = int(max(old.max(initial=-1), new.max(initial=-1))) + 1
         wanted, held = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
-        wanted[rows], held[old] = True, True
+        wanted[new], held[old] = True, True
         with self.changes():
             kept = old[wanted[old]]
             if len(kept) < len(old):
                 self._permute(np.concatenate([kept, old[~wanted[old]]]))
                 self.beginRemoveRows(QModelIndex(), len(kept), len(old) - 1)
-                self._hold_rows(kept)
+                self._hold(kept)
                 self.endRemoveRows()
-            if len(kept) < len(rows):
-                self.beginInsertRows(QModelIndex(), len(kept), len(rows) - 1)
-                self._hold_rows(np.concatenate([kept, rows[~held[rows]]]))
+            if len(kept) < len(new):
+                self.beginInsertRows(QModelIndex(), len(kept), len(new) - 1)
+                self._hold(np.concatenate([kept, new[~held[new]]]))
                 self.endInsertRows()
-            self._permute(rows)
+            self._permute(new)
 
-    def _permute(self, rows: NDArray[np.int32]) -> None:
+    def _permute(self, slots: NDArray[np.int32]) -> None:
         self.reordering.emit()
         self.layoutAboutToBeChanged.emit()
         before = self.persistentIndexList()
-        slots = [self.slot_at(index.row()) for index in before]
-        self._hold_rows(rows)
-        after = [self.index(self.row_of(slot), index.column()) for slot, index in zip(slots, before, strict=True)]
+        moved = [self.slot_at(index.row()) for index in before]
+        self._hold(slots)
+        after = [self.index(self.row_of(slot), index.column()) for slot, index in zip(moved, before, strict=True)]
         self.changePersistentIndexList(before, after)
         self.layoutChanged.emit()
 
-    def _hold_rows(self, rows: NDArray[np.int32]) -> None:
-        self._rows, self._places = rows, None
+    def _hold(self, slots: NDArray[np.int32]) -> None:
+        self._rows = Rows(slots=slots)

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QToolButton
@@ -21,12 +19,10 @@ from tokstudio.gui.session.session import Session
 from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_table.count_uses_offer import UsesOffer
-from tokstudio.gui.token_table.index import TokenIndex, index_work, matches_work, snapshot
 from tokstudio.gui.token_table.query import FilterQuery, Query
 from tokstudio.gui.token_table.token_table_pane import TablePane
 
 _PAINTED = 50  # milliseconds
-_MANY = 4096  # long tokens; fewer are searched in a moment
 _EMPTY = (
     "The tokens of the vocabulary are listed here, with their parts and their uses in the corpus. "
     "Train a tokenizer, or open one."
@@ -44,7 +40,7 @@ class VocabularyPane(TablePane):
     """
 
     def __init__(self, session: Session, theme: Theme, actions: Mapping[str, QAction]) -> None:
-        self._tokens = VocabularyModel()
+        self._tokens = VocabularyModel(session.indexing)
         super().__init__("vocabulary", "Vocabulary", session, theme, self._tokens, _EMPTY)
         self._tokens.setParent(self)
         self._as_expressions = False
@@ -66,17 +62,15 @@ class VocabularyPane(TablePane):
 
         self.table.horizontalHeader().sortIndicatorChanged.connect(self._sorted)
         self.panel.changed.connect(self._set_kinds)
-        self._indexes = LatestJob(session.jobs, self, asked=False)
-        self._indexes.done.connect(self._take_index)
-        self._indexes.failed.connect(self._index_failed)
+        self._completing = LatestJob(session.jobs, self, asked=False)
+        self._completing.done.connect(self.panel.set_scripts)
+        self._completing.failed.connect(self._completing_failed)
+        session.indexing.changed.connect(self._complete_index)
         # The rows are to be painted first.
         self._soon = QTimer(self, singleShot=True, interval=_PAINTED)
         self._soon.timeout.connect(self._begin_index)
         self._indexed: StudioRun | None = None
-        self._index: TokenIndex | None = None
-        self._searches = LatestJob(session.jobs, self)
-        self._searches.done.connect(self._take_matches)
-        self._searches.failed.connect(self._search_failed)
+        self._tokens.failed.connect(self.search_failed)
         self._tokens.matches_changed.connect(self.show_matches)
         session.runs.changed.connect(self._runs_changed)
         session.reachability.changed.connect(self._tokens.show_reach)
@@ -87,9 +81,7 @@ class VocabularyPane(TablePane):
     def catch_up(self) -> None:
         """Shows the active run as it is now."""
         session = self._session
-        was_searching = False
         if session.runs.active is not self._tokens.run:
-            was_searching = self._searches.busy
             self._forget_index()
             self._tokens.set_run(session.runs.active, session.view.playhead)
             self.table.verticalScrollBar().setValue(0)
@@ -100,9 +92,6 @@ class VocabularyPane(TablePane):
             self.table.refit()
         self._offer_uses()
         self._make_index()
-        if was_searching:
-            # What was asked of the other run is to be found in this one.
-            self.apply_filter(self._query)
         self._show_token(scroll=False)
         self._count_matches()
 
@@ -119,14 +108,8 @@ class VocabularyPane(TablePane):
         return super().filtered() or self._tokens.filtered
 
     def apply_filter(self, query: Query) -> None:
-        """Hands the filter to the model; with an index, expressions and many long tokens are left to a job."""
-        self._searches.cancel()
-        index = self._index
-        long = index is not None and query.needs_heads and len(index.long) > _MANY
-        if index is None or not (query.is_expression or long):
-            self._tokens.set_query(query)
-            return
-        self._searches.run(lambda: matches_work(index, query))
+        """Hands the filter to the model."""
+        self._tokens.set_query(query)
         self._count_matches()
 
     def lift_filters(self) -> None:
@@ -137,7 +120,7 @@ class VocabularyPane(TablePane):
     def busy(self) -> bool:
         """Whether rows are still being looked for."""
         asked = "Unreachable" in self.panel.chosen() and self._session.reachability.busy
-        return super().busy() or self._searches.busy or asked
+        return super().busy() or asked
 
     # ---- the session
 
@@ -167,51 +150,35 @@ class VocabularyPane(TablePane):
         self.panel.set_lengths(low, high)
 
     def _make_index(self) -> None:
-        """Has an index made of the tokens of a run that is complete; until it is there, filters take longer."""
-        run, tokens = self._session.runs.active, self._tokens.tokens
+        """Has all that filters and orders ask of the tokens worked out for a run that is complete."""
+        run = self._session.runs.active
         if run is self._indexed or not self.seen:
             return
         self._forget_index()
-        if run is not None and tokens is not None and run.ended is not None and run.ready:
+        if run is not None and run.ended is not None and run.ready:
             self._indexed = run
             self._soon.start()
 
     def _begin_index(self) -> None:
-        run, tokens = self._indexed, self._tokens.tokens
-        if run is None or tokens is None:
-            return
-        made = snapshot(tokens)
-        self._indexes.run(lambda: index_work(made))
-        self._session.reachability.ask(run)
+        if self._indexed is not None:
+            if self._session.indexing.ask(self._indexed.tokens):
+                self._complete_index()
+            self._session.reachability.ask(self._indexed)
+
+    def _complete_index(self) -> None:
+        index = self._indexed.tokens.index if self._indexed is not None else None
+        if index is not None and not self._completing.busy:
+            self._completing.run(index.complete_work)
 
     def _forget_index(self) -> None:
-        """Lets go of what was found of a run, and of what is still being looked for in it."""
+        """Lets go of what was found out of a run."""
         self._soon.stop()
-        self._indexes.cancel()
-        self._searches.cancel()
-        self._indexed = self._index = None
+        self._completing.cancel()
+        self._indexed = None
         self.panel.set_scripts(())
 
-    def _take_index(self, index: TokenIndex) -> None:
-        self._index = index
-        self._tokens.set_index(index)
-        self.panel.set_scripts(index.scripts)
-
-    def _take_matches(self, found: tuple[Query, NDArray[np.bool_]]) -> None:
-        query, passes = found
-        # Of an expression that took too long the pane says so, and what was shown stays.
-        if not query.error:
-            self._tokens.set_query(query, passes)
-        self._count_matches()
-
-    def _search_failed(self, error: Exception) -> None:
-        if isinstance(error, TokStudioError):
-            self.note.setText("The search was cancelled.")
-        else:
-            self._session.jobs.report(error)
-
-    def _index_failed(self, error: Exception) -> None:
-        # Cancelled, it leaves filters slower, as before; anything else is to be told.
+    def _completing_failed(self, error: Exception) -> None:
+        # Cancelled, it leaves the scripts unlisted; anything else is to be told.
         if not isinstance(error, TokStudioError):
             self._session.jobs.report(error)
 

@@ -1,20 +1,22 @@
-"""Which tokens of a run a filter lets pass, and in what order: at once with an index, else in short steps."""
+"""Which tokens of a run pass the filters, and in what order: found in a job, from arrays taken before it begins."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.gui.panes.vocabulary.kinds import indexed_looks, listed, looks_of, needs_heads, script_search
-from tokstudio.gui.state.run_tokens import RunTokens
+from tokstudio.core.analysis.reachability import REACHED
+from tokstudio.core.base.progress import Progress, Work
+from tokstudio.gui.panes.vocabulary.kinds import LOOKS, MADE, SCRIPT, USES_STATES
+from tokstudio.gui.state.run_tokens import KINDS, RunTokens
 from tokstudio.gui.state.token_flags import NOT_UTF8, WHITE_SPACE
+from tokstudio.gui.state.token_index import TokenIndex
 from tokstudio.gui.state.token_uses import UNCOUNTED, USED, TokenUses
-from tokstudio.gui.token_table.index import TokenIndex
 from tokstudio.gui.token_table.query import Query
-from tokstudio.gui.token_table.search import TokenSearch, search_of
+from tokstudio.gui.token_table.search import Matches
 
 #: The columns of the vocabulary.
 ID, TOKEN, BYTES, LENGTH, PARTS, MERGE, USES, KIND, NOTES = range(9)
@@ -22,191 +24,164 @@ ID, TOKEN, BYTES, LENGTH, PARTS, MERGE, USES, KIND, NOTES = range(9)
 _NOTED = WHITE_SPACE | NOT_UTF8
 
 
-class TokenChoice:
-    """What is asked for of the tokens of one run, and what is known of the answer.
+@dataclass(frozen=True)
+class Question:
+    """What a person asks for.
 
-    Args:
-        tokens: The tokens.
+    Attributes:
+        query: What is typed.
+        chosen: Names of `MADE`, `LOOKS` and `USES_STATES`, and scripts. Of one group any will do; each group must hold.
+        lengths: The fewest and the most bytes; None for any.
+        column: The column that is sorted by; ties stay in the order of making.
+        descending: Whether the largest come first.
     """
 
-    def __init__(self, tokens: RunTokens) -> None:
-        self._tokens = tokens
-        self._index: TokenIndex | None = None
-        self._query = Query("")
-        self._kinds: frozenset[str] = frozenset()
-        self._lengths: tuple[int, int] | None = None
-        self._passes = np.zeros(0, np.bool_)
-        self._looks = np.zeros(0, np.bool_)
-        self._searching: TokenSearch | None = None
-        self._scripts: TokenSearch | None = None
-        self._orders: dict[tuple[int, bool], NDArray[np.int32]] = {}  # that the playhead does not change
+    query: Query
+    chosen: frozenset[str] = frozenset()
+    lengths: tuple[int, int] | None = None
+    column: int = ID
+    descending: bool = False
 
-    def set_index(self, index: TokenIndex) -> None:
-        """Takes an index of all tokens."""
-        self._index = index
-        self._tokens.know(index.heads, index.flags, index.looks)
-        self._orders.clear()
-        self._looks, self._scripts = np.zeros(0, np.bool_), None
-        if len(self._passes) < len(self._tokens):
-            # What the index tells at once need not be found out one by one.
-            self._passes, self._searching = np.zeros(0, np.bool_), None
+    @property
+    def filters(self) -> bool:
+        """Whether it asks for less than all tokens."""
+        return bool(self.query or self.chosen or self.lengths)
 
-    def choose(self, query: Query, kinds: frozenset[str], lengths: tuple[int, int] | None) -> None:
-        """Sets what is asked for; what is known of the same question stays known."""
-        if query is not self._query:
-            self._passes, self._searching = np.zeros(0, np.bool_), None
-        if kinds != self._kinds:
-            self._looks, self._scripts = np.zeros(0, np.bool_), None
-        self._query, self._kinds, self._lengths = query, kinds, lengths
+    @property
+    def needs_index(self) -> bool:
+        """Whether an index of the tokens must be made before it can be answered."""
+        looks = any(one in LOOKS or one.startswith(SCRIPT) for one in self.chosen)
+        return looks or self.query.needs_heads or self.column in (TOKEN, BYTES, NOTES)
 
-    def know(self, passes: NDArray[np.bool_]) -> None:
-        """Takes over which tokens the query accepts, where somebody else has found out."""
-        self._passes = passes
 
-    def prepare(self, column: int) -> Iterator[None]:
-        """Gathers what the answer needs, for rows sorted by a column."""
-        tokens = self._tokens
-        by_text, looks = column in (TOKEN, BYTES), needs_heads(self._kinds)
-        indexed = self._index is not None and len(self._index) == len(tokens)
-        searches = self._query.is_expression and len(self._passes) < len(tokens)
-        if searches or (not indexed and (by_text or looks or column == NOTES or self._query.needs_heads)):
-            yield from tokens.gather()
-        if by_text and not indexed:
-            yield from tokens.sort()
-        if self._query:
-            yield from self._search()
-        if looks:
-            yield from self._look()
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """The first tokens of a run as they were when a job began.
 
-    def rows(
-        self, size: int, column: int, descending: bool, uses: TokenUses
-    ) -> Generator[None, None, NDArray[np.int32]]:
-        """The slots of the first `size` tokens that pass, in the order of a column."""
-        order = yield from self._order(size, column, descending, uses)
-        yield
-        rows = order[self._chosen(size, uses)[order]]
-        yield
-        return rows
+    Attributes:
+        size: How many there are at the playhead.
+        first: How many there are before any merge.
+        ids: int32, the id of each; so are all arrays by slot, and may be longer than `size`.
+        kinds: int8, places in `KINDS`.
+        lengths: int64, how many bytes they have.
+        parts: int32 [n, 2], the slots that each merge joins.
+        reach: uint8, whether some text becomes them; None where that is not known.
+        uses: How often they stand in the corpus.
+        index: The index, which has all of them; None where none is needed.
+        numbered: The slots that the query means if it is a number.
+    """
 
-    def _search(self) -> Iterator[None]:
-        """Looks at the tokens that the filter has not seen yet; at once where an index has them."""
-        query, tokens, n = self._query, self._tokens, len(self._tokens)
-        if len(self._passes) < n and query.needs_heads:
-            search = self._searching
-            if search is None:
-                search = search_of(query, tokens)
-                if self._index is not None and not query.is_expression:
-                    yield from search.go_on_from(self._index.matching(query), self._index.long)
-                self._searching = search
-            yield from search.go_on()
-            passes = np.frombuffer(bytes(search.found), np.bool_)
-            self._passes = passes & query.within(tokens.lengths()[: len(passes)])
-        elif len(self._passes) < n:
-            self._passes = query.within(tokens.lengths())
-        number = query.number
-        if number is not None:
-            fits = query.within(self._tokens.lengths())
-            for slot in (self._tokens.slot_of(number), max(self._tokens.first + number - 1, self._tokens.first)):
-                if 0 <= slot < len(self._passes):
-                    self._passes[slot] = fits[slot]
+    size: int
+    first: int
+    ids: NDArray[np.int32]
+    kinds: NDArray[np.int8]
+    lengths: NDArray[np.int64]
+    parts: NDArray[np.int32]
+    reach: NDArray[np.uint8] | None
+    uses: TokenUses
+    index: TokenIndex | None
+    numbered: tuple[int, ...]
 
-    def _look(self) -> Iterator[None]:
-        """Finds out which tokens have the looks and scripts that are chosen."""
-        if not len(self._looks) and self._index is not None:
-            self._looks = indexed_looks(self._kinds, self._index)
-            yield
-        if len(self._looks) == len(self._tokens):
-            return
-        if self._scripts is None:
-            self._scripts = script_search(self._kinds, self._tokens)
-        for found in looks_of(self._kinds, self._tokens, len(self._looks), self._scripts):
-            self._looks = np.concatenate([self._looks, found])
-            yield
+    @classmethod
+    def of(cls, tokens: RunTokens, size: int, uses: TokenUses, query: Query) -> Tokens:
+        """Takes the tokens as they are now."""
+        known = tokens.ids, tokens.kinds(size), tokens.lengths()[:size], tokens.parts[: max(size - tokens.first, 0)]
+        numbered = () if query.number is None else (tokens.slot_of(query.number), tokens.slot_of_merge(query.number))
+        return cls(size, tokens.first, *known, tokens.reach, uses, tokens.index, numbered)
 
-    def _order(
-        self, size: int, column: int, descending: bool, uses: TokenUses
-    ) -> Generator[None, None, NDArray[np.int32]]:
-        """The first `size` tokens in the order that was asked for; what the playhead does not change is remembered."""
-        tokens, wanted = self._tokens, (column, descending)
-        stays = column not in (USES, NOTES)
-        known = self._orders.get(wanted) if stays else None
-        if known is not None and len(known) == len(tokens):
-            return known[known < size] if size < len(known) else known
-        if column in (TOKEN, BYTES):
-            order = self._index.order if self._index is not None else tokens.order
-            # A token that came since is not sorted yet; it comes with the next time.
-            missing = np.arange(len(order), len(tokens), dtype=np.int32)
-            complete = not len(missing)
-            order = np.concatenate([order, missing])
-            order = order[::-1] if descending else order
-        else:
-            n = len(tokens) if stays else size
-            order = yield from order_steps(self._key(n, column, uses)[:n].astype(np.int64), descending)
-            complete = stays
-        if complete:
-            self._orders[wanted] = order
-        return order[order < size]
 
-    def _key(self, n: int, column: int, uses: TokenUses) -> NDArray:
-        """The whole number that decides the order of `n` tokens, by slot."""
-        tokens = self._tokens
-        if column == ID:
-            return tokens.ids
-        if column == LENGTH:
-            return tokens.lengths()
-        if column == MERGE:
-            # What no merge made stays in its order, whichever way is sorted.
-            return np.maximum(np.arange(n) - tokens.first, -1)
-        if column == PARTS:
-            parts = tokens.parts.astype(np.int64)
-            return np.concatenate([np.full(tokens.first, -1), (parts[:, 0] << 32) | parts[:, 1]])
-        if column == USES and uses.known:
-            return _padded(uses.counts, n)
-        if column == KIND:
-            return tokens.kinds(n)
-        if column == NOTES:
-            looks = (self._index.flags if self._index is not None else tokens.flags()) & _NOTED
-            states = uses.states(n)
-            # Of what is not counted as little is said as of what is used.
-            states[states == UNCOUNTED] = USED
-            reach = np.zeros(n, np.int64) if tokens.reach is None else tokens.reach[:n].astype(np.int64)
-            return reach * 256 + _padded(looks, n) * 4 + states
-        return np.arange(n)
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The rows that were asked for.
 
-    def _chosen(self, n: int, uses: TokenUses) -> NDArray[np.bool_]:
-        """Which of `n` tokens the filter and the kind let pass, by slot."""
-        chosen = _padded(self._passes, n).astype(np.bool_) if self._query else np.ones(n, np.bool_)
-        looks = self._looks if needs_heads(self._kinds) else None
-        chosen &= listed(self._kinds, self._tokens, uses, looks, n)
-        if self._lengths is not None:
-            lengths = self._tokens.lengths()[:n]
-            chosen &= (lengths >= self._lengths[0]) & (lengths <= self._lengths[1])
-        return chosen
+    Attributes:
+        rows: int32, slots by row; None where the filter could not be answered, and says so.
+        matches: The search for the text, which may be gone on with.
+    """
+
+    rows: NDArray[np.int32] | None
+    matches: Matches
+
+
+def rows_work(tokens: Tokens, question: Question, matches: Matches) -> Work[Answer]:
+    """Finds the tokens that are asked for, in the order that is asked for."""
+    size, query = tokens.size, question.query
+    passes = np.ones(size, np.bool_)
+    if query:
+        passes &= yield from matches.work(tokens.index, tokens.lengths, tokens.numbered)
+        if query.error:
+            return Answer(None, matches)
+    passes &= yield from _chosen_work(tokens, question)
+    order = yield from _order_work(tokens, question)
+    return Answer(order[passes[order]], matches)
+
+
+def _chosen_work(tokens: Tokens, question: Question) -> Work[NDArray[np.bool_]]:
+    """Finds the tokens of the kinds, looks, scripts, uses and lengths that are asked for."""
+    size, chosen, index = tokens.size, question.chosen, tokens.index
+    found = np.ones(size, np.bool_)
+    made = [KINDS.index(kind) for one in chosen if one in MADE for kind in MADE[one]]
+    if made:
+        found &= np.isin(tokens.kinds, made)
+        if "Unreachable" in chosen and tokens.reach is not None:
+            found |= tokens.reach[:size] != REACHED
+        yield Progress("searching tokens")
+    states = [state for one in chosen if one in USES_STATES for state in USES_STATES[one]]
+    if states:
+        found &= np.isin(tokens.uses.states(size), states)
+        yield Progress("searching tokens")
+    looks = [LOOKS[one] for one in chosen if one in LOOKS]
+    scripts = [one.removeprefix(SCRIPT) for one in chosen if one.startswith(SCRIPT)]
+    if index is not None and (looks or scripts):
+        of_look = (index.flags & sum(looks)) > 0
+        if scripts:
+            yield from index.scripts_work()
+        for script in scripts:
+            of_look |= index.of_script(script)
+        found &= of_look[:size]
+    if question.lengths is not None:
+        found &= (tokens.lengths >= question.lengths[0]) & (tokens.lengths <= question.lengths[1])
+    return found
+
+
+def _order_work(tokens: Tokens, question: Question) -> Work[NDArray[np.int32]]:
+    """Sorts the tokens by a column."""
+    size, index = tokens.size, tokens.index
+    if index is not None and question.column in (TOKEN, BYTES):
+        order = yield from index.order_work()
+        order = order[order < size]
+        return order[::-1] if question.descending else order
+    key = _key(tokens, question.column)[:size].astype(np.int64)
+    yield Progress("sorting tokens")
+    return np.argsort(-key if question.descending else key, kind="stable").astype(np.int32)
+
+
+def _key(tokens: Tokens, column: int) -> NDArray:
+    """The whole number that decides the order, by slot."""
+    size = tokens.size
+    if column == ID:
+        return tokens.ids
+    if column == LENGTH:
+        return tokens.lengths
+    if column == MERGE:
+        # What no merge made stays in its order, whichever way is sorted.
+        return np.maximum(np.arange(size) - tokens.first, -1)
+    if column == PARTS:
+        parts = tokens.parts.astype(np.int64)
+        return np.concatenate([np.full(tokens.first, -1), (parts[:, 0] << 32) | parts[:, 1]])
+    if column == USES and tokens.uses.known:
+        return _padded(tokens.uses.counts, size)
+    if column == KIND:
+        return tokens.kinds
+    if column == NOTES and tokens.index is not None:
+        states = tokens.uses.states(size)
+        # Of what is not counted as little is said as of what is used.
+        states[states == UNCOUNTED] = USED
+        reach = np.zeros(size, np.int64) if tokens.reach is None else tokens.reach[:size].astype(np.int64)
+        return reach * 256 + (tokens.index.flags[:size] & _NOTED).astype(np.int64) * 4 + states
+    return np.arange(size)
 
 
 def _padded(values: NDArray, length: int) -> NDArray:
     """The first `length` values, with zeros where there are fewer."""
     return np.pad(values[:length], (0, max(length - len(values), 0)))
-
-
-_DIGIT = 16  # bits: numpy sorts these by counting, a million in some 10 ms
-
-
-def order_steps(key: NDArray[np.int64], descending: bool = False) -> Generator[None, None, NDArray[np.int32]]:
-    """Gives the places of `key` in the order of its values, those of equal ones ascending.
-
-    It sorts by one digit of 16 bits after the other, the least first: a sort of the whole cannot be interrupted.
-    """
-    order = np.arange(len(key), dtype=np.int32)
-    if not len(key):
-        return order
-    distance = key.max() - key if descending else key - key.min()
-    yield
-    for shift in range(0, int(distance.max()).bit_length(), _DIGIT):
-        digit = (distance[order] >> shift).astype(np.uint16)
-        yield
-        places = np.argsort(digit, kind="stable")
-        yield
-        order = order[places]
-        yield
-    return order

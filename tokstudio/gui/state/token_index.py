@@ -1,12 +1,12 @@
-"""What filters and orders ask of all tokens at once, made once in a job: their bytes in a row, order, look and scripts.
+"""An index of a run's tokens: their first bytes in a row, and what filters, orders and Find ask of all of them at once.
 
-So a filter over 200,000 tokens is some array operations. A run that grows has no index; its models look at each token.
+It is made in a job, and goes on where an earlier index of the same run ended. What is asked for less often (order,
+letters of every script in lower case, scripts) is worked out when it is first needed, and kept.
 """
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,39 +14,55 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.text.scripts import scripts_work
-from tokstudio.gui.state.run_tokens import RunTokens
 from tokstudio.gui.state.token_flags import HEAD, Looks, pairs
-from tokstudio.gui.token_table.query import Query, small_letters
-from tokstudio.gui.token_table.search import ExpressionSearch, TokenSearch
 
 _STEP = 1024  # tokens between two reports
 _KEY = 8  # bytes that are sorted by at once
+
+#: Names of scripts with the share of tokens that have a letter of each, the most frequent first.
+Scripts = tuple[tuple[str, float], ...]
 
 
 class Texts:
     """Many short texts as bytes in a row, to be searched at once.
 
     Args:
-        texts: The texts.
+        data: uint8, the texts without anything between them.
+        ends: int64 [n], the byte after the last one of each.
     """
 
-    def __init__(self, texts: Sequence[bytes]) -> None:
+    def __init__(self, data: NDArray[np.uint8], ends: NDArray[np.int64]) -> None:
+        self.data = data
+        self.ends = ends
+        self.starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]])[: len(ends)]
+        self._frequent = np.bincount(data, minlength=256)
+
+    @classmethod
+    def of(cls, texts: list[bytes]) -> Texts:
+        """Puts texts in a row."""
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-        self.ends = np.cumsum(lengths)
-        self.starts = self.ends - lengths
-        self.data = np.frombuffer(b"".join(texts), np.uint8)
-        self._frequent = np.bincount(self.data, minlength=256)
+        return cls(np.frombuffer(b"".join(texts), np.uint8), np.cumsum(lengths))
+
+    def followed_by(self, others: list[Texts]) -> Texts:
+        """These texts, and others behind them."""
+        parts = [self, *others]
+        offsets = np.cumsum([0, *(len(part.data) for part in parts)])
+        ends = [part.ends + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
+        return Texts(np.concatenate([part.data for part in parts]), np.concatenate(ends))
 
     def __len__(self) -> int:
         return len(self.ends)
 
     def lowered(self) -> Texts:
-        """The same with small letters of ASCII."""
-        made = Texts(())
-        made.starts, made.ends = self.starts, self.ends
-        made.data = np.frombuffer(self.data.tobytes().lower(), np.uint8)
-        made._frequent = np.bincount(made.data, minlength=256)
-        return made
+        """The same with ASCII letters in lower case."""
+        return Texts(np.frombuffer(self.data.tobytes().lower(), np.uint8), self.ends)
+
+    def beginning(self, needle: bytes) -> NDArray[np.int64]:
+        """The places of the texts that begin with some bytes, of which there must be one at least."""
+        found = np.flatnonzero(self.ends - self.starts >= len(needle))
+        for place, byte in enumerate(needle):
+            found = found[self.data[self.starts[found] + place] == byte]
+        return found
 
     def holding(self, needle: bytes) -> NDArray[np.bool_]:
         """Which of the texts have some bytes in them."""
@@ -70,60 +86,6 @@ class Texts:
 
 
 @dataclass(frozen=True, eq=False)
-class TokenIndex:
-    """The tokens of a run by slot.
-
-    Attributes:
-        made: What it was made of.
-        heads: The first `HEAD` bytes of each.
-        raw: The same in a row.
-        small: The same with small letters of ASCII.
-        folded: With small letters of every script.
-        long: int64, the slots of those of which there are `HEAD` bytes.
-        looks: How the long ones look.
-        order: int32 [n], slots in the order of their first bytes, ties in the order of making.
-        flags: uint8 [n], as `RunTokens` has them.
-        scripts: The scripts that letters of tokens belong to, with the share of tokens that have one of it.
-        script_bits: uint64 [n], bit i for `scripts[i]`.
-    """
-
-    made: IndexedTokens
-    heads: list[bytes]
-    raw: Texts
-    small: Texts
-    folded: Texts
-    long: NDArray[np.int64]
-    looks: Looks
-    order: NDArray[np.int32]
-    flags: NDArray[np.uint8]
-    scripts: tuple[tuple[str, float], ...]
-    script_bits: NDArray[np.uint64]
-
-    def __len__(self) -> int:
-        return len(self.raw)
-
-    def matching(self, query: Query) -> NDArray[np.bool_]:
-        """Which tokens have what is wanted in their first bytes; not for regular expressions or lengths."""
-        found = np.full(len(self), not query.needs_heads)
-        for wanted in query.small:
-            found |= self.small.holding(wanted)
-        for wanted in query.folded:
-            found |= self.folded.holding(wanted)
-        if query.raw is not None:
-            found |= self.raw.holding(query.raw)
-        if query.byte is not None:
-            found |= self.raw.holding(query.byte) & (self.raw.ends - self.raw.starts == 1)
-        return found
-
-    def of_script(self, name: str) -> NDArray[np.bool_]:
-        """Which tokens have a letter of a script."""
-        place = next((i for i, (script, _) in enumerate(self.scripts) if script == name), None)
-        if place is None:
-            return np.zeros(len(self), np.bool_)
-        return (self.script_bits >> np.uint64(place)) & np.uint64(1) > 0
-
-
-@dataclass(frozen=True, eq=False)
 class IndexedTokens:
     """What an index is made of, taken in the GUI thread.
 
@@ -142,63 +104,109 @@ class IndexedTokens:
         return self.parts[begin:end]
 
 
-def snapshot(tokens: RunTokens) -> IndexedTokens:
-    """The tokens as they are now."""
-    return IndexedTokens(tokens.base, tokens.parts.copy(), tokens.lengths().copy())
+class TokenIndex:
+    """The tokens of a run by slot; `index_work` makes it.
+
+    Attributes:
+        made: What it was made of.
+        heads: The first `HEAD` bytes of each.
+        looks: How the long ones look.
+        flags: uint8 [n], as `RunTokens` has them.
+        raw: The first bytes in a row.
+        small: The same with ASCII letters in lower case.
+        long: int64, the slots of the tokens that have `HEAD` bytes or more.
+        scripts: The scripts that letters of tokens belong to; None until `scripts_work` has found out.
+    """
+
+    def __init__(
+        self, made: IndexedTokens, heads: list[bytes], looks: Looks, flags: NDArray[np.uint8], raw: Texts
+    ) -> None:
+        self.made = made
+        self.heads = heads
+        self.looks = looks
+        self.flags = flags
+        self.raw = raw
+        self.small = raw.lowered()
+        self.long = np.flatnonzero(raw.ends - raw.starts == HEAD)
+        self.scripts: Scripts | None = None
+        self._script_bits = np.zeros(0, np.uint64)  # bit i for `scripts[i]`
+        self._folded: Texts | None = None
+        self._order: NDArray[np.int32] | None = None
+
+    def __len__(self) -> int:
+        return len(self.heads)
+
+    def folded_work(self) -> Work[Texts]:
+        """The first bytes with letters of every script in lower case."""
+        if self._folded is None:
+            parts: list[Texts] = []
+            for first in range(0, len(self), _STEP):
+                parts.append(Texts.of([small_letters(head) for head in self.heads[first : first + _STEP]]))
+                yield Progress("indexing tokens", first, len(self))
+            self._folded = Texts.of([]).followed_by(parts)
+        return self._folded
+
+    def order_work(self) -> Work[NDArray[np.int32]]:
+        """int32 [n], slots in the order of their first bytes, ties in the order of making."""
+        if self._order is None:
+            self._order = yield from _order_work(self.raw)
+        return self._order
+
+    def scripts_work(self) -> Work[Scripts]:
+        """The scripts of the tokens, for `of_script`."""
+        if self.scripts is None:
+            scripts, self._script_bits = yield from _scripts_work(self.made, self.heads, self.long)
+            self.scripts = scripts
+        return self.scripts
+
+    def complete_work(self) -> Work[Scripts]:
+        """Works out all that is otherwise worked out when it is needed; gives the scripts."""
+        scripts = yield from self.scripts_work()
+        yield from self.order_work()
+        yield from self.folded_work()
+        return scripts
+
+    def of_script(self, name: str) -> NDArray[np.bool_]:
+        """Which tokens have a letter of a script."""
+        place = next((i for i, (script, _) in enumerate(self.scripts or ()) if script == name), None)
+        if place is None:
+            return np.zeros(len(self), np.bool_)
+        return (self._script_bits >> np.uint64(place)) & np.uint64(1) > 0
 
 
-def index_work(made: IndexedTokens) -> Work[TokenIndex]:
-    """Makes the index of some tokens."""
-    total = len(made.lengths)
-    looks = Looks()
-    heads, flags = yield from _heads_work(made, looks)
-    raw = Texts(heads)
-    yield Progress("indexing tokens", total, total)
-    small = raw.lowered()
-    folded: list[bytes] = []
-    for first in range(0, total, _STEP):
-        folded += [small_letters(head) for head in heads[first : first + _STEP]]
-        yield Progress("indexing tokens", total, total)
-    order = yield from _order_work(raw)
-    long = np.flatnonzero(raw.ends - raw.starts == HEAD)
-    scripts, bits = yield from _scripts_work(made, heads, long)
-    known = np.frombuffer(flags, np.uint8)
-    return TokenIndex(made, heads, raw, small, Texts(folded), long, looks, order, known, scripts, bits)
-
-
-def matches_work(index: TokenIndex, query: Query) -> Work[tuple[Query, NDArray[np.bool_]]]:
-    """Which tokens of an index pass; a query that is a regular expression says if that failed.
+def index_work(made: IndexedTokens, earlier: TokenIndex | None = None) -> Work[TokenIndex]:
+    """Makes the index of some tokens.
 
     Args:
-        index: The tokens.
-        query: What is asked for.
+        made: The tokens.
+        earlier: An index of fewer tokens of the same run, which is gone on from.
     """
-    made = index.made
-    if query.is_expression:
-        search = ExpressionSearch(query, index.heads, made.base, made.parts_from, made.lengths)
-        steps = search.go_on()
-    else:
-        search = TokenSearch(query.accepts, query.reach, index.heads, made.base, made.parts_from, query.byte)
-        steps = search.go_on_from(index.matching(query), index.long)
-    for _ in steps:
-        if query.error:
-            return query, np.zeros(len(index), np.bool_)
-        yield Progress("searching tokens", len(search.found), len(index))
-    return query, np.frombuffer(search.found, np.bool_) & query.within(made.lengths)
-
-
-def _heads_work(made: IndexedTokens, looks: Looks) -> Work[tuple[list[bytes], bytes]]:
-    heads = [token[:HEAD] for token in made.base]
-    flags, base, total = bytearray(), len(made.base), len(made.lengths)
-    for first in range(0, total, _STEP):
+    total, base = len(made.lengths), len(made.base)
+    heads = [token[:HEAD] for token in made.base] if earlier is None else list(earlier.heads)
+    looks, first = (Looks(), 0) if earlier is None else (earlier.looks, len(earlier))
+    flags, rows = list[NDArray[np.uint8]](), list[Texts]()
+    while first < total:
         last = min(first + _STEP, total)
         parts = made.parts_from(max(first - base, 0), max(last - base, 0))
         for left, right in pairs(parts):
             head = heads[left]
             heads.append(head if len(head) == HEAD else (head + heads[right])[:HEAD])
-        flags += looks.describe(heads, made.base, first, last, parts)
+        flags.append(np.frombuffer(looks.describe(heads, made.base, first, last, parts), np.uint8))
+        rows.append(Texts.of(heads[first:last]))
+        first = last
         yield Progress("indexing tokens", last, total)
-    return heads, bytes(flags)
+    before = np.zeros(0, np.uint8) if earlier is None else earlier.flags
+    raw = (Texts.of([]) if earlier is None else earlier.raw).followed_by(rows)
+    yield Progress("indexing tokens", total, total)
+    return TokenIndex(made, heads, looks, np.concatenate([before, *flags]), raw)
+
+
+def small_letters(raw: bytes) -> bytes:
+    """A token in lower case, letter by letter: Σ is σ wherever it stands. What is no UTF-8 stays."""
+    if raw.isascii():
+        return raw.lower()
+    text = raw.decode("utf-8", "surrogateescape").lower().replace("ς", "σ")
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _order_work(texts: Texts) -> Work[NDArray[np.int32]]:
@@ -229,7 +237,7 @@ def _order_work(texts: Texts) -> Work[NDArray[np.int32]]:
 
 def _scripts_work(
     made: IndexedTokens, heads: list[bytes], long: NDArray[np.int64]
-) -> Work[tuple[tuple[tuple[str, float], ...], NDArray[np.uint64]]]:
+) -> Work[tuple[Scripts, NDArray[np.uint64]]]:
     seen = np.zeros(0x110000, np.bool_)
     base = len(made.base)
     heads = [*made.base, *heads[base:]]

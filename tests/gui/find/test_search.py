@@ -1,4 +1,4 @@
-"""The index of a run's tokens, and the order in which a search finds them, beside plainly looking at every token."""
+"""The order in which Find lists tokens, beside plainly looking at every token."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -12,10 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokstudio.core.base.progress import finish
-from tokstudio.gui.find.index import index_work, search_work
+from tokstudio.gui.find.search import search_work
 from tokstudio.gui.state.token_flags import HEAD
+from tokstudio.gui.state.token_index import IndexedTokens, index_work
 
-BASE = [bytes([value]) for value in range(256)]
+BASE = tuple(bytes([value]) for value in range(256))
+
+
+def made_of(base, parts):
+    """The index of base tokens and merges."""
+    lengths = list(map(len, base))
+    for left, right in parts.tolist():
+        lengths.append(lengths[left] + lengths[right])
+    return finish(index_work(IndexedTokens(tuple(base), parts, np.array(lengths, np.int64))))
 
 
 def index_of(*tokens):
@@ -26,7 +35,7 @@ def index_of(*tokens):
             if token[:end] not in heads:
                 parts.append((heads.index(token[: end - 1]), token[end - 1]))
                 heads.append(token[:end])
-    return finish(index_work(BASE, np.array(parts, np.int32).reshape(-1, 2))), heads
+    return made_of(BASE, np.array(parts, np.int32).reshape(-1, 2)), heads
 
 
 def found(index, heads, text, slot=-1, most=200):
@@ -105,14 +114,14 @@ def test_nothing_is_found_across_two_tokens_and_nothing_that_is_not_there():
     assert found(index, heads, "99999999999") == []
 
 
-def test_the_border_byte_is_found_like_any_other():
+def test_a_byte_that_is_in_no_utf8_is_found_like_any_other():
     index, heads = index_of(b"\xff\xff", b"a\xff\xff")
     assert found(index, heads, "0xffff") == [b"\xff\xff", b"a\xff\xff"]
 
 
-def test_the_border_byte_is_found_however_many_tokens_stand_before():
+def test_a_byte_that_is_in_no_utf8_is_found_however_many_tokens_stand_before():
     heads = [*(b"%d" % number for number in range(20_100)), b"a\xffb", b"\xff\xffz"]
-    index = finish(index_work(heads, np.empty((0, 2), np.int32)))
+    index = made_of(heads, np.empty((0, 2), np.int32))
     assert found(index, heads, "0xff") == [b"\xff\xffz", b"a\xffb"]
     assert found(index, heads, "0xffff") == [b"\xff\xffz"]
     assert found(index, heads, "0xff 0x62") == [b"a\xffb"]
@@ -121,8 +130,9 @@ def test_the_border_byte_is_found_however_many_tokens_stand_before():
 
 def test_an_index_of_many_merges_gives_pythons_search_for_garbage_no_cause():
     parts = np.tile(np.array([(97, 98)], np.int32), (30_000, 1))
+    made = IndexedTokens(BASE, parts, np.full(30_256, 2, np.int64))
     before = gc.get_stats()[0]["collections"]
-    finish(index_work(BASE, parts))
+    finish(index_work(made))
     assert gc.get_stats()[0]["collections"] - before < 3
 
 
@@ -135,17 +145,7 @@ def test_at_most_so_many_are_found():
 def test_of_a_long_token_the_beginning_is_kept():
     index, heads = index_of(b"ab" * HEAD)
     assert max(map(len, index.heads)) == HEAD
-    assert index.lengths.tolist() == list(map(len, heads))
     assert len(found(index, heads, "ab" * 100)) == 200
-
-
-def test_an_index_goes_on_where_an_earlier_one_ended():
-    parts = np.array([(97, 98), (256, 99), (257, 100)], np.int32)
-    early = finish(index_work(BASE, parts[:1]))
-    whole = finish(index_work(BASE, parts, early))
-    assert whole.heads == finish(index_work(BASE, parts)).heads
-    assert whole.heads[-1] == b"abcd"
-    assert len(early) == 257
 
 
 @settings(deadline=None)
