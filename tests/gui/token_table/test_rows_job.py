@@ -1,0 +1,48 @@
+"""The rows of a table while a job works them out: the old ones stay until it answers."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import pytest
+
+from tests.gui.person import PATIENCE
+from tokstudio.core.base.progress import Progress
+from tokstudio.gui.panes.merges.pane import MergesPane
+from tokstudio.gui.panes.vocabulary.pane import VocabularyPane
+from tokstudio.gui.state.token_index import index_work
+
+
+@pytest.mark.parametrize("kind", [MergesPane, VocabularyPane])
+def test_the_old_rows_stay_until_the_index_is_there_or_its_job_is_cancelled(
+    qtbot, monkeypatch, session, theme, actions, show, make_run, kind
+):
+    waiting, begun = [True], []
+
+    def held(*arguments):
+        begun.append(arguments)
+        while waiting:
+            yield Progress("indexing tokens")
+        return (yield from index_work(*arguments))
+
+    monkeypatch.setattr("tokstudio.gui.session.token_indexing.index_work", held)
+    pane = kind(session, theme, actions)
+    show(pane, 760, 320)
+    run = make_run(vocabulary_size=290)
+    qtbot.waitUntil(lambda: pane.model.rowCount() > 0, timeout=PATIENCE)
+    before = [pane.model.token_at(row) for row in range(pane.model.rowCount())]
+    pane.filter.setText("at")
+    qtbot.waitUntil(lambda: bool(begun), timeout=PATIENCE)
+    assert pane.busy()
+    assert [pane.model.token_at(row) for row in range(pane.model.rowCount())] == before
+    for job in session.jobs:
+        job.cancel()
+    qtbot.waitUntil(lambda: not pane.busy(), timeout=PATIENCE)
+    assert pane.note.text() == "The search was cancelled."
+    assert [pane.model.token_at(row) for row in range(pane.model.rowCount())] == before
+    waiting.clear()
+    pane.filter.setText("a")
+    qtbot.waitUntil(lambda: not pane.busy(), timeout=PATIENCE)
+    found = {pane.model.token_at(row) for row in range(pane.model.rowCount())}
+    tokens = run.tokenizer.tokens
+    shown = before if kind is MergesPane else range(len(tokens))
+    assert found == {token for token in shown if b"a" in tokens[token].lower()}
