@@ -17,9 +17,11 @@ from tokstudio.gui.session.training import Settings
 @pytest.fixture
 def pane(session, theme, actions, dock) -> ConfigurePane:
     actions["more_settings"].setCheckable(True)
-    for key in ("train", "pause", "resume", "step", "stop"):
-        actions[key].triggered.connect(lambda _checked, key=key: getattr(session, key)())
-    actions["continue_run"].triggered.connect(lambda: session.training.continue_run(session.runs.active))
+    training = session.training
+    methods = {"train": training.start, "pause": training.pause, "resume": training.resume, "step": training.step}
+    for key, method in (methods | {"stop": training.stop}).items():
+        actions[key].triggered.connect(lambda _checked, method=method: method())
+    actions["continue_run"].triggered.connect(lambda: training.continue_run(session.runs.active))
     pane = ConfigurePane(session, theme, actions)
     dock(pane, 300, 500)
     return pane

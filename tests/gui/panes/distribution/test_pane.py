@@ -70,10 +70,10 @@ def test_the_topmost_number_of_an_axis_stands_below_the_caption(pane, trained):
     assert plot._area().top() - line / 2 >= QFontMetricsF(plot._theme.tabular_font()).ascent()
 
 
-def test_the_few_longest_share_one_bar_that_can_be_seen_and_clicked(qtbot, pane, make_run):
+def test_the_few_longest_share_one_bar_that_can_be_seen_and_clicked(qtbot, pane, session, make_run):
     words = " ".join(f"{chr(97 + n % 26)}{chr(97 + n // 26)}" * 2 for n in range(300))
     make_run((words + " " + "x" * 400 + "\n") * 3, vocabulary_size=None, min_frequency=2, pattern="gpt2")
-    run = pane._session.runs.active
+    run = session.runs.active
     plot = settled(qtbot, pane)
     lengths = [len(token) for token in run.tokenizer.tokens]
     last = int(plot._x[-1])
