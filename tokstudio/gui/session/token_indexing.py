@@ -47,7 +47,7 @@ class TokenIndexing(QObject):
     def _take(self, index: TokenIndex) -> None:
         tokens, self._tokens = self._tokens, None
         if tokens is not None:
-            tokens.index = index
+            tokens.take_index(index)
             self.changed.emit()
 
     def _fail(self, error: Exception) -> None:

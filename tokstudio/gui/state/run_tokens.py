@@ -229,6 +229,10 @@ class RunTokens:
         """What an index of the tokens is made of. Of the arrays only what lies behind is still written to."""
         return IndexedTokens(self.base, self.parts, self.lengths())
 
+    def take_index(self, index: TokenIndex) -> None:
+        """Takes over a newer index."""
+        self.index = index
+
     def _walk(self, slot: int, limit: int, backwards: bool) -> bytes:
         """The first bytes of a token, or its last, without making the rest."""
         made, size, waiting = list[bytes](), 0, [slot]
