@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tokstudio.core.training.trainer import Trainer as Trainer
     from tokstudio.core.training.trainer import train as train
 
-_HOMES = {
+_MODULES = {
     "Corpus": "corpus.corpus",
     "ConfigError": "base.errors",
     "CorpusError": "base.errors",
@@ -48,16 +48,16 @@ _HOMES = {
     "save": "formats",
 }
 
-__all__ = ["__version__", *sorted(_HOMES)]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = ["__version__", *sorted(_MODULES)]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'tokstudio' has no attribute {name!r}")
-    value = getattr(import_module(f"tokstudio.core.{_HOMES[name]}"), name)
+    value = getattr(import_module(f"tokstudio.core.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_MODULES})

@@ -1,4 +1,4 @@
-"""Runs the command line as `python -m tokstudio`; of a bundle this is the program."""
+"""Runs the command line as `python -m tokstudio`; this is also the main module of a bundle."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -11,9 +11,9 @@ from tokstudio.core.base.subprocesses import MODULES, PROCESS, is_bundle
 
 
 def main() -> int:
-    """Runs a command, or a module that another process of ours asks for."""
+    """Runs a command, or a module in a child process that TokStudio has started."""
     if is_bundle():
-        _give_back_libraries()
+        _restore_library_path()
     if sys.argv[1:2] == [PROCESS] and sys.argv[2:3] and sys.argv[2] in MODULES:
         module = import_module(sys.argv[2])
         del sys.argv[1:3]
@@ -23,8 +23,8 @@ def main() -> int:
     return main()
 
 
-def _give_back_libraries() -> None:
-    """What the program starts, such as a file manager, is to load the system's libraries, not the bundle's."""
+def _restore_library_path() -> None:
+    """Lets programs that this one starts, such as a file manager, load the system's libraries, not the bundle's."""
     before = os.environ.pop("LD_LIBRARY_PATH_ORIG", None)
     if before is not None:
         os.environ["LD_LIBRARY_PATH"] = before

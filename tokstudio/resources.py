@@ -1,7 +1,4 @@
-"""Where TokStudio's own files are (icons, sample corpora) and the sample texts it offers.
-
-It only finds and reads them: icons are tinted by the window, corpora are trained on by the core.
-"""
+"""Finds TokStudio's own files (icons, sample corpora) and lists the sample texts."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -18,9 +15,9 @@ class Sample:
     """A corpus that comes with TokStudio.
 
     Attributes:
-        key: A short name that never changes, as settings and the command line know it.
-        title: What menus call it.
-        description: One sentence on what there is to see in it.
+        key: A short name that never changes, for settings and the command line.
+        title: Its name in menus.
+        description: One sentence about it.
         file: Its path below the resource folder, with forward slashes.
     """
 
@@ -76,7 +73,7 @@ def resource(relative: str) -> Path:
         relative: Its path below the resource folder, with forward slashes: `icons/open.svg`.
 
     Raises:
-        TokStudioError: It is in none of the places where an installation, a bundle or a source checkout has it.
+        TokStudioError: Neither an installation, a bundle nor a source checkout has it.
     """
     for folder in _folders():
         path = folder / relative
@@ -99,7 +96,7 @@ def sample_text(key: str) -> str:
 
 
 def _folders() -> list[Path]:
-    """The places that may hold the resource folder, the most certain one first."""
+    """The folders that may hold the resources, the most certain one first."""
     package = Path(__file__).resolve().parent
     folders = [package / "resources", package.parent / "resources"]
     bundle: str | None = getattr(sys, "_MEIPASS", None)  # set by PyInstaller's loader

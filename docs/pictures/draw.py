@@ -129,7 +129,7 @@ def rounds_of(corpus: Corpus, config: TrainingConfig) -> tuple[list[Round], Run]
     while trainer.ended is None:
         trainer.advance()
         engine = trainer._engine
-        if engine is not None and not engine._founding and (not rounds or rounds[-1].floor != engine.floor):
+        if engine is not None and not engine._is_counting and (not rounds or rounds[-1].floor != engine.floor):
             state = engine._state
             merges = 0 if not rounds else trainer.merges_made
             counts = engine._tables.pairs[1 : state[k.PAIRS], k.COUNT]

@@ -1,4 +1,4 @@
-"""What several tests of the command line stand on, and the way to `fifty`, which stands beside them and is no test."""
+"""Common fixtures of the command line tests, and the import path of `fifty`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The text of the source document and the fifty merges it prints; no test."""
+"""The text of the source document and the fifty merges that it prints."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

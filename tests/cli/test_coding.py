@@ -25,7 +25,7 @@ TORTURE = "naïve 👩‍👩‍👧‍👦\r\n\ttokenizers\x00 über नमस�
 
 
 @pytest.mark.parametrize("name", ["classic", "huggingface"])
-def test_what_is_encoded_comes_back_byte_for_byte(text, tmp_path, typed, capsysbinary, name):
+def test_encode_and_decode_restore_every_byte(text, tmp_path, typed, capsysbinary, name):
     folder = tmp_path / "made"
     folder.mkdir()
     assert cli.main(["train", text, "--vocab-size", "306", "--export", f"{name}={folder}", "-q"]) == 0
@@ -38,7 +38,7 @@ def test_what_is_encoded_comes_back_byte_for_byte(text, tmp_path, typed, capsysb
     assert capsysbinary.readouterr().out == TORTURE
 
 
-def test_the_source_documents_own_sentence(tokenizer, capsysbinary):
+def test_the_sentence_of_the_source_document_is_encoded(tokenizer, capsysbinary):
     ids = [104, 101, 108, 108, 111, 32, 301, 108, 100, 33]
     assert cli.main(["encode", "--tokenizer", tokenizer, "--text", "hello world!"]) == 0
     assert capsysbinary.readouterr().out == json.dumps(ids).encode() + b"\n"
@@ -50,7 +50,7 @@ def test_the_source_documents_own_sentence(tokenizer, capsysbinary):
     ("typed_text", "meant"),
     [("é😀", "é😀".encode()), ("a\udcff", b"a\xff"), ("\ud83d\ude00", "😀".encode()), ("", b"")],
 )
-def test_the_text_of_an_argument_is_the_bytes_that_were_typed(tokenizer, capsysbinary, typed_text, meant):
+def test_text_arguments_keep_invalid_bytes(tokenizer, capsysbinary, typed_text, meant):
     assert cli.main(["encode", "--tokenizer", tokenizer, "--text", typed_text]) == 0
     ids = capsysbinary.readouterr().out.decode()
     assert cli.main(["decode", "--tokenizer", tokenizer, "--text", ids]) == 0
@@ -58,7 +58,7 @@ def test_the_text_of_an_argument_is_the_bytes_that_were_typed(tokenizer, capsysb
 
 
 @pytest.mark.parametrize(("largest", "kind"), [(2**16 - 1, np.uint16), (304, np.uint32)])
-def test_npy_is_as_narrow_as_the_vocabulary_allows(tokenizer, tmp_path, monkeypatch, capsysbinary, largest, kind):
+def test_npy_uses_the_narrowest_type_for_the_vocabulary(tokenizer, tmp_path, monkeypatch, capsysbinary, largest, kind):
     monkeypatch.setattr(ids, "_LARGEST_UINT16", largest)
     source, out = tmp_path / "text", tmp_path / "ids.npy"
     source.write_bytes(TORTURE)
@@ -94,7 +94,7 @@ def npy(array):
         (npy(np.array([[104]])), "standard input: the array must be a row of whole numbers, not 2-dimensional int64."),
     ],
 )
-def test_ids_that_cannot_be_decoded_get_a_sentence(tokenizer, typed, capsys, data, words):
+def test_invalid_ids_are_an_error(tokenizer, typed, capsys, data, words):
     typed(data)
     assert cli.main(["decode", "--tokenizer", tokenizer]) == 1
     printed = capsys.readouterr()
@@ -103,7 +103,7 @@ def test_ids_that_cannot_be_decoded_get_a_sentence(tokenizer, typed, capsys, dat
 
 
 @pytest.mark.parametrize("command", ["encode", "decode"])
-def test_what_cannot_be_read_is_named(tokenizer, tmp_path, capsys, command):
+def test_an_unreadable_input_is_named(tokenizer, tmp_path, capsys, command):
     assert cli.main([command, str(tmp_path / "none.txt"), "--tokenizer", tokenizer]) == 1
     assert capsys.readouterr().err == "tokstudio: none.txt: no such file or folder.\n"
     assert cli.main([command, str(tmp_path), "--tokenizer", tokenizer]) == 1
@@ -150,14 +150,14 @@ def test_special_tokens_are_plain_text_unless_allowed(with_specials, capsysbinar
     assert capsysbinary.readouterr().out == given.encode()
 
 
-def test_a_special_token_that_is_not_there_is_named(with_specials, capsys):
+def test_an_unknown_special_token_is_named(with_specials, capsys):
     arguments = ["encode", "--tokenizer", with_specials, "--text", "a", "--allow-special", "<|mask|>"]
     assert cli.main(arguments) == 1
     assert capsys.readouterr().err == 'tokstudio: There is no special token "<|mask|>".\n'
 
 
 @pytest.mark.parametrize("command", ["encode", "decode"])
-def test_the_pattern_of_files_that_cannot_say_it_is_given(text, tmp_path, capsys, command):
+def test_the_pattern_option_serves_files_without_a_pattern(text, tmp_path, capsys, command):
     folder = tmp_path / "made"
     assert cli.main(["train", text, "--vocab-size", "306", "--export", f"classic={folder}", "-q"]) == 0
     whole = train(Corpus.from_text(FIFTY), TrainingConfig(vocabulary_size=306))
@@ -172,7 +172,7 @@ def test_the_pattern_of_files_that_cannot_say_it_is_given(text, tmp_path, capsys
     assert capsys.readouterr().err.startswith("tokstudio: The pattern does not compile")
 
 
-def test_files_that_do_not_say_their_pattern_need_it(tmp_path, capsys):
+def test_files_without_a_pattern_need_the_option(tmp_path, capsys):
     vocabulary = {CHARACTER_OF[byte]: byte for byte in range(256)} | {"ab": 256}
     (tmp_path / "vocab.json").write_text(json.dumps(vocabulary))
     (tmp_path / "merges.txt").write_text("#version: 0.2\na b\n")
@@ -183,7 +183,7 @@ def test_files_that_do_not_say_their_pattern_need_it(tmp_path, capsys):
     assert capsys.readouterr().out == "[256]\n"
 
 
-def test_what_characters_cannot_give_back_is_said(tmp_path, typed, capsys):
+def test_text_that_decoding_cannot_restore_is_reported(tmp_path, typed, capsys):
     text, path = tmp_path / "text.txt", tmp_path / "characters.json"
     text.write_text("abab\ufffd")
     arguments = ["--base", "characters", "--special", "<?>", "--unknown-token", "<?>", "--vocab-size", "5"]
@@ -208,7 +208,7 @@ needs_posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such fi
 @needs_posix
 @pytest.mark.parametrize("kind", ["device", "pipe", "socket"])
 @pytest.mark.parametrize("command", ["encode", "decode", "train", "convert", "--tokenizer", "inspect"])
-def test_what_is_no_file_is_refused_before_it_is_read(tokenizer, text, tmp_path, capsys, kind, command):
+def test_devices_are_refused_before_reading(tokenizer, text, tmp_path, capsys, kind, command):
     path, words = tmp_path / "odd", DEVICE
     with socket.socket(socket.AF_UNIX) as listener:
         if kind == "device":
@@ -242,7 +242,7 @@ def in_folder(folder):
 
 
 @pytest.mark.parametrize("command", ["encode", "decode"])
-def test_what_has_no_end_is_refused_before_memory_is_full(tokenizer, tmp_path, typed, monkeypatch, capsys, command):
+def test_endless_input_is_refused_before_memory_is_full(tokenizer, tmp_path, typed, monkeypatch, capsys, command):
     monkeypatch.setattr(readers, "free_memory", lambda: 5_000_000)
     typed(b"1 " * 2_000_000)
     assert cli.main([command, "--tokenizer", tokenizer]) == 1

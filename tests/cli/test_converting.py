@@ -25,7 +25,7 @@ def with_specials(text, tmp_path):
     return path
 
 
-def test_what_is_converted_there_and_back_encodes_the_same(tokenizer, tmp_path, capsys):
+def test_converting_there_and_back_keeps_the_ids(tokenizer, tmp_path, capsys):
     there, back = tmp_path / "there", tmp_path / "back.json"
     assert cli.main(["convert", tokenizer, str(there), "--format", "classic"]) == 0
     assert cli.main(["convert", str(there), str(back), "--format", "huggingface"]) == 0
@@ -34,7 +34,7 @@ def test_what_is_converted_there_and_back_encodes_the_same(tokenizer, tmp_path, 
     assert tokenizers.Tokenizer.from_file(str(back)).encode(FIFTY).ids == expected
 
 
-def test_a_loss_is_said_before_anything_is_written(with_specials, tmp_path, capsys):
+def test_a_loss_is_reported_before_writing(with_specials, tmp_path, capsys):
     there = tmp_path / "there"
     assert cli.main(["convert", str(with_specials), str(there), "--format", "classic"]) == 1
     told = capsys.readouterr().err
@@ -55,7 +55,7 @@ def with_beginning(with_specials):
 
 
 @pytest.mark.parametrize("name", ["huggingface", "gpt2"])
-def test_what_a_file_adds_to_every_text_is_not_left_out_unsaid(with_beginning, tmp_path, capsys, name):
+def test_tokens_that_a_file_adds_to_every_text_are_remarked(with_beginning, tmp_path, capsys, name):
     words = ["convert", str(with_beginning), str(tmp_path / "there"), "--format", name]
     assert cli.main(words) == 1
     assert "Its post-processor adds <a> before every text" in capsys.readouterr().err
@@ -66,12 +66,12 @@ def test_what_a_file_adds_to_every_text_is_not_left_out_unsaid(with_beginning, t
     assert cli.main(table) == 0
 
 
-def test_inspect_tells_what_encoding_leaves_out(with_beginning, capsys):
+def test_inspect_shows_remarks(with_beginning, capsys):
     assert cli.main(["inspect", str(with_beginning)]) == 0
     assert "Its post-processor adds <a> before every text; encode does not." in capsys.readouterr().out
 
 
-def test_what_is_good_to_know_is_said(text, tmp_path, capsys):
+def test_notes_are_printed(text, tmp_path, capsys):
     words = ["train", text, "--vocab-size", "300", "--pattern", "gpt2", "--export", f"minbpe={tmp_path / 'a.model'}"]
     assert cli.main(words) == 0
     notes = fit(load(tmp_path / "a.model"), "minbpe").notes
@@ -80,7 +80,7 @@ def test_what_is_good_to_know_is_said(text, tmp_path, capsys):
     assert all(f"a.model: {note}" in told for note in notes)
 
 
-def test_what_cannot_be_written_at_all_suggests_nothing_that_would_not_help(with_specials, tmp_path, capsys):
+def test_an_impossible_export_does_not_suggest_accept_loss(with_specials, tmp_path, capsys):
     assert cli.main(["convert", str(with_specials), str(tmp_path / "m.csv"), "--format", "merges-csv"]) == 1
     told = capsys.readouterr().err
     assert "not trained here" in told
@@ -101,7 +101,7 @@ def test_gaps_between_ids_are_closed_only_when_asked_for(with_specials, tmp_path
     assert "Ids 298-299 became 266-267." in told
 
 
-def test_what_its_library_encodes_for_is_copied_and_every_other_format_says_why_not(with_specials, tmp_path, capsys):
+def test_a_library_tokenizer_is_copied_and_other_formats_refuse_it(with_specials, tmp_path, capsys):
     file = tokenizers.Tokenizer.from_file(str(with_specials))
     file.normalizer = tokenizers.normalizers.Lowercase()
     file.save(str(with_specials))
@@ -113,7 +113,7 @@ def test_what_its_library_encodes_for_is_copied_and_every_other_format_says_why_
     assert (tmp_path / "copy" / "tokenizer.json").read_bytes() == with_specials.read_bytes()
 
 
-def test_the_report_can_be_kept_and_read_by_programs(tokenizer, text, tmp_path, capsys):
+def test_the_report_is_written_as_text_and_json(tokenizer, text, tmp_path, capsys):
     there, report = tmp_path / "there.json", tmp_path / "report.txt"
     words = ["convert", tokenizer, str(there), "--format", "huggingface", "--sample", text, "--report", str(report)]
     assert cli.main([*words, "--json"]) == 0
@@ -125,14 +125,14 @@ def test_the_report_can_be_kept_and_read_by_programs(tokenizer, text, tmp_path, 
 
 
 @pytest.mark.parametrize("merges", ["-1", "51"])
-def test_merges_that_are_not_there_are_refused(tokenizer, tmp_path, capsys, merges):
+def test_more_merges_than_exist_are_refused(tokenizer, tmp_path, capsys, merges):
     words = ["convert", tokenizer, str(tmp_path / "x.json"), "--format", "huggingface", f"--merges={merges}"]
     assert cli.main(words) == 1
     assert f"There is no merge {int(merges):,}" in capsys.readouterr().err
     assert not (tmp_path / "x.json").exists()
 
 
-def test_inspect_says_what_a_file_holds(with_specials, capsys):
+def test_inspect_shows_the_content_of_a_file(with_specials, capsys):
     assert cli.main(["inspect", str(with_specials)]) == 0
     told = capsys.readouterr().out
     for words in ("Hugging Face", "special.json", "300", "256 bytes", "42", "gpt2", '298  "<a>"', '299  "<b>"'):
@@ -166,14 +166,14 @@ def test_inspect_tells_of_the_empty_token(tmp_path, capsys):
     assert (found["tokens"], found["highest_id"], found["remarks"]) == (257, 50256, [remark])
 
 
-def test_inspect_tells_what_is_no_tokenizer_in_one_sentence(tmp_path, capsys):
+def test_inspect_refuses_other_files_in_one_sentence(tmp_path, capsys):
     path = tmp_path / "notes.txt"
     path.write_text("just some notes\n")
     assert cli.main(["inspect", str(path)]) == 1
     assert capsys.readouterr().err == "tokstudio: notes.txt: not a tokenizer file TokStudio can read.\n"
 
 
-def test_every_format_that_can_be_written_can_be_asked_for():
+def test_every_writable_format_is_an_option():
     assert {name for name, known in FORMATS.items() if known.writable} <= set(arguments._EXPORTS)
 
 
@@ -182,7 +182,7 @@ def test_every_format_that_can_be_written_can_be_asked_for():
     [["inspect"], ["encode", "--text", "the cat", "--tokenizer"], ["decode", "--text", "97 98", "--tokenizer"]],
     ids=lambda words: words[0],
 )
-def test_a_command_says_on_a_terminal_what_takes_long(tokenizer, monkeypatch, capsys, words):
+def test_commands_show_progress_on_a_terminal(tokenizer, monkeypatch, capsys, words):
     monkeypatch.setattr(terminal, "_REFRESH", -1)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert cli.main([*words, tokenizer]) == 0

@@ -1,4 +1,4 @@
-"""The command `train` with a share held out: what is said of that, and when it is not waited for."""
+"""The command `train` with a held-out share: its report, and interruptions of the measuring."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -50,7 +50,7 @@ def test_held_out_text_is_measured_without_its_special_tokens(lines, capsys, pat
     assert told[-1] == f"Held-out text: {text / tokens:.2f} bytes per token, {text:,} bytes -> {tokens:,} tokens."
 
 
-def test_without_a_share_nothing_is_said_of_it(lines, capsys):
+def test_without_a_share_no_held_out_result_is_printed(lines, capsys):
     assert cli.main(["train", str(lines), "--vocab-size", "300", "--json"]) == 0
     assert "held_out_bytes_per_token" not in json.loads(capsys.readouterr().out)
     assert cli.main(["train", str(lines), "--vocab-size", "300"]) == 0
@@ -65,7 +65,7 @@ def test_a_share_that_is_too_small_holds_nothing_out(lines, capsys):
     assert json.loads(capsys.readouterr().out)["held_out_bytes_per_token"] is None
 
 
-def test_a_character_that_only_held_out_text_has_spoils_no_training(lines, tmp_path, capsys):
+def test_a_character_only_in_held_out_text_does_not_stop_training(lines, tmp_path, capsys):
     documents, _ = held_out_of(lines, vocabulary_size=300)
     lines.write_text("".join(LINES).replace(bytes(documents[0]).decode(), "ж" * (len(documents[0]) // 2) + "\n"))
     out = tmp_path / "out.json"

@@ -1,4 +1,4 @@
-"""Names and tokens that hold what a terminal would obey: they are shown, and nothing of it reaches the terminal."""
+"""Names and tokens with control characters are escaped on the terminal."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such nam
         ("a\u202etxt.exe\x9b\x7f\u2028\udcff", r"a\u202etxt.exe\x9b\x7f\u2028" + "\ufffd"),
     ],
 )
-def test_only_what_acts_is_written_out(text, safe):
+def test_only_control_characters_are_escaped(text, safe):
     assert printable(text) == safe
 
 
@@ -42,7 +42,7 @@ def odd(tmp_path):
     return path
 
 
-def test_no_command_gives_a_hostile_name_to_the_terminal(odd, tokenizer, tmp_path, capsys):
+def test_commands_escape_hostile_names(odd, tokenizer, tmp_path, capsys):
     odd_folder = tmp_path / "\x1b[2J\nfolder"
     tokens, copy = str(odd_folder), odd.with_name(NAME + ".json")
     copy.write_bytes(Path(tokenizer).read_bytes())
@@ -76,7 +76,7 @@ def test_no_command_gives_a_hostile_name_to_the_terminal(odd, tokenizer, tmp_pat
     assert SHOWN in printed.err
 
 
-def test_tokens_and_a_pattern_that_act_on_a_terminal_are_shown_by_inspect(tmp_path, capsys):
+def test_inspect_escapes_control_characters_in_tokens_and_pattern(tmp_path, capsys):
     text, out = tmp_path / "text", tmp_path / "made.json"
     text.write_bytes(b"\x1b]0;x\x07\n" * 50)
     special = ["--special", "\x1b[2J<s>", "--pattern", "[^\x07]+|\x07"]
@@ -88,7 +88,7 @@ def test_tokens_and_a_pattern_that_act_on_a_terminal_are_shown_by_inspect(tmp_pa
     assert r"[^\x07]+" in printed
 
 
-def test_a_project_cannot_act_on_the_terminal(tmp_path, capsys):
+def test_control_characters_in_a_project_are_escaped(tmp_path, capsys):
     trainer = Trainer(Corpus.from_text(FIFTY), TrainingConfig(vocabulary_size=260))
     for _ in trainer:
         pass

@@ -1,4 +1,4 @@
-"""What an interruption leaves: what was made so far, and nothing half-written."""
+"""Interruptions keep the merges so far, and leave no file half-written."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -20,9 +20,7 @@ HANGUP = [(signal.SIGHUP, 129)] if hasattr(signal, "SIGHUP") else []
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), *HANGUP])
-def test_an_interrupted_training_is_kept_where_it_is_exported(
-    text, tmp_path, slow_trainer, typed, capsysbinary, number, code
-):
+def test_an_interrupted_training_is_exported(text, tmp_path, slow_trainer, typed, capsysbinary, number, code):
     before = signal.getsignal(number)
     whole = train(Corpus.from_text(FIFTY), TrainingConfig(vocabulary_size=306))
     path = tmp_path / "part.json"
@@ -41,7 +39,7 @@ def test_an_interrupted_training_is_kept_where_it_is_exported(
     assert json.loads(capsysbinary.readouterr().out) == whole.at(len(made)).encode(FIFTY)
 
 
-def test_an_interruption_in_the_middle_of_a_piece_loses_that_piece_only(text, tmp_path, slow_trainer, capsys):
+def test_an_interruption_waits_for_the_current_piece(text, tmp_path, slow_trainer, capsys):
     def interrupt():
         raise KeyboardInterrupt
 
@@ -57,7 +55,7 @@ def test_an_interruption_in_the_middle_of_a_piece_loses_that_piece_only(text, tm
 
 
 @pytest.mark.parametrize(("times", "merges"), [(1, 10), (2, 5)])
-def test_the_second_signal_does_not_wait_for_the_piece_at_work(text, slow_trainer, capsys, times, merges):
+def test_a_second_signal_interrupts_the_current_piece(text, slow_trainer, capsys, times, merges):
     def interrupt():
         for _ in range(times):
             signal.raise_signal(signal.SIGINT)
@@ -78,7 +76,7 @@ def test_an_interruption_before_the_first_merge_exports_nothing(text, tmp_path, 
     assert "nothing was exported" in capsys.readouterr().err
 
 
-def test_an_interruption_before_all_is_laid_out_has_no_merges_to_tell_of(text, monkeypatch, capsys):
+def test_an_interruption_during_preparation_exports_nothing(text, monkeypatch, capsys):
     def interrupt(*_):
         raise KeyboardInterrupt
 
@@ -130,7 +128,7 @@ def long_book(tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows sends no such signal to one process")
-def test_a_real_interrupt_keeps_what_was_trained(tmp_path, long_book):
+def test_a_real_interrupt_exports_the_merges_so_far(tmp_path, long_book):
     out = tmp_path / "part.json"
     arguments = ["train", str(long_book), "--vocab-size", "1000000", "--print-merges", "--export", f"huggingface={out}"]
     command = [sys.executable, "-m", "tokstudio", *arguments]
@@ -145,7 +143,7 @@ def test_a_real_interrupt_keeps_what_was_trained(tmp_path, long_book):
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
 @pytest.mark.parametrize("times", [1, 3])
-def test_a_closed_terminal_keeps_the_training(tmp_path, long_book, times):
+def test_a_closed_terminal_exports_the_merges_so_far(tmp_path, long_book, times):
     pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
     out = tmp_path / "part.json"
     ours, theirs = pty.openpty()

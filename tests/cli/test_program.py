@@ -25,7 +25,7 @@ def test_the_module_is_the_command(text):
     assert (done.returncode, done.stdout.decode().strip()) == (0, f"tokstudio {__version__}")
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(text, tmp_path):
+def test_a_closed_pipe_is_not_an_error(text, tmp_path):
     out = tmp_path / "whole.json"
     for exports, written in ([], False), (["--export", f"huggingface={out}"], True):
         command = [sys.executable, "-m", "tokstudio", "train", text, "--vocab-size", "306", "--print-merges", *exports]
@@ -40,7 +40,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(text, tmp_path):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--vocab-size", "306", "--json"]])
-def test_a_full_disk_is_said_once(text, arguments, unbuffered):
+def test_a_full_disk_is_reported_once(text, arguments, unbuffered):
     files = [text] if arguments[0] == "train" else []
     with open("/dev/full", "wb") as full:
         command = [sys.executable, "-m", "tokstudio", *arguments, *files]
@@ -50,7 +50,7 @@ def test_a_full_disk_is_said_once(text, arguments, unbuffered):
     assert re.fullmatch(rb"tokstudio: standard output: it cannot be written \(.*\)\.\n", done.stderr)
 
 
-def test_words_are_utf8_whatever_the_locale(tmp_path):
+def test_output_is_utf8_in_any_locale(tmp_path):
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
     done = run_program("train", str(tmp_path / "büch.txt"), "--vocab-size", "300", env=environment)
     assert done.returncode == 1
@@ -60,7 +60,7 @@ def test_words_are_utf8_whatever_the_locale(tmp_path):
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("command", ["encode", "decode"])
-def test_output_that_is_cut_is_an_error(tokenizer, tmp_path, command, unbuffered):
+def test_truncated_output_is_an_error(tokenizer, tmp_path, command, unbuffered):
     # A file that may not grow further takes a part of what is written, as a disk that is nearly full.
     limited = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100));"
@@ -99,7 +99,7 @@ class Piecemeal(io.RawIOBase):
 
 
 @pytest.mark.parametrize("room", [10_000, 20])
-def test_a_stream_that_takes_a_part_gets_the_rest(tokenizer, monkeypatch, capsys, room):
+def test_partial_writes_are_continued(tokenizer, monkeypatch, capsys, room):
     raw = Piecemeal(room)
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, write_through=True))
     code = cli.main(["decode", "--tokenizer", tokenizer, "--text", "104 " * 1000])

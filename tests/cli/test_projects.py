@@ -1,4 +1,4 @@
-"""Projects on the command line: what one holds, and a run taken out of it."""
+"""Projects on the command line: their content, and their runs."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -49,7 +49,7 @@ def test_a_project_is_listed_in_words_and_as_json(project, capsys):
     assert told["sources"][0]["bytes"] == len((FIFTY * 9).encode())
 
 
-def test_a_run_is_taken_out_of_a_project_and_encodes_the_same(project, runs, tokenizer, tmp_path, capsys):
+def test_a_run_of_a_project_is_converted_with_equal_ids(project, runs, tokenizer, tmp_path, capsys):
     out = tmp_path / "out.json"
     words = ["convert", project, str(out), "--format", "huggingface"]
     assert cli.main([*words, "--run", "日本 2"]) == 0
@@ -59,7 +59,7 @@ def test_a_run_is_taken_out_of_a_project_and_encodes_the_same(project, runs, tok
     assert load(out).encode(FIFTY) == load(tokenizer).encode(FIFTY)
 
 
-def test_which_run_is_meant_must_be_said(project, tmp_path, capsys):
+def test_one_of_several_runs_must_be_chosen(project, tmp_path, capsys):
     words = ["convert", project, str(tmp_path / "out.json"), "--format", "huggingface"]
     for more, told in (
         ([], 'a b.tokstudio: choose a run with --run; the runs are: "Run 1", "日本 2", "theirs".'),
@@ -69,7 +69,7 @@ def test_which_run_is_meant_must_be_said(project, tmp_path, capsys):
         assert told in capsys.readouterr().err
 
 
-def test_only_a_project_has_runs_to_choose(tokenizer, tmp_path, capsys):
+def test_the_run_option_needs_a_project(tokenizer, tmp_path, capsys):
     words = ["convert", tokenizer, str(tmp_path / "out.json"), "--format", "huggingface", "--run", "Run 1"]
     assert cli.main(words) == 1
     assert "--run chooses a run of a project, but this is not a project." in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""A training whose export fails: found before it begins, or else kept as a project."""
+"""A training whose export fails: refused before it begins, or kept as a project."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -61,9 +61,7 @@ def whole_run():
         ("merges-csv", "x" * 300, "the file cannot be written: File name too long."),
     ],
 )
-def test_a_place_that_cannot_be_written_is_said_before_training(
-    text, tmp_path, monkeypatch, capsys, format, place, words
-):
+def test_an_unwritable_target_is_refused_before_training(text, tmp_path, monkeypatch, capsys, format, place, words):
     (tmp_path / "afile").write_text("old")
     (tmp_path / "taken.json" / "tokenizer.json").mkdir(parents=True)
     monkeypatch.setattr(Trainer, "advance", lambda *_: pytest.fail("trained"))
@@ -83,7 +81,7 @@ def test_two_exports_to_one_file_are_refused_before_training(text, tmp_path, mon
     assert "two exports would write this file" in capsys.readouterr().err
 
 
-def test_what_is_tried_before_training_leaves_no_trace(text, tmp_path, slow_trainer):
+def test_the_check_before_training_leaves_no_files(text, tmp_path, slow_trainer):
     seen = []
     slow_trainer(lambda: seen.append({path.name for path in tmp_path.iterdir()}))
     assert cli.main(["train", text, "--vocab-size", "306", "--export", f"classic={tmp_path / 'new' / 'out'}"]) == 0
@@ -102,7 +100,7 @@ def test_a_run_whose_export_fails_is_kept_beside_it(text, tmp_path, failing_expo
     assert merges_in(project) == whole_run()
 
 
-def test_what_is_kept_can_be_converted(text, tmp_path, slow_trainer, capsys):
+def test_a_kept_run_can_be_converted(text, tmp_path, slow_trainer, capsys):
     target = tmp_path / "out"
     slow_trainer(lambda: target.exists() or target.write_text("a file where a folder should be"))
     assert cli.main(["train", text, "--vocab-size", "306", "--export", f"classic={target}"]) == 1
@@ -112,7 +110,7 @@ def test_what_is_kept_can_be_converted(text, tmp_path, slow_trainer, capsys):
     assert [pair for pair, _ in merges] == whole_run()
 
 
-def test_no_file_is_replaced_by_what_is_kept(text, tmp_path, failing_export):
+def test_a_kept_run_replaces_no_file(text, tmp_path, failing_export):
     failing_export()
     old = [tmp_path / "made.tokstudio", tmp_path / "made-2.tokstudio"]
     for path in old:
@@ -122,7 +120,7 @@ def test_no_file_is_replaced_by_what_is_kept(text, tmp_path, failing_export):
     assert merges_in(tmp_path / "made-3.tokstudio") == whole_run()
 
 
-def test_where_nothing_can_be_written_beside_the_export_the_run_is_kept_with_the_state(
+def test_the_run_is_kept_in_the_state_folder_if_the_target_folder_is_unwritable(
     text, tmp_path, own_home, failing_export, monkeypatch, capsys
 ):
     failing_export()
@@ -166,7 +164,7 @@ def test_a_request_to_terminate_during_the_export_keeps_the_run(text, tmp_path, 
     assert capsys.readouterr().err.endswith("tokstudio: Interrupted.\n")
 
 
-def test_a_fault_in_the_middle_of_a_training_keeps_what_was_made(text, tmp_path, monkeypatch, capsys):
+def test_an_error_during_training_exports_the_merges_so_far(text, tmp_path, monkeypatch, capsys):
     advance, expected = Trainer._advance, whole_run()[:5]
 
     def out_of_memory(self, merges):
@@ -182,7 +180,7 @@ def test_a_fault_in_the_middle_of_a_training_keeps_what_was_made(text, tmp_path,
     assert [pair for pair, _ in merges] == expected
 
 
-def test_files_that_may_not_grow_are_said_and_leave_nothing(text, tmp_path, own_home, capsys):
+def test_a_file_size_limit_is_reported_and_leaves_no_files(text, tmp_path, own_home, capsys):
     resource = pytest.importorskip("resource")
     out = tmp_path / "out.json"
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -232,7 +230,7 @@ def test_a_second_signal_does_not_end_the_rescue(tmp_path, monkeypatch, failing_
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions are others there")
-def test_nobody_else_can_read_a_run_that_is_kept_in_the_own_folder(tmp_path, monkeypatch, failing_export):
+def test_a_run_in_the_state_folder_is_private(tmp_path, monkeypatch, failing_export):
     failing_export()
     monkeypatch.setattr(rescue, "_nearest_folder", lambda target: tmp_path / "gone" / "\0")
     file = tmp_path / "fifty.txt"

@@ -1,4 +1,4 @@
-"""What is started: the window, a command, or the help."""
+"""The start of the window, of a command, or of the help."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from tokstudio import cli
-from tokstudio.cli.failed_start import last_failure_file, missing_words
+from tokstudio.cli.failed_start import import_problem, last_failure_file
 from tokstudio.core.formats import FORMATS
 from tokstudio.core.model.config import TIE_BREAKS
 
@@ -49,7 +49,7 @@ def test_the_demo_can_leave_a_picture(window):
 
 
 @pytest.mark.parametrize("arguments", [["--screenshot", "a.png"], ["--demo", "book.txt"], ["--nonsense"]])
-def test_what_the_window_cannot_do_is_wrong_usage(window, capsys, arguments):
+def test_impossible_window_options_are_wrong_usage(window, capsys, arguments):
     assert cli.main(arguments) == 2
     assert not window
     assert capsys.readouterr().err.startswith("usage: tokstudio")
@@ -74,7 +74,7 @@ def test_a_window_without_its_libraries_is_explained():
 
 
 @pytest.mark.parametrize("module", ["pyqtgraph", "PySide6.QtOpenGL"])
-def test_what_the_window_lacks_as_it_opens_is_explained_as_well(module):
+def test_a_library_missing_during_opening_is_explained(module):
     script = f"import sys; sys.modules['{module}'] = None; from tokstudio.cli import main; sys.exit(main([]))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60)
     assert done.returncode == 1
@@ -111,21 +111,21 @@ def test_a_missing_library_is_named_with_what_to_install(loader_fails, capsys):
         ("", "a library cannot be loaded"),
     ],
 )
-def test_what_a_loader_says_on_several_lines_is_told_on_one(said, told):
-    words = missing_words(ImportError(said))
+def test_a_loader_error_of_several_lines_becomes_one(said, told):
+    words = import_problem(ImportError(said))
     assert words.startswith("The window cannot open: ")
     assert words.endswith(f"{told}. Install what is missing.")
     assert "\n" not in words
 
 
-def test_of_an_error_that_wraps_another_the_first_one_is_told():
+def test_the_cause_of_a_wrapped_error_is_reported():
     error = ImportError("\n\nPLEASE READ THIS!\n\nImporting the C-extensions failed.\n")
     error.__cause__ = ImportError("libgfortran.so.5: cannot open shared object file: No such file or directory")
-    assert missing_words(error).startswith("The window cannot open: the library libgfortran.so.5 is missing. ")
+    assert import_problem(error).startswith("The window cannot open: the library libgfortran.so.5 is missing. ")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there a box says it")
-def test_a_double_click_that_fails_leaves_its_sentence_in_the_log_folder(loader_fails, monkeypatch, capsys):
+def test_a_failed_start_without_a_terminal_is_written_to_the_log_folder(loader_fails, monkeypatch, capsys):
     monkeypatch.setenv("DISPLAY", ":0")
     assert cli.main(["--new-window"]) == 1
     said = capsys.readouterr().err
@@ -133,7 +133,7 @@ def test_a_double_click_that_fails_leaves_its_sentence_in_the_log_folder(loader_
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there a box says it")
-def test_the_sentence_of_a_failed_start_is_gone_once_one_succeeds(window, monkeypatch):
+def test_a_successful_start_removes_the_file_of_a_failed_one(window, monkeypatch):
     monkeypatch.setenv("DISPLAY", ":0")
     last_failure_file().parent.mkdir(parents=True, exist_ok=True)
     last_failure_file().write_text("The window cannot open.\n", encoding="utf-8")
@@ -151,7 +151,7 @@ def test_settings_that_cannot_be_reset_now_are_no_failed_start(window, monkeypat
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is always a display")
-def test_nothing_is_left_for_who_reads_standard_error(loader_fails, monkeypatch, capsys):
+def test_no_file_is_written_if_standard_error_is_a_terminal(loader_fails, monkeypatch, capsys):
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     assert cli.main(["--new-window"]) == 1  # no display, so no double click
@@ -171,7 +171,7 @@ def test_help_and_version_load_nothing_heavy(arguments):
     assert subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, timeout=60).returncode == 0
 
 
-def test_help_knows_what_the_core_knows(capsys):
+def test_the_help_lists_the_values_of_the_core(capsys):
     assert cli.main(["train", "--help"]) == 0
     shown = capsys.readouterr().out
     assert f"{{{','.join(TIE_BREAKS)}}}" in shown

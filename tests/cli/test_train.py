@@ -31,7 +31,7 @@ def test_the_fifty_merges_are_printed_in_the_words_of_the_source(text, capsys):
     )
 
 
-def test_json_is_one_object_and_the_merges_go_beside_it(text, tmp_path, capsys):
+def test_json_is_one_object_and_merges_go_to_standard_error(text, tmp_path, capsys):
     path = tmp_path / "made.json"
     arguments = ["train", text, "--vocab-size", "306", "--json", "--print-merges", "--export", f"huggingface={path}"]
     assert cli.main(arguments) == 0
@@ -75,7 +75,7 @@ def test_the_settings_reach_the_core(tmp_path, capsys, tie_break):
     ]
 
 
-def test_standard_input_takes_its_place_among_the_files(tmp_path, typed, capsys):
+def test_standard_input_keeps_its_position_among_the_files(tmp_path, typed, capsys):
     first, last = tmp_path / "first.txt", tmp_path / "last.txt"
     first.write_text("abab")
     last.write_text("cdcd")
@@ -107,7 +107,7 @@ def test_the_encoding_can_be_given(tmp_path, capsys):
         (["--vocab-size", "300", "--encoding", "klingon"], "Unknown encoding 'klingon'"),
     ],
 )
-def test_settings_that_cannot_work_are_said_in_the_words_of_the_core(text, capsys, arguments, words):
+def test_invalid_settings_give_the_core_error(text, capsys, arguments, words):
     assert cli.main(["train", text, *arguments]) == 1
     assert capsys.readouterr().err.startswith(f"tokstudio: {words}")
 
@@ -149,7 +149,7 @@ def test_a_folder_to_export_to_that_is_missing_is_said_before_training(text, tmp
     assert capsys.readouterr().err.startswith(f"tokstudio: tokenizer.json: the folder {target.parent} does not exist")
 
 
-def test_what_a_format_cannot_hold_is_said_before_the_first_merge(text, tmp_path, monkeypatch, capsys):
+def test_losses_are_refused_before_the_first_merge(text, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(training, "_merge", lambda *_: pytest.fail("merged"))
     out = tmp_path / "out"
     arguments = ["train", text, "--vocab-size", "300", "--special", "<|end|>", "--export", f"classic={out}"]
@@ -160,7 +160,7 @@ def test_what_a_format_cannot_hold_is_said_before_the_first_merge(text, tmp_path
     assert not out.exists()
 
 
-def test_a_loss_can_be_accepted_and_is_said_all_the_same(text, tmp_path, capsys):
+def test_an_accepted_loss_is_reported(text, tmp_path, capsys):
     out = tmp_path / "out"
     arguments = ["train", text, "--vocab-size", "300", "--special", "<|end|>", "--export", f"classic={out}"]
     assert cli.main([*arguments, "--accept-loss"]) == 0
@@ -213,7 +213,7 @@ def test_a_sample_is_taken_from_all_over_the_texts_in_whole_lines(tmp_path, caps
 
 
 @pytest.mark.parametrize("others", [["--sample-bytes", "0"], ["--sample-bytes", "9", "--counts", "counts.tsv"]])
-def test_a_sample_that_cannot_be_is_wrong_usage(text, others):
+def test_an_invalid_sample_size_is_wrong_usage(text, others):
     assert cli.main(["train", text, "--vocab-size", "300", *others]) == 2
 
 
@@ -228,7 +228,7 @@ def test_word_counts_are_refused_only_where_they_do_not_fit(tmp_path, monkeypatc
         assert ("is free: leave out the rarest words. Or add --force" in capsys.readouterr().err) == bool(code)
 
 
-def test_what_else_a_forecast_finds_is_left_to_the_training(text, monkeypatch, capsys):
+def test_other_forecast_problems_are_reported_by_the_training(text, monkeypatch, capsys):
     # 333 bytes times 200 do not fit for certain, but they do.
     for module in (training, forecast):
         monkeypatch.setattr(module, "free_memory", lambda: 66_000)
@@ -240,7 +240,7 @@ def test_what_else_a_forecast_finds_is_left_to_the_training(text, monkeypatch, c
     )
 
 
-def test_an_export_that_fails_keeps_no_other_from_being_written(text, tmp_path, slow_trainer, capsys):
+def test_a_failed_export_does_not_prevent_others(text, tmp_path, slow_trainer, capsys):
     taken, good = tmp_path / "taken", tmp_path / "good.json"
     slow_trainer(lambda: taken.write_text("a file where a folder should be"))
     exports = ["--export", f"classic={taken}", "--export", f"huggingface={good}"]
@@ -303,7 +303,7 @@ def clock(monkeypatch):
         (60, 250, ", about 3 min left"),
     ],
 )
-def test_the_time_left_is_told_once_it_is_known(clock, monkeypatch, seconds, done, words):
+def test_the_time_left_is_shown_after_a_while(clock, monkeypatch, seconds, done, words):
     monkeypatch.setattr(sys, "stderr", Terminal())
     with terminal.Console(chatty=True) as console:
         clock.now += 100
@@ -316,7 +316,7 @@ def test_the_time_left_is_told_once_it_is_known(clock, monkeypatch, seconds, don
     assert last == f"Merging {done // 10} %, 7 merges{words}"
 
 
-def test_the_next_file_begins_anew(clock, monkeypatch):
+def test_the_time_left_restarts_with_each_file(clock, monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     with terminal.Console(chatty=True) as console:
         for _ in range(2):
@@ -354,7 +354,7 @@ def test_a_binary_file_is_refused_and_trained_on_as_bytes(tmp_path, typed, capsy
     assert "byte sequences were not UTF-8 and became U+FFFD" in capsys.readouterr().err
 
 
-def test_what_a_folder_holds_beside_texts_and_what_is_structured_is_said(tmp_path, typed, capsys):
+def test_skipped_files_and_structured_texts_are_reported(tmp_path, typed, capsys):
     folder = tmp_path / "texts"
     folder.mkdir()
     (folder / "a.jsonl").write_text('{"text": "the cat"}\n{"text": "the hat"}\n')

@@ -1,4 +1,4 @@
-"""The command `train`, with every way of training there is: each option is held against the core."""
+"""The command `train` with each option, compared with the core."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -77,7 +77,7 @@ def test_characters_are_numbered_as_they_appear(write, merges_of, outcome_of):
 
 
 @pytest.mark.parametrize("form", ["lines", "crlf", "json", "json without its name"])
-def test_characters_and_a_base_vocabulary_as_in_the_source_document(write, merges_of, form):
+def test_a_base_vocabulary_gives_the_result_of_the_source_document(write, merges_of, form):
     entries = GOLDEN["base_vocabulary"]
     lines = "".join(entry + "\n" for entry in entries)
     listed = json.dumps(entries)
@@ -130,7 +130,7 @@ def test_a_file_of_lines_may_begin_with_a_bracket(write, merges_of):
         ("base.json", '["ab"]', "The base vocabulary has no characters."),
     ],
 )
-def test_a_base_vocabulary_that_cannot_be_taken_gets_a_sentence(text, write, capsys, name, content, words):
+def test_an_invalid_base_vocabulary_is_an_error(text, write, capsys, name, content, words):
     arguments = ["--base", "characters", "--base-vocabulary", str(write(name, content)), "--min-frequency", "2"]
     assert cli.main(["train", text, *arguments]) == 1
     assert capsys.readouterr().err.startswith(f"tokstudio: {words}")
@@ -157,7 +157,7 @@ def test_special_tokens_have_ids_and_are_not_merged(write, merges_of, outcome_of
     assert outcome["bytes_per_token"] == pytest.approx(8 / 2)
 
 
-def test_what_is_not_trained_on_as_it_was_is_said(write, capsys):
+def test_changes_of_the_corpus_are_reported(write, capsys):
     path = write("text.txt", b"abab<|end|>ab\xffabx\xfe\xfe<|end|>y<?>")
     base = write("base.txt", "a\nb\n\ufffd\n")
     arguments = ["--base", "characters", "--base-vocabulary", str(base), "--min-frequency", "2"]
@@ -182,7 +182,7 @@ def test_word_counts_are_a_corpus(write, merges_of, capsys):
     assert told[1].endswith("21 -> 14 tokens.")
 
 
-def test_word_counts_stand_behind_the_texts(write, merges_of):
+def test_word_counts_come_after_the_texts(write, merges_of):
     text, first, second = write("text", "xyxy"), write("a.tsv", "abc\t2\n"), write("b.jsonl", '["cd", 2]\n')
     sources = Corpus.from_files([text]).sources + Corpus.from_counts(first).sources + Corpus.from_counts(second).sources
     expected = merges_by_core(Corpus(sources), min_frequency=2)
@@ -190,7 +190,7 @@ def test_word_counts_stand_behind_the_texts(write, merges_of):
     assert merges_of("--counts", first, text, "--counts", second, "--min-frequency", 2) == expected
 
 
-def test_there_must_be_something_to_train_on(capsys):
+def test_a_training_without_input_is_wrong_usage(capsys):
     assert cli.main(["train", "--min-frequency", "2"]) == 2
     assert capsys.readouterr().err.endswith("the following arguments are required: FILE or --counts\n")
 
@@ -203,7 +203,7 @@ def test_there_must_be_something_to_train_on(capsys):
         (["--held-out", "some"], "usage: "),
     ],
 )
-def test_choices_that_are_not_there_are_wrong_usage(text, capsys, arguments, words):
+def test_unknown_choices_are_wrong_usage(text, capsys, arguments, words):
     assert cli.main(["train", text, "--min-frequency", "2", *arguments]) == 2
     assert capsys.readouterr().err.startswith(words)
 
@@ -228,7 +228,7 @@ def test_choices_that_are_not_there_are_wrong_usage(text, capsys, arguments, wor
         (["--counts", "nowhere.tsv"], "nowhere.tsv: no such file or folder."),
     ],
 )
-def test_what_cannot_be_trained_is_said_in_the_words_of_the_core(text, capsys, arguments, words):
+def test_an_impossible_training_gives_the_core_error(text, capsys, arguments, words):
     assert cli.main(["train", text, "--min-frequency", "2", *arguments]) == 1
     assert capsys.readouterr().err.startswith(f"tokstudio: {words}")
 
@@ -245,7 +245,7 @@ def test_a_character_outside_the_base_vocabulary_is_named(text, write, capsys):
     assert "o" in capsys.readouterr().err
 
 
-def test_the_help_names_what_the_core_knows(capsys):
+def test_the_help_names_the_choices_of_the_core(capsys):
     assert cli.main(["train", "--help"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert f"{{{','.join(BASES)}}}" in shown
@@ -253,7 +253,7 @@ def test_the_help_names_what_the_core_knows(capsys):
     assert ", ".join(NAMES) in shown
 
 
-def test_a_special_token_that_is_no_text_is_refused(text, capsys):
+def test_a_special_token_of_invalid_text_is_refused(text, capsys):
     assert cli.main(["train", text, "--vocab-size", "300", "--special", "\udcff"]) == 1
     assert capsys.readouterr().err == 'tokstudio: --special: "\\udcff" is not UTF-8.\n'
 
@@ -263,13 +263,13 @@ def test_word_counts_come_from_files(capsys):
     assert "standard input is for text" in capsys.readouterr().err
 
 
-def test_special_tokens_in_word_counts_are_told(write, capsys):
+def test_special_tokens_in_word_counts_are_reported(write, capsys):
     counts = write("counts.tsv", "<|e|>\t10\nab<|e|>\t2\nabc\t5\n")
     assert cli.main(["train", "--counts", str(counts), "--vocab-size", "260", "--special", "<|e|>"]) == 0
     assert "12 special tokens were cut out" in capsys.readouterr().err
 
 
-def test_a_base_vocabulary_is_no_larger_than_characters_ask_for(text, write, monkeypatch, capsys):
+def test_a_base_vocabulary_file_has_a_size_limit(text, write, monkeypatch, capsys):
     monkeypatch.setattr(base_vocabulary, "_LARGEST", 10)
     arguments = ["--base", "characters", "--base-vocabulary", str(write("base.txt", "a\nb\n" * 3))]
     assert cli.main(["train", text, *arguments, "--min-frequency", "2"]) == 1

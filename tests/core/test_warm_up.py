@@ -1,4 +1,4 @@
-"""What is said while the compiled loops are made ready."""
+"""Progress while the compiled loops are made ready."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -10,7 +10,7 @@ import pytest
 
 from tokstudio.core import warm_up as prepare
 from tokstudio.core.base.progress import Progress, finish
-from tokstudio.core.base.subprocesses import own_command
+from tokstudio.core.base.subprocesses import module_command
 from tokstudio.core.warm_up import prepare_work
 
 
@@ -29,13 +29,13 @@ def first_start(monkeypatch):
             yield Progress("compiling")
 
     monkeypatch.setattr(prepare, "_ready", threading.Event())
-    monkeypatch.setattr(prepare, "are_kept", lambda: False)
+    monkeypatch.setattr(prepare, "are_cached", lambda: False)
     monkeypatch.setattr(prepare, "_compile", compile_for_ever)
     monkeypatch.setattr(prepare, "exercise", lambda: None)
     return monkeypatch
 
 
-def test_whoever_waits_for_another_that_compiles_says_so_too(first_start):
+def test_a_thread_waiting_for_a_compiling_one_reports_compiling(first_start):
     compiling, waiting = prepare_work(), prepare_work()
     assert [next(compiling).phase, next(waiting).phase, next(compiling).phase, next(waiting).phase] == ["compiling"] * 4
     compiling.close()
@@ -43,7 +43,7 @@ def test_whoever_waits_for_another_that_compiles_says_so_too(first_start):
     waiting.close()
 
 
-def test_whoever_waits_for_another_that_loads_says_so_and_then_has_nothing_to_do(first_start):
+def test_a_thread_waiting_for_a_loading_one_reports_loading_and_ends(first_start):
     first_start.setattr(prepare, "_compile", kept)
     loading, waiting = prepare_work(), prepare_work()
     assert [next(loading).phase, next(waiting).phase] == ["compiling", "compiling"]
@@ -52,7 +52,7 @@ def test_whoever_waits_for_another_that_loads_says_so_and_then_has_nothing_to_do
     assert list(waiting) == []
 
 
-def test_what_cannot_be_kept_is_compiled_here_and_once(first_start):
+def test_loops_that_cannot_be_cached_are_compiled_here_once(first_start):
     def nowhere():
         return False
         yield
@@ -64,13 +64,13 @@ def test_what_cannot_be_kept_is_compiled_here_and_once(first_start):
     assert made == [1]
 
 
-def test_a_process_that_compiles_begins_nothing_where_it_could_not_be_kept(monkeypatch):
+def test_a_compiling_process_checks_the_cache_folder_first(monkeypatch):
     def full(folder, size):
         raise OSError(28, "No space left on device")
 
     made = []
     monkeypatch.setattr(prepare.sys, "argv", ["prepare"])
-    monkeypatch.setattr(prepare, "try_room", full)
+    monkeypatch.setattr(prepare, "check_space", full)
     monkeypatch.setattr(prepare, "problem", lambda: "full")
     monkeypatch.setattr(prepare, "note_problem", made.append)
     monkeypatch.setattr(prepare, "discard_outdated", lambda: None)
@@ -79,9 +79,9 @@ def test_a_process_that_compiles_begins_nothing_where_it_could_not_be_kept(monke
     assert [str(one) for one in made] == ["[Errno 28] No space left on device"]
 
 
-def test_a_process_that_compiles_ends_with_the_program_that_asked_for_it(monkeypatch, tmp_path):
+def test_a_compiling_process_ends_with_its_parent(monkeypatch, tmp_path):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    command = own_command("tokstudio.core.warm_up", "merging")
+    command = module_command("tokstudio.core.warm_up", "merging")
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
         process.stdin.close()
         assert process.wait(timeout=60) == 1

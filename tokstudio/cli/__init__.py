@@ -1,11 +1,10 @@
 """The command line: runs a command of the core, or opens the window.
 
-May import the core, and `gui.app` to open the window. Every error ends here, as a sentence and an exit code. See also
-`arguments`.
+Imports the core, and `gui.app` to open the window. Every error becomes a sentence and an exit code here.
 """
 
 # SPDX-License-Identifier: MIT
-# Nothing that is slow to import stands up here, so that --help and --version answer at once.
+# Slow imports are inside functions, so that --help and --version answer at once.
 from __future__ import annotations
 
 import argparse
@@ -30,13 +29,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         when the terminal was closed).
     """
     for stream in (sys.stdout, sys.stderr):
-        # A folder's name need not be text, and the locale's encoding need not hold all text.
+        # File names may be invalid text, and the locale's encoding may not support all characters.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     signals = Signals()
     try:
         return _run(sys.argv[1:] if argv is None else argv, signals)
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # the reader has closed the pipe
         return signals.code if signals.received else DONE
     except KeyboardInterrupt:
         complain("Interrupted.")
@@ -51,9 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(words: Sequence[str], signals: Signals) -> int:
     try:
         arguments = parse(words)
-    except SystemExit as end:  # the parser has said why, or shown its help
+    except SystemExit as end:  # the parser has printed an error or its help
         return int(end.code or DONE)
-    # The window says what happens in its own place, and answers to signals in its own way.
+    # The window shows progress and handles signals itself.
     if arguments.command is None:
         return _open_window(arguments)
     with Console(not arguments.quiet and not getattr(arguments, "json", False)) as console, signals.caught():
@@ -78,20 +77,20 @@ def _run(words: Sequence[str], signals: Signals) -> int:
 
 
 def _open_window(arguments: argparse.Namespace) -> int:
-    from tokstudio.cli.failed_start import forget_word, leave_word, missing_words
+    from tokstudio.cli.failed_start import import_problem, keep_failure, remove_failure
 
-    forget_word()
+    remove_failure()
     try:
-        # The window loads more libraries as it opens.
+        # The window loads more libraries while it opens.
         from tokstudio.cli.window import open_window
 
         return open_window(arguments)
     except ImportError as error:
         if (error.name or "").startswith("tokstudio"):
-            raise  # a fault of ours, not of this computer
-        failure: Exception = TokStudioError(missing_words(error))
+            raise  # a bug of TokStudio
+        failure: Exception = TokStudioError(import_problem(error))
     except (TokStudioError, OSError) as error:
         failure = error
-    # Who resets the settings has typed that, and reads the answer where it was typed.
-    leave_word(str(failure), lasting=not arguments.reset_settings)
+    # A reset of the settings is typed in a terminal, so the error is read there.
+    keep_failure(str(failure), lasting=not arguments.reset_settings)
     raise failure

@@ -1,4 +1,4 @@
-"""What can be asked for on the command line; doing it is left to the commands."""
+"""The arguments of the command line and their help."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tokstudio.version import __version__
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
-# The core's own lists would bring NumPy with them; a test holds these against them.
+# Copies of the core's lists, whose import would load NumPy; a test compares them.
 _PATTERNS = ("none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
 _BASES = ("bytes", "characters")
 _PLACEMENTS = ("last", "first")
@@ -53,13 +53,13 @@ _SPECIAL_WORDS = "write a value that begins with a dash as --special=-x-"
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
-    """Understands the arguments after the program's name.
+    """Parses the arguments after the program's name.
 
     Returns:
-        Its `command` is the first word if that is a command, else None for the window; the rest depends on it.
+        The arguments; `command` is the first word if it is a command, else None for the window.
 
     Raises:
-        SystemExit: They are wrong, or help was asked for; what there is to say has been said.
+        SystemExit: They are wrong, or help was asked for; the message has been printed.
     """
     command = words[0] if words and words[0] in _COMMANDS else None
     arguments = _COMMANDS[command](words[1:]) if command else _window(words)
@@ -305,7 +305,7 @@ def _parse_coding(
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says completely what it has to say, or raises; argparse takes no notice of a full disk."""
+    """A parser that reports errors of standard output, which argparse ignores."""
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
         if file is sys.stdout:
@@ -314,7 +314,7 @@ class _Parser(argparse.ArgumentParser):
             super()._print_message(message, file)
 
     def error(self, message: str) -> NoReturn:
-        """Says what is wrong; an argument may be the name of a file."""
+        """Prints an error; an argument in it may be the name of a file."""
         super().error(printable(message))
 
 

@@ -19,12 +19,12 @@ from tokstudio.core.formats.ids import ids_work, json_list, write_ids_work
 from tokstudio.core.text.utf8 import to_utf8
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-# Its names in the file system may be those of a pipe or a terminal, which no other file may be.
+# Names of pipes and terminals in the file system; other files with such names are not read.
 _STANDARD_INPUT = (None, "-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
 def encode(arguments: argparse.Namespace, console: Console) -> None:
-    """Turns text into ids: a JSON list, or a NumPy array by the name of the file."""
+    """Encodes text to ids: a JSON list, or a NumPy array by the name of the file."""
     name, text = _read_input(arguments, console)
     tokenizer = load_tokenizer(arguments.tokenizer, arguments.pattern, console).tokenizer
     allowed: list[str] = arguments.allow_special
@@ -37,7 +37,7 @@ def encode(arguments: argparse.Namespace, console: Console) -> None:
 
 
 def decode(arguments: argparse.Namespace, console: Console) -> None:
-    """Turns ids into exactly the bytes they stand for."""
+    """Decodes ids to exact bytes."""
     name, data = _read_input(arguments, console)
     ids = console.finish(ids_work(name, data))
     tokenizer = load_tokenizer(arguments.tokenizer, arguments.pattern, console).tokenizer
@@ -49,7 +49,7 @@ def decode(arguments: argparse.Namespace, console: Console) -> None:
 
 
 def _read_input(arguments: argparse.Namespace, console: Console) -> tuple[str, bytes]:
-    """The text or the ids to work on, and what to call them."""
+    """The name and the content of the input."""
     if arguments.text is not None:
         return "--text", _bytes_of_argument(arguments.text)
     if arguments.file in _STANDARD_INPUT:
@@ -59,7 +59,7 @@ def _read_input(arguments: argparse.Namespace, console: Console) -> tuple[str, b
 
 
 def _bytes_of_argument(text: str) -> bytes:
-    """Gives back the bytes that were typed, those included that are not UTF-8."""
+    """The bytes of an argument, including those that are not UTF-8."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -67,7 +67,7 @@ def _bytes_of_argument(text: str) -> bytes:
 
 
 def _tell_of_losses(name: str, text: bytes, ids: NDArray[np.uint32], tokenizer: Tokenizer, console: Console) -> None:
-    """Says what decoding will not give back: bytes are kept as they are, characters need not be."""
+    """Reports text that decoding will not restore; with characters as base tokens, some may be replaced."""
     if tokenizer.alphabet.base != "characters":
         return
     replaced = text.decode("utf-8", "replace").count("\ufffd") - text.count("\ufffd".encode())
@@ -76,5 +76,5 @@ def _tell_of_losses(name: str, text: bytes, ids: NDArray[np.uint32], tokenizer: 
             f"{name}: {several(replaced, 'byte sequence was', 'byte sequences were')} not UTF-8 and became U+FFFD."
         )
     unknown = tokenizer.alphabet.unknown
-    if unknown is not None and (found := int(np.count_nonzero(ids == unknown))):
-        console.say(f"{name}: {several(found, 'id is', 'ids are')} the unknown token, {unknown}.")
+    if unknown is not None and (count := int(np.count_nonzero(ids == unknown))):
+        console.say(f"{name}: {several(count, 'id is', 'ids are')} the unknown token, {unknown}.")

@@ -1,4 +1,4 @@
-"""The command `convert`: a tokenizer's files in one format to those of another, proved."""
+"""The command `convert`: writes a tokenizer's files in another format, with proof."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 
 def convert(arguments: argparse.Namespace, console: Console) -> int:
-    """Reads, writes and proves; gives the exit code."""
+    """Reads, writes and proves; returns the exit code."""
     exports: list[tuple[str, Path]] = [(arguments.format, arguments.target)]
     check_places(exports, console)
     original = _read(arguments, console)

@@ -1,4 +1,4 @@
-"""What `train` exports: whether that can work is found before there is anything to lose."""
+"""The exports of `train` and `convert`, with checks before the work begins."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -12,30 +12,30 @@ from tokstudio.core.base.errors import FormatError, TokStudioError
 from tokstudio.core.formats import FORMATS, ExportReport, fit, save_work, try_places_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-Exports = Sequence[tuple[str, Path]]  # the name of a format, and where to write it
+Exports = Sequence[tuple[str, Path]]  # the name of a format, and the target
 
 
 def check_places(exports: Exports, console: Console) -> None:
-    """Finds before an hour of training what would be in the way of its result.
+    """Checks before a long training whether its result can be written.
 
     Raises:
-        FormatError: A file cannot be written there, or two exports would write the same one.
+        FormatError: A file cannot be written, or two exports would write the same one.
     """
     taken = set[str]()
     for name, path in exports:
         files = {os.path.realpath(file) for file in console.finish(try_places_work(path, name))}
-        if found := taken & files:
-            raise FormatError(f"{Path(found.pop()).name}: two exports would write this file: give each its own path.")
+        if shared := taken & files:
+            raise FormatError(f"{Path(shared.pop()).name}: two exports would write this file: give each its own path.")
         taken |= files
 
 
 def check_losses(tokenizer: Tokenizer, exports: Exports, accept_loss: bool) -> None:
-    """Finds the same of the formats: what they cannot hold is known before the first merge.
+    """Checks before the first merge whether the formats can hold the tokenizer.
 
     Args:
-        tokenizer: As it is before the first merge.
-        exports: What will be written.
-        accept_loss: Whether a part of it is wanted all the same.
+        tokenizer: The tokenizer before the first merge.
+        exports: The exports.
+        accept_loss: Whether losses are accepted.
 
     Raises:
         FormatError: A format cannot hold such a tokenizer.
@@ -59,7 +59,7 @@ def export(
     console: Console,
     original: Tokenizer | None = None,
 ) -> list[ExportReport]:
-    """Writes every export that can be written, and gives their reports; for `original` see `save_work`."""
+    """Writes every export that can be written, and returns their reports; for `original` see `save_work`."""
     reports: list[ExportReport] = []
     for name, path in exports:
         try:

@@ -1,4 +1,4 @@
-"""What is said where the window cannot open: which library is missing, and, after a double click, where to read it."""
+"""Errors of a start without a terminal: missing libraries, and a file or a box with the error."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -11,14 +11,14 @@ from pathlib import Path
 
 import platformdirs
 
-# What Qt's wheels expect of a desktop; named together, or one start after another would name the next.
+# The libraries that Qt's wheels need on a desktop; listed together, because the loader names only one at a time.
 _DEBIAN = "libegl1 libgl1 libxkbcommon0 libfontconfig1 libfreetype6 libdbus-1-3 libglib2.0-0 libx11-6 libzstd1"
 _ERROR_ICON = 0x10
 
 
-def missing_words(error: ImportError) -> str:
-    """What is missing, and what to do, on one line."""
-    # NumPy wraps the error of the loader in a page of advice; macOS appends every place where it has looked.
+def import_problem(error: ImportError) -> str:
+    """The missing library and what to do, on one line."""
+    # NumPy wraps the loader's error in a page of advice; macOS appends every path that it has searched.
     while isinstance(error.__cause__, ImportError):
         error = error.__cause__
     first = str(error).strip().partition("\n")[0].rstrip(" \r.!:") or "a library cannot be loaded"
@@ -32,22 +32,22 @@ def missing_words(error: ImportError) -> str:
 
 
 def last_failure_file() -> Path:
-    """Where it stands that the last start failed, if it was one without a terminal."""
+    """The file with the error of the last start, if it failed without a terminal."""
     return Path(platformdirs.user_log_dir("tokstudio", appauthor=False)) / "failed-start.txt"
 
 
-def forget_word() -> None:
-    """Removes what an earlier start has left: this one opens the window, or says anew why it does not."""
+def remove_failure() -> None:
+    """Removes the error of an earlier start."""
     with suppress(OSError):
         last_failure_file().unlink(missing_ok=True)
 
 
-def leave_word(sentence: str, *, lasting: bool = True) -> None:
-    """Says it besides where a person finds it who has started by a double click and sees no standard error.
+def keep_failure(sentence: str, *, lasting: bool = True) -> None:
+    """Shows or writes an error for a person who has started by a double click and sees no standard error.
 
     Args:
-        sentence: What to say.
-        lasting: Whether it may stand in a file; a box shows it all the same.
+        sentence: The error.
+        lasting: Whether to write it to a file; a box is shown in any case.
     """
     with suppress(OSError, ValueError):
         if sys.stderr is not None and sys.stderr.isatty():

@@ -1,4 +1,4 @@
-"""The command `inspect`: what a tokenizer's files hold, in words or as JSON."""
+"""The command `inspect`: shows the content of a tokenizer's files, as text or as JSON."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.cli.loading import tell_of_the_engine
+from tokstudio.cli.loading import announce_engine
 from tokstudio.cli.projects import is_project, project_lines, project_rows
 from tokstudio.cli.terminal import Console, put
-from tokstudio.core.analysis.reachability import REACHED, reach_work
+from tokstudio.core.analysis.reachability import REACHED, reachability_work
 from tokstudio.core.base.wording import printable, several, shown
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -25,24 +25,24 @@ _SHOWN_LONGEST = 5
 
 
 def inspect(arguments: argparse.Namespace, console: Console) -> None:
-    """Prints what the files hold; how text is split need not be known for that."""
+    """Prints the content of the files; the pattern need not be known for that."""
     path: Path = arguments.path
     if is_project(path):
         rows = project_rows(path, console)
         put(sys.stdout, (json.dumps(rows) if arguments.json else "\n".join(project_lines(rows))) + "\n")
         return
-    tell_of_the_engine(console)
-    says_pattern = True
+    announce_engine(console)
+    has_pattern = True
     try:
         loaded = console.finish(load_work(path, arguments.pattern))
     except PatternNeeded:
-        says_pattern = False
+        has_pattern = False
         loaded = console.finish(load_work(path, "none"))
-    found = _described(loaded, says_pattern, console.finish(reach_work(loaded.tokenizer)))
-    put(sys.stdout, (json.dumps(found) if arguments.json else "\n".join(_lines(found))) + "\n")
+    facts = _facts(loaded, has_pattern, console.finish(reachability_work(loaded.tokenizer)))
+    put(sys.stdout, (json.dumps(facts) if arguments.json else "\n".join(_lines(facts))) + "\n")
 
 
-def _described(loaded: Loaded, says_pattern: bool, reach: NDArray[np.uint8]) -> dict[str, object]:
+def _facts(loaded: Loaded, has_pattern: bool, reach: NDArray[np.uint8]) -> dict[str, object]:
     tokenizer = loaded.tokenizer
     tokens = tokenizer.tokens
     return {
@@ -58,7 +58,7 @@ def _described(loaded: Loaded, says_pattern: bool, reach: NDArray[np.uint8]) -> 
         "highest_id": len(tokens) - 1,
         "unused_ids": len(tokens) - len(tokenizer),
         "longest_tokens": _longest(tokenizer),
-        "pattern": tokenizer.pattern if says_pattern and tokenizer.library is None else None,
+        "pattern": tokenizer.pattern if has_pattern and tokenizer.library is None else None,
         "encoded_by": tokenizer.library or "tokstudio",
         "no_playhead": tokenizer.no_playhead,
         "remarks": list(tokenizer.remarks),
@@ -73,31 +73,31 @@ def _longest(tokenizer: Tokenizer) -> dict[int, str]:
     return {token: (tokens[token] or b"").decode("utf-8", "replace") for token in longest if lengths[token] > 0}
 
 
-def _lines(found: dict[str, object]) -> Iterator[str]:
-    """What was found, a line each with its name."""
-    specials, longest, files = found["special_tokens"], found["longest_tokens"], found["files"]
+def _lines(facts: dict[str, object]) -> Iterator[str]:
+    """The facts, a line each with its name."""
+    specials, longest, files = facts["special_tokens"], facts["longest_tokens"], facts["files"]
     assert isinstance(specials, dict)
     assert isinstance(longest, dict)
     assert isinstance(files, dict)
-    rows: list[tuple[str, str]] = [("Format", FORMATS[str(found["format"])].title)]
+    rows: list[tuple[str, str]] = [("Format", FORMATS[str(facts["format"])].title)]
     rows += [("File", f"{Path(file).name}, {several(size, 'byte')}") for file, size in files.items()]
     rows += [
-        ("Tokens", f"{found['tokens']:,}"),
-        ("Base", f"{found['base_tokens']:,} {found['base']}"),
-        ("Merges", f"{found['merges']:,}"),
+        ("Tokens", f"{facts['tokens']:,}"),
+        ("Base", f"{facts['base_tokens']:,} {facts['base']}"),
+        ("Merges", f"{facts['merges']:,}"),
     ]
-    if extra := found["extra_tokens"]:
+    if extra := facts["extra_tokens"]:
         rows.append(("Not made by merges", f"{extra:,}"))
-    if unreachable := found["unreachable_tokens"]:
+    if unreachable := facts["unreachable_tokens"]:
         rows.append(("Unreachable", f"{unreachable:,}: no text becomes them"))
-    unused = int(str(found["unused_ids"]))
+    unused = int(str(facts["unused_ids"]))
     gaps = f"{several(unused, 'id')} below it not in use" if unused else "no gaps"
-    rows.append(("Highest id", f"{found['highest_id']:,}, {gaps}"))
-    rows.append(("Pattern", _pattern(found)))
-    rows.append(("Encoded by", str(found["encoded_by"])))
-    if found["no_playhead"]:
-        rows.append(("No playhead", str(found["no_playhead"])))
-    remarks = found["remarks"]
+    rows.append(("Highest id", f"{facts['highest_id']:,}, {gaps}"))
+    rows.append(("Pattern", _pattern(facts)))
+    rows.append(("Encoded by", str(facts["encoded_by"])))
+    if facts["no_playhead"]:
+        rows.append(("No playhead", str(facts["no_playhead"])))
+    remarks = facts["remarks"]
     assert isinstance(remarks, list)
     rows += [("Remark", str(remark)) for remark in remarks]
     rows += [("Longest token", f"{token:,}  {shown(text, 60)}") for token, text in longest.items()]
@@ -113,7 +113,7 @@ def _lines(found: dict[str, object]) -> Iterator[str]:
         before = name
 
 
-def _pattern(found: dict[str, object]) -> str:
-    if found["encoded_by"] != "tokstudio":
+def _pattern(facts: dict[str, object]) -> str:
+    if facts["encoded_by"] != "tokstudio":
         return "set by its library"
-    return "not given in the files" if found["pattern"] is None else str(found["pattern"])
+    return "not given in the files" if facts["pattern"] is None else str(facts["pattern"])

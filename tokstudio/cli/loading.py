@@ -1,4 +1,4 @@
-"""How the commands open a tokenizer: its files, and the pattern where they do not say it."""
+"""Opens a tokenizer for a command, with an error that names --pattern."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -11,18 +11,18 @@ from tokstudio.core.base.progress import Progress
 from tokstudio.core.formats import Loaded, PatternNeeded, load_work
 
 
-def tell_of_the_engine(console: Console) -> None:
-    """Says why nothing seems to happen: at the first start the loops are compiled, which takes seconds."""
+def announce_engine(console: Console) -> None:
+    """Shows that the engine is being prepared: at the first start the loops are compiled, which takes seconds."""
     console.show(Progress("preparing the engine"))
 
 
 def load_tokenizer(path: Path, pattern: str | None, console: Console) -> Loaded:
-    """Reads a tokenizer, and says which files of a folder it took.
+    """Reads a tokenizer, and reports which files of a folder were read.
 
     Raises:
-        FormatError: There is none, it is damaged, or its files do not say how text is split and `pattern` is None.
+        FormatError: There is none, it is damaged, or its files have no pattern and `pattern` is None.
     """
-    tell_of_the_engine(console)
+    announce_engine(console)
     try:
         loaded = console.finish(load_work(path, pattern))
     except PatternNeeded as error:

@@ -1,4 +1,4 @@
-"""Projects on the command line: what one holds, and a run taken out of it."""
+"""Projects on the command line: their content, and the runs in them."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -18,7 +18,7 @@ Rows = dict[str, list[dict[str, object]]]
 
 
 def is_project(path: Path) -> bool:
-    """Whether a path is that of a project."""
+    """Whether a path names a project."""
     return path.suffix == SUFFIX and not path.is_dir()
 
 
@@ -28,34 +28,34 @@ def load_run(path: Path, name: str | None, console: Console) -> Tokenizer:
     Args:
         path: The project.
         name: The run's name; None where there is only one.
-        console: Shows how far it is.
+        console: Shows the progress.
 
     Raises:
         FormatError: The project cannot be read.
-        ConfigError: It holds no such run, or several.
+        ConfigError: It has no such run, or several.
     """
     runs = console.finish(open_work(path)).runs
-    found = [entry for entry in runs if name in (None, entry.name)]
-    if len(found) == 1:
-        entry = found[0]
+    matching = [entry for entry in runs if name in (None, entry.name)]
+    if len(matching) == 1:
+        entry = matching[0]
         if isinstance(entry, ProjectRun):
             return Tokenizer.from_run(entry.run)
         return console.finish(reopen_tokenizer_work(entry))
     names = ", ".join(f'"{entry.name}"' for entry in runs) or "none"
     if name is None:
         raise ConfigError(f"{file_name(path)}: choose a run with --run; the runs are: {names}.")
-    said = f"{len(found)} runs are" if found else "no run is"
+    said = f"{len(matching)} runs are" if matching else "no run is"
     raise ConfigError(f'{file_name(path)}: {said} called "{name}"; the runs are: {names}.')
 
 
 def project_rows(path: Path, console: Console) -> Rows:
-    """What a project holds, as values for JSON."""
+    """The content of a project as values for JSON."""
     project = console.finish(open_work(path))
     return {"sources": list(_sources(project)), "runs": list(_runs(project))}
 
 
 def project_lines(rows: Rows) -> Iterator[str]:
-    """The same in words, a line each."""
+    """The same as text, a line each."""
     return map(printable, _project_lines(rows))
 
 

@@ -1,4 +1,4 @@
-"""What `train` reads: the corpus from files, standard input and word counts."""
+"""Reads the corpus of `train` from files, standard input and word counts."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tokstudio.core.text.encodings import decode, detect, encoding_name, refuse_
 def read_corpus_work(
     files: Iterable[str], counts: Iterable[Path], documents: str, encoding: str | None, console: Console
 ) -> Work[Corpus]:
-    """Reads texts in the order given, then word counts; says what folders hold beside texts."""
+    """Reads texts in the order given, then word counts; reports skipped files of folders."""
 
     def tell(folder: Folder) -> None:
         if folder.remark:
@@ -45,8 +45,8 @@ def read_corpus_work(
     return Corpus(tuple(sources))
 
 
-def tell_of(source: Source, console: Console) -> None:
-    """Says how a source was read, where that is not a matter of course."""
+def report_source(source: Source, console: Console) -> None:
+    """Reports how a source was read, where that is unusual."""
     remarks = [] if source.encoding in ("utf-8", "bytes") else [f"read as {source.encoding}"]
     remarks += [source.note] if source.note else []
     if remarks:

@@ -1,7 +1,4 @@
-"""What `train` says of a corpus beside the merges: what was cut, replaced, unknown or held out.
-
-Doing any of that is left to the core.
-"""
+"""Remarks of `train` on a corpus: special tokens, replaced bytes, unknown characters, held-out text."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -18,8 +15,8 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.prepare_corpus import Prepared
 
 
-def tell_of_preparation(prepared: Prepared, config: TrainingConfig, console: Console) -> None:
-    """Says what of the corpus is not trained on as it was."""
+def report_preparation(prepared: Prepared, config: TrainingConfig, console: Console) -> None:
+    """Reports changes of the corpus before training."""
     if prepared.replaced:
         console.say(
             f"{several(prepared.replaced, 'byte sequence was', 'byte sequences were')} not UTF-8 and became U+FFFD: "
@@ -33,14 +30,14 @@ def tell_of_preparation(prepared: Prepared, config: TrainingConfig, console: Con
     if config.held_out:
         held = sum(source.bytes for source in prepared.held_out)
         console.say(f"Held out: {held:,} bytes." if held else "Held out: nothing, because the share is too small.")
-    if found := sum(prepared.cut_out.values()):
-        console.say(f"{several(found, 'special token was', 'special tokens were')} cut out of the text.")
+    if count := sum(prepared.cut_out.values()):
+        console.say(f"{several(count, 'special token was', 'special tokens were')} cut out of the text.")
 
 
-def tell_of_held_out(
+def report_held_out(
     tokenizer: Tokenizer, held_out: Sequence[Source], config: TrainingConfig, console: Console
 ) -> float | None:
-    """Says how well held-out text is compressed, and gives its bytes per token; None where that cannot be known."""
+    """Reports the compression of held-out text, and returns its bytes per token; None where it is unknown."""
     try:
         measured = console.finish(measure_work(tokenizer, held_out, config))
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""Keeps a run whose export failed, as a project that the window opens and `convert` exports from."""
+"""Saves a run whose export failed, as a project for the window and for `convert`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -16,21 +16,21 @@ from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.model.run import Run
 from tokstudio.core.project import SUFFIX, Project, ProjectRun, save_work
 
-_LONGEST_NAME = 60  # characters: the file system takes no more than 255 bytes, and a name may be what failed
+_LONGEST_NAME = 60  # characters: a file name has at most 255 bytes, and the length may be what failed
 
 
 def rescue(run: Run, target: Path, console: Console) -> Path | None:
-    """Saves a run beside the target of its export, else among the states of this person's programs, and says where.
+    """Saves a run beside the target of its export, or else in this user's state folder, and reports where.
 
-    No file is ever replaced. The corpus is not kept: that could take long, and all the space that there is.
+    No file is ever replaced. The corpus is not saved: it could take long, and all the free space.
 
     Args:
-        run: What was trained.
-        target: Where the export should have gone.
-        console: Says where the run is, or why it is lost.
+        run: The run.
+        target: The target of the export.
+        console: Reports the project, or that the run is lost.
 
     Returns:
-        The project; None where nothing can be written.
+        The project; None where it cannot be written.
     """
     name = target.absolute().name[:_LONGEST_NAME].strip(".") or "run"
     for folder in (_nearest_folder(target), _state_folder()):
@@ -57,7 +57,7 @@ def rescue(run: Run, target: Path, console: Console) -> Path | None:
 
 
 def _nearest_folder(target: Path) -> Path:
-    """The folder that a target is in, or the first above it that is there."""
+    """The folder of a target, or the nearest existing one above it."""
     return next((above for above in target.absolute().parents if os.path.isdir(above)), Path.cwd())
 
 
@@ -66,7 +66,7 @@ def _state_folder() -> Path:
 
 
 def _reserved(folder: Path, name: str) -> Path:
-    """Makes an empty file that nobody had, so that what is moved there later replaces nothing else."""
+    """Creates a new empty file, so that moving the project there replaces no other file."""
     for place in _names(folder, name):
         with suppress(FileExistsError):
             place.touch(mode=0o600, exist_ok=False)

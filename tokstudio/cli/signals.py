@@ -1,4 +1,4 @@
-"""Ctrl-C, the request to terminate and a closed terminal; what they end is left to the commands."""
+"""Handles Ctrl-C, the request to terminate, and a closed terminal."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -13,9 +13,9 @@ _HANGUP: int | None = getattr(signal, "SIGHUP", None)
 
 
 class Signals:
-    """Makes signals raise KeyboardInterrupt, so that nothing half-written is left behind.
+    """Turns signals into KeyboardInterrupt, so that no file is left half-written.
 
-    A closed terminal asks for an end, and never for a quicker one: the system and the shell both send the signal.
+    A closed terminal is one request: the system and the shell both send the signal, so a second one is ignored.
     """
 
     def __init__(self) -> None:
@@ -24,27 +24,27 @@ class Signals:
 
     @property
     def received(self) -> bool:
-        """Whether there was one."""
+        """Whether a signal was received."""
         return self._last != 0
 
     @property
     def code(self) -> int:
-        """The exit code of a program that was interrupted."""
+        """The exit code after an interruption."""
         return 128 + (self._last or signal.SIGINT)
 
     @contextmanager
     def caught(self) -> Generator[None]:
-        """Answers to signals in the block."""
+        """Handles signals during the block."""
         with ExitStack() as before:
             for number in filter(None, (signal.SIGINT, signal.SIGTERM, _HANGUP)):
-                # One that is ignored, as for a job in the background or by nohup, stays ignored.
+                # Ignored signals, as of a job in the background or by nohup, stay ignored.
                 if signal.getsignal(number) != signal.SIG_IGN:
                     before.callback(signal.signal, number, signal.signal(number, self._receive))
             yield
 
     @contextmanager
     def held(self) -> Generator[None]:
-        """Holds back the first signal until the end of the block; a second one gets through."""
+        """Delays the first signal until the end of the block; a second one interrupts it."""
         self._held = True
         try:
             yield
@@ -55,7 +55,7 @@ class Signals:
 
     @contextmanager
     def finishing(self) -> Generator[None]:
-        """Lets the block come to its end after the terminal is closed; other signals interrupt it."""
+        """Lets the block finish after the terminal is closed; other signals interrupt it."""
         self._finishing = True
         try:
             yield
@@ -64,7 +64,7 @@ class Signals:
 
     @contextmanager
     def saving(self) -> Generator[None]:
-        """Lets the block come to its end whatever signal comes: what it saves would be lost."""
+        """Lets the block finish after any signal, because its work would be lost."""
         self._saving = True
         try:
             yield

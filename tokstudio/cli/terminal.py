@@ -1,4 +1,4 @@
-"""The standard streams: bytes in and out as they are, sentences, and a line of progress."""
+"""The standard streams: exact bytes in and out, messages, and a line of progress."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -20,14 +20,14 @@ T = TypeVar("T")
 DONE, FAILED = 0, 1  # exit codes
 
 _REFRESH = 0.1  # seconds between two states of the progress line
-_TIME_LEFT_AFTER = 5.0  # seconds that a phase has lasted
+_TIME_LEFT_AFTER = 5.0  # seconds of a phase before the remaining time is shown
 
 
 class Console:
-    """Standard error in a `with` block: sentences, and on a terminal one line of progress that is written over.
+    """Standard error in a `with` block: messages, and on a terminal one line of progress that is overwritten.
 
     Args:
-        chatty: Whether it says more than errors.
+        chatty: Whether to print messages other than errors.
     """
 
     def __init__(self, chatty: bool) -> None:
@@ -45,7 +45,7 @@ class Console:
         self._clear()
 
     def finish(self, work: Work[T]) -> T:
-        """Drives `work` to its end, shows its progress and gives what it returns."""
+        """Drives `work` to its end, shows its progress and returns its result."""
         with closing(work):
             while True:
                 try:
@@ -55,12 +55,12 @@ class Console:
                 self.show(progress)
 
     def show(self, progress: Progress, detail: str = "") -> None:
-        """Shows how far the work is, unless that was done a moment ago."""
+        """Shows the progress, at most every tenth of a second."""
         if not self._live:
             return
         now = time.monotonic()
         if progress.phase != self._last.phase or progress.done < self._last.done:
-            self._since = now  # the next phase, or the same of the next file
+            self._since = now  # the next phase, or the same phase of the next file
         self._last = progress
         if now < self._next:
             return
@@ -72,25 +72,25 @@ class Console:
         self._shown = len(line)
 
     def say(self, sentence: str) -> None:
-        """Says something on a line of its own, if sentences are wanted."""
+        """Prints a message on a line of its own, unless only errors are wanted."""
         if self._chatty:
             self._clear()
             _say(printable(sentence))
 
     def complain(self, sentence: str) -> None:
-        """Says what went wrong, wanted or not."""
+        """Prints an error."""
         self._clear()
         complain(sentence)
 
     def _clear(self) -> None:
-        """Takes the line of progress away."""
+        """Removes the line of progress."""
         if self._shown:
             _say("\r" + " " * self._shown + "\r", end="")
             self._shown = 0
 
 
 def _time_left(progress: Progress, elapsed: float) -> str:
-    # At first nobody knows, and what is over soon needs no forecast.
+    # An early estimate is unreliable, and short work needs none.
     if elapsed < _TIME_LEFT_AFTER or not progress.total or progress.done * 50 < progress.total:
         return ""
     left = elapsed * (progress.total - progress.done) / progress.done
@@ -98,12 +98,12 @@ def _time_left(progress: Progress, elapsed: float) -> str:
 
 
 def complain(sentence: str) -> None:
-    """Says what went wrong, where no `Console` shows progress."""
+    """Prints an error where there is no `Console`."""
     _say(printable(f"tokstudio: {sentence}"))
 
 
 def _say(text: str, end: str = "\n") -> None:
-    # Where standard error is gone, as with a terminal that was closed, nobody is left to tell.
+    # Standard error may be gone, as after a terminal was closed.
     try:
         print(text, end=end, file=sys.stderr, flush=True)  # noqa: T201
     except (OSError, ValueError):
@@ -123,10 +123,10 @@ def standard_input_work() -> Work[bytes]:
 
 
 def put(stream: TextIO | None, data: str | bytes) -> None:
-    """Writes all of `data` to a standard stream at once, bytes exactly as they are, after what is still to be written.
+    """Writes all of `data` to a standard stream at once, bytes unchanged, after buffered text.
 
     Raises:
-        BrokenPipeError: Nobody reads any longer.
+        BrokenPipeError: The reader has closed the pipe.
         TokStudioError: It cannot be written.
     """
     name = "standard error" if stream is sys.stderr else "standard output"
@@ -144,7 +144,7 @@ def put(stream: TextIO | None, data: str | bytes) -> None:
 
 
 def _write_all(stream: BinaryIO, data: bytes) -> None:
-    """Writes until all is written: where Python is told not to buffer, a stream takes a part and says how much."""
+    """Writes until all is written: an unbuffered stream may take only a part at a time."""
     left = memoryview(data)
     while left:
         taken = stream.write(left)
@@ -154,7 +154,7 @@ def _write_all(stream: BinaryIO, data: bytes) -> None:
 
 
 def _abandon(stream: TextIO) -> None:
-    """Sends what is still to be written nowhere, so that Python's last flush does not fail once more."""
+    """Redirects a stream to the null device, so that Python's last flush does not fail again."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

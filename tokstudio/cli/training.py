@@ -1,4 +1,4 @@
-"""The command `train`: trains on texts and says how it went; reading and exporting are left to their own modules."""
+"""The command `train`: trains on texts, exports, and prints a summary."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TextIO
 
 from tokstudio.cli.exporting import check_losses, check_places, export
-from tokstudio.cli.reading import read_corpus_work, tell_of
-from tokstudio.cli.remarks import tell_of_held_out, tell_of_preparation
+from tokstudio.cli.reading import read_corpus_work, report_source
+from tokstudio.cli.remarks import report_held_out, report_preparation
 from tokstudio.cli.rescue import rescue
 from tokstudio.cli.signals import Signals
 from tokstudio.cli.terminal import DONE, FAILED, Console, put
@@ -29,12 +29,12 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.core.training.forecast import forecast_work
 from tokstudio.core.training.trainer import Trainer
 
-_SAMPLE = 1_000_000  # bytes of the corpus that an export is tried with
-_CERTAIN_TO_FIT = 200  # times the corpus: more memory than any training takes, so that nothing has to be forecast
+_SAMPLE = 1_000_000  # bytes of the corpus for the proof of an export
+_CERTAIN_TO_FIT = 200  # times the corpus: more memory than any training takes, so no forecast is needed
 
 
 def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
-    """Trains, and gives the exit code; an interrupted training is kept as well."""
+    """Trains, and returns the exit code; an interrupted training is exported as well."""
     exports: list[tuple[str, Path]] = arguments.export
     check_places(exports, console)
     config = _config(arguments, console)
@@ -67,7 +67,7 @@ def train(arguments: argparse.Namespace, console: Console, signals: Signals) -> 
             kept = rescue(run, exports[0][1], console)
     if signals.received:
         code = signals.code
-    # At the end: whoever cannot wait for it has all the rest, and who has interrupted the training need not.
+    # Last, because the rest of the result is ready without it; after an interruption it is skipped.
     if config.held_out and code in (DONE, FAILED):
         ratio, interrupted = _measure(trainer.tokenizer(), trainer, console, signals)
         code = interrupted or code
@@ -80,7 +80,7 @@ def _read(arguments: argparse.Namespace, console: Console) -> Corpus:
     reading = read_corpus_work(arguments.files, arguments.counts, arguments.documents, arguments.encoding, console)
     corpus = console.finish(reading)
     for source in corpus.sources:
-        tell_of(source, console)
+        report_source(source, console)
     size: int | None = arguments.sample_bytes
     if size is not None and size < corpus.bytes:
         whole, corpus = corpus.bytes, console.finish(sample_work(corpus, size))
@@ -109,7 +109,7 @@ def _config(arguments: argparse.Namespace, console: Console) -> TrainingConfig:
 
 
 def _check_unknown_token(arguments: argparse.Namespace, base_vocabulary: Collection[str]) -> None:
-    """Refuses an unknown token that is no special one, in the words of the command line."""
+    """Refuses an unknown token that is not a special token, in terms of the command line."""
     token: str | None = arguments.unknown_token
     if arguments.base != "characters" or token is None or token in (*arguments.special, *base_vocabulary):
         return
@@ -120,7 +120,7 @@ def _check_unknown_token(arguments: argparse.Namespace, base_vocabulary: Collect
 
 
 def _utf8(token: str) -> str:
-    """A special token as it was typed, if that is a text."""
+    """A special token as it was typed, if it is valid text."""
     try:
         token.encode()
     except UnicodeEncodeError as error:
@@ -129,20 +129,20 @@ def _utf8(token: str) -> str:
 
 
 def _check_memory(corpus: Corpus, config: TrainingConfig, console: Console) -> None:
-    """Refuses a training for which there is likely too little memory."""
+    """Refuses a training that probably needs more than the free memory."""
     free = free_memory()
     size = sum(len(source.data) for source in corpus.sources)
     if free is None or size * _CERTAIN_TO_FIT < free:
         return
     forecast = console.finish(forecast_work(corpus, config))
-    # Other problems are the training's own to tell: it sees the whole corpus, the forecast a sample.
+    # The training itself reports other problems: it sees the whole corpus, the forecast a sample.
     if forecast.too_large:
         sampled = f"Give --sample-bytes {forecast.sample}, or" if forecast.sample else "Or"
         raise CorpusError(f"{forecast.problem} {sampled} add --force to try anyway.")
 
 
 def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
-    """Trains to the end or to an interruption; gives the exit code."""
+    """Trains to the end or to an interruption; returns the exit code."""
     try:
         while trainer.prepared is None:
             with signals.held():
@@ -151,7 +151,7 @@ def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
         assert trainer.prepared is not None
         if arguments.export:
             check_losses(trainer.tokenizer(), arguments.export, arguments.accept_loss)
-        tell_of_preparation(trainer.prepared, trainer.config, console)
+        report_preparation(trainer.prepared, trainer.config, console)
         return _merge(trainer, arguments, console, signals)
     except KeyboardInterrupt:
         return signals.code
@@ -163,17 +163,17 @@ def _train(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
 
 
 def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, signals: Signals) -> int:
-    """Merges to the end; gives the exit code."""
+    """Merges to the end; returns the exit code."""
     code = DONE
     stream: TextIO | None = None
     if arguments.print_merges:
         stream = sys.stderr if arguments.json else sys.stdout
-    # Merges and progress on one screen would be in each other's way.
+    # Merges and progress on one screen would mix.
     progress_too = stream is None or not stream.isatty()
     assert trainer.prepared is not None
     base_size = len(trainer.prepared.base_counts)
     while trainer.ended is None:
-        with signals.held():  # what is kept of an interrupted training is what was printed
+        with signals.held():  # so that exactly the printed merges are exported after an interruption
             batch = trainer.advance()
             if stream is not None and len(batch):
                 try:
@@ -181,7 +181,7 @@ def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
                 except (BrokenPipeError, TokStudioError) as error:
                     if not arguments.export:
                         raise
-                    stream = None  # nobody reads any longer, or the disk is full, but the files are wanted
+                    stream = None  # the pipe is closed or the disk is full, but the files are still wanted
                     if isinstance(error, TokStudioError):
                         console.complain(str(error))
                         code = FAILED
@@ -191,8 +191,8 @@ def _merge(trainer: Trainer, arguments: argparse.Namespace, console: Console, si
 
 
 def _in_words(batch: MergeBatch, base_size: int) -> str:
-    """Each merge on a line, in the words of the first source document."""
-    # The ids of a run follow from the number of its merges, counted from 1.
+    """Each merge on a line, in the words of the original program."""
+    # The id of a merge follows from its number, counted from 1.
     pairs = enumerate(zip(batch.left.tolist(), batch.right.tolist(), strict=True), base_size + batch.first - 1)
     return "".join(f"Merge ({left}, {right}) into a new token {made}\n" for made, (left, right) in pairs)
 
@@ -201,7 +201,7 @@ def _measure(tokenizer: Tokenizer, trainer: Trainer, console: Console, signals: 
     """The bytes per token of the held-out text, or None, and the exit code."""
     assert trainer.prepared is not None
     try:
-        return tell_of_held_out(tokenizer, trainer.prepared.held_out, trainer.config, console), DONE
+        return report_held_out(tokenizer, trainer.prepared.held_out, trainer.config, console), DONE
     except KeyboardInterrupt:
         console.say("Interrupted: the held-out text was not measured.")
         return None, signals.code

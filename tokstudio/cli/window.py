@@ -1,4 +1,4 @@
-"""Opens the window, or hands the files to the one that is open."""
+"""Opens the window, or passes the files to an open one."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -8,13 +8,13 @@ import argparse
 from tokstudio.cli.terminal import DONE
 from tokstudio.core.base.errors import TokStudioError
 
-# Only this is needed to hand files over; the window itself takes longer to load.
+# These imports suffice to pass files on; the window itself takes longer to load.
 from tokstudio.gui.app.single_instance import Claim, address
 from tokstudio.gui.session.preferences import reset_settings, settings_file
 
 
 def open_window(arguments: argparse.Namespace) -> int:
-    """Does what the command line without a command says.
+    """Runs the command line without a command.
 
     Returns:
         The exit code.
@@ -28,7 +28,7 @@ def open_window(arguments: argparse.Namespace) -> int:
         if arguments.reset_settings:
             from tokstudio.gui.app.crash_report import is_running, reports_folder
 
-            # A demo listens to nobody, but keeps a report.
+            # A demo does not listen for files, but keeps a crash report.
             if claim.is_taken() or is_running(reports_folder()):
                 raise TokStudioError("A window is open and would save its settings. Close it, then try again.")
             reset_settings()

@@ -1,4 +1,4 @@
 """The tokenizer library: trains, encodes, measures, reads and writes tokenizers.
 
-May import neither Qt nor the window nor the command line.
+Imports neither Qt nor the window nor the command line.
 """

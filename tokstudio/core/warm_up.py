@@ -1,6 +1,6 @@
-"""Compiles the loops once an installation, in a process of its own, so that no window ever waits for a compiler.
+"""Compiles all loops once per installation, in child processes, so that no window waits for a compiler.
 
-`python -m tokstudio.core.warm_up` fills Numba's cache; afterwards the loops load in a fraction of a second.
+`python -m tokstudio.core.warm_up` fills Numba's cache; later starts load the loops in a fraction of a second.
 """
 
 # SPDX-License-Identifier: MIT
@@ -15,20 +15,20 @@ import time
 from pathlib import Path
 
 from tokstudio.core import kernels
-from tokstudio.core.base.private_folders import try_room
+from tokstudio.core.base.private_folders import check_space
 from tokstudio.core.base.progress import Progress, Work, finish
-from tokstudio.core.base.subprocesses import is_bundle, own_command, own_folder
-from tokstudio.core.kernels.cache import ROOM, are_kept, forget_older, list_kept, note_problem, problem
+from tokstudio.core.base.subprocesses import import_folder, is_bundle, module_command
+from tokstudio.core.kernels.cache import ROOM, are_cached, list_cached, note_problem, problem, remove_older
 
 _lock = threading.Lock()
 _ready = threading.Event()  # the loops are loaded in this process
-_compiling = threading.Event()  # whoever has the lock waits for the compiler
+_compiling = threading.Event()  # the thread that holds the lock waits for the compiler
 
 
 def prepare_work() -> Work[None]:
-    """Makes the loops ready to be called in this process; "compiling" at the first start, "loading" at later ones.
+    """Makes the loops ready in this process; the phase is "compiling" at the first start, "loading" at later ones.
 
-    Safe to be driven in several threads at once: one does the work, the others wait and say what for.
+    Several threads may drive it at once: one does the work, the others wait and report the same phase.
     """
     if _ready.is_set():
         return
@@ -37,7 +37,7 @@ def prepare_work() -> Work[None]:
         time.sleep(0.01)
     try:
         if not _ready.is_set():
-            kept = are_kept()
+            kept = are_cached()
             if not kept:
                 _compiling.set()
                 yield Progress("compiling")
@@ -45,7 +45,7 @@ def prepare_work() -> Work[None]:
             if kept:
                 _compiling.clear()
                 yield Progress("loading")
-            # Those that could not be kept are compiled here.
+            # Loops that could not be cached are compiled here.
             exercise()
             _ready.set()
     finally:
@@ -106,15 +106,15 @@ def _exercise_text() -> None:
     gather(none8, none64, none64, none8, none64, 0, 0)
 
 
-# Compiled side by side: neither calls what the other does, but for a little of the corpus.
+# The two parts are compiled side by side: they share few loops.
 _PARTS = {"merging": _exercise_merging, "text": _exercise_text}
 
 
 def discard_outdated() -> None:
-    """Deletes compiled loops older than any source here, but for a bundle's, which are known by all of its sources.
+    """Deletes compiled loops that are older than any source of the kernels; a bundle's are keyed by all sources.
 
-    Numba compares a loop with its own file only: after a change to `heap.py` it would go on to use a `merge` that holds
-    the old one.
+    Numba compares a loop with its own source file only: after a change to `heap.py` it would still use a `merge` that
+    was compiled with the old one.
     """
     folder = None if is_bundle() else _folder()
     newest = max(source.stat().st_mtime for source in Path(kernels.__path__[0]).glob("*.py"))
@@ -125,14 +125,14 @@ def discard_outdated() -> None:
 
 
 def _compile() -> Work[bool]:
-    """Runs this module as a program for each part; False where that fails, or nothing can be kept."""
+    """Compiles each part in a child process; False where one fails or the cache cannot be written."""
     processes = [
         subprocess.Popen(
-            own_command("tokstudio.core.warm_up", part),
+            module_command("tokstudio.core.warm_up", part),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            cwd=own_folder(),
+            cwd=import_folder(),
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
         for part in _PARTS
@@ -155,7 +155,7 @@ def _compile() -> Work[bool]:
 
 
 def _folder() -> Path | None:
-    """Where Numba keeps the loops; None for nowhere."""
+    """Numba's cache folder; None where there is none."""
     from tokstudio.core.kernels.merge import merge
 
     return Path(merge.stats.cache_path) if merge.stats.cache_path else None
@@ -163,33 +163,33 @@ def _folder() -> Path | None:
 
 def _leave_note() -> None:
     folder = _folder()
-    # Without a cache folder every start compiles; it is slower and says so, and nothing else is lost.
+    # Without a cache folder every start compiles.
     with contextlib.suppress(OSError):
         if folder is not None:
-            forget_older()
-            list_kept(sorted(folder.glob("*.nbc")))
+            remove_older()
+            list_cached(sorted(folder.glob("*.nbc")))
 
 
 def _can_keep() -> bool:
-    """Whether there is a folder for the loops, with room in it."""
+    """Whether there is a cache folder with enough space."""
     folder = _folder()
     if folder is not None:
         try:
-            try_room(folder, ROOM)
+            check_space(folder, ROOM)
         except OSError as error:
             note_problem(error)
     return folder is not None and problem() is None
 
 
 def _end_with_parent() -> None:
-    """Waits for the end of the program that has asked for this, however it ends, and ends this one."""
-    # Not by way of a stream, whose lock would be held when the interpreter ends.
+    """Ends this process when its parent ends."""
+    # A read from a stream would hold its lock when the interpreter ends.
     os.read(0, 1)
     os._exit(1)
 
 
 def main() -> int:
-    """Compiles the parts that are named, or all of them; of all it leaves a note. Gives 1 where they are not kept."""
+    """Compiles the named parts, or all of them and records that; returns 1 where they cannot be cached."""
     parts = sys.argv[1:]
     if parts:
         threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -54,7 +54,7 @@ class TestEach:
         assert array.tolist() == tokenizer.encode("a é") == tokenizer.encode("a é".encode())
 
     @pytest.mark.parametrize("nothing", ["", b""])
-    def test_nothing_is_no_tokens(self, tokenizer, nothing):
+    def test_an_empty_text_has_no_tokens(self, tokenizer, nothing):
         assert tokenizer.encode(nothing) == []
         assert tokenizer.encode_array(nothing).dtype == np.uint32
         assert tokenizer.decode([]) == ""
@@ -79,20 +79,20 @@ class TestEach:
         assert pickle.loads(pickle.dumps(tokenizer)) == tokenizer
 
     @pytest.mark.parametrize("number", [-1, 0x110000, 2**70, -(2**70)])
-    def test_an_id_that_is_none_is_named(self, tokenizer, number):
+    def test_an_invalid_id_is_named(self, tokenizer, number):
         with pytest.raises(ConfigError, match=f"^Id {number} is not in the vocabulary"):
             tokenizer.decode([0, number, 1])
 
 
 @pytest.mark.parametrize("tokenizer", [CharacterTokenizer(), ByteTokenizer()])
-def test_what_is_called_lossless_gives_every_text_back(tokenizer):
+def test_lossless_tokenizers_restore_every_text(tokenizer):
     assert tokenizer.lossless
     assert tokenizer.decode(tokenizer.encode(EVERY_CHARACTER)) == EVERY_CHARACTER
 
 
 @pytest.mark.parametrize("tokenizer", ALL, ids=lambda tokenizer: tokenizer.title)
 @pytest.mark.usefixtures("small_pieces")
-def test_long_work_comes_in_pieces_that_say_how_far_they_are(tokenizer):
+def test_long_work_reports_progress(tokenizer):
     said, ids = pieces(tokenizer.encode_work("a é " * 9))
     assert len(said) >= 10
     assert ids.tolist() == tokenizer.encode("a é " * 9)
@@ -110,7 +110,7 @@ def test_the_id_of_a_character_is_its_code_point():
     assert CharacterTokenizer().encode(EVERY_CHARACTER) == list(map(ord, EVERY_CHARACTER))
 
 
-def test_surrogates_are_read_as_everywhere():
+def test_surrogates_are_joined_or_replaced():
     assert CharacterTokenizer().encode("a\ud83d\ude00\ud83db") == [97, 0x1F600, 0xFFFD, 98]
 
 
@@ -125,7 +125,7 @@ def test_bytes_that_are_not_utf8_become_replacement_characters_wherever_pieces_e
 
 
 @pytest.mark.parametrize("number", [0xD800, 0xDFFF])
-def test_a_surrogate_is_no_character(number):
+def test_a_surrogate_cannot_be_decoded(number):
     with pytest.raises(ConfigError, match=f"Id {number} .* not a Unicode character"):
         CharacterTokenizer().decode([97, number])
 
@@ -170,7 +170,7 @@ def test_segments_are_numbered_from_one_in_order_of_appearance():
     assert len(tokenizer) == 5
 
 
-def test_a_segment_that_is_not_known_is_zero_and_decodes_to_the_replacement_character():
+def test_an_unknown_segment_has_id_zero_and_decodes_to_u_fffd():
     tokenizer = WordTokenizer.from_text("one two")
     assert tokenizer.encode("one three two") == [1, 2, 0, 2, 3]
     assert tokenizer.decode([1, 2, 0]) == "one \ufffd"
@@ -180,7 +180,7 @@ def test_a_segment_that_is_not_known_is_zero_and_decodes_to_the_replacement_char
         tokenizer.decode([4])
 
 
-def test_words_are_not_lossless_line_feeds_are_no_segments_unless_the_pattern_says_so():
+def test_the_word_pattern_drops_line_feeds():
     text = "one\ntwo\n"
     tokenizer, keeping = WordTokenizer.from_text(text), WordTokenizer.from_text(text, r"(?s)\w+|.")
     assert not tokenizer.lossless
@@ -240,7 +240,7 @@ def test_bytes_that_are_not_utf8_are_replacement_characters_in_words():
     assert WordTokenizer.from_text(b"a\xffb").segments == ("a", "\ufffd", "b")
 
 
-def test_a_match_that_takes_its_time_gives_the_same_segments(monkeypatch):
+def test_slow_matches_give_the_same_segments(monkeypatch):
     text = "ab ba\nabab " * 20
     expected = WordTokenizer.from_text(text, r"\w+\s").encode(text)
     # Every look at the clock is one too late, so that each match is looked for twice.
@@ -272,14 +272,14 @@ def test_a_pattern_that_cannot_be_used_is_refused_before_the_text_is_read(patter
         WordTokenizer(("a",), pattern)
 
 
-def test_a_pattern_that_takes_for_ever_is_stopped_and_the_place_named(monkeypatch):
+def test_an_endless_pattern_is_stopped_and_the_place_named(monkeypatch):
     monkeypatch.setattr(simple, "_SECONDS_OF_A_MATCH", 0.05)
     with pytest.raises(ConfigError, match=r'more than 0.05 seconds, from character 3 of the text: "aaaa a{35}"'):
         WordTokenizer.from_text("1\n" + "aaaa\n" + "a" * 60, r"^1\s|(?:a|a)*\d")
 
 
 @pytest.mark.parametrize("seconds", [0.01, 1e-9])
-def test_a_pattern_that_never_gets_on_is_stopped(monkeypatch, seconds):
+def test_a_pattern_that_only_matches_empty_text_is_stopped(monkeypatch, seconds):
     # However busy the computer is: with next to no time, each match is looked for by itself.
     monkeypatch.setattr(simple, "_SECONDS_OF_A_PIECE", seconds)
     with pytest.raises(ConfigError, match="keeps matching"):
@@ -292,10 +292,10 @@ def test_segments_must_differ_and_not_be_empty(segments):
         WordTokenizer(segments)
 
 
-def test_a_large_vocabulary_does_not_fill_the_screen():
+def test_the_repr_leaves_out_the_segments():
     assert len(repr(WordTokenizer.from_text(" ".join(map(str, range(1000)))))) < 100
 
 
-def test_an_expression_that_would_never_be_compiled_is_refused():
+def test_an_expression_that_compiles_endlessly_is_refused():
     with pytest.raises(ConfigError, match="repeats too much"):
         WordTokenizer.from_text("a", "(?:a{9999}){9999}")

@@ -1,4 +1,4 @@
-"""Figures by which tokenizers are compared."""
+"""Measures by which tokenizers are compared."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -24,6 +24,6 @@ def test_where_there_are_no_tokens_the_ratio_is_zero(text, tokens):
     assert compression_ratio(text, tokens) == 0.0
 
 
-def test_surrogates_count_as_what_they_are_encoded_to():
+def test_surrogates_count_as_their_utf8():
     assert compression_ratio("\ud83d\ude00", 1) == 4.0, "a pair is one character"
     assert compression_ratio("\ud83d", 1) == 3.0, "a lone one is U+FFFD"

@@ -1,4 +1,4 @@
-"""The places of a token are held against encoding every document, or every pre-token, from its beginning."""
+"""The occurrences of a token, compared with encoding whole documents or pre-tokens."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -62,7 +62,7 @@ def test_without_a_pattern_documents_are_sequences(texts, chosen, data):
 
 @settings(patient, max_examples=60)
 @given(documents, settings_of_runs, st.sampled_from(["whitespace", "gpt2", "cl100k", r"\w+|\W"]), st.data())
-def test_with_a_pattern_pre_tokens_are(texts, chosen, pattern, data):
+def test_with_a_pattern_pre_tokens_are_sequences(texts, chosen, pattern, data):
     corpus = Corpus((*Corpus.from_text(POEM).sources, *Corpus.from_texts(texts).sources))
     tokenizer = train(corpus, TrainingConfig(**chosen, pattern=pattern))
     expression = pattern if "|" in pattern else named_pattern(pattern) if pattern != "whitespace" else r"\s*\S+|\s+"
@@ -72,7 +72,7 @@ def test_with_a_pattern_pre_tokens_are(texts, chosen, pattern, data):
 
 
 @pytest.mark.parametrize("pattern", ["none", "gpt2", "cl100k", "llama3", "o200k", r"\s?\w+|\W"])
-def test_in_a_long_text_there_are_as_many_as_the_run_has_uses(pattern, monkeypatch):
+def test_the_number_of_occurrences_equals_the_counts_of_the_run(pattern, monkeypatch):
     """Encoded bit by bit, from places in the middle of one document."""
     monkeypatch.setattr(module, "_AROUND", 16)
     monkeypatch.setattr(module, "_LEAST_CORE", 1 << 7)
@@ -92,7 +92,7 @@ def test_in_a_long_text_there_are_as_many_as_the_run_has_uses(pattern, monkeypat
                 assert len(places(corpus, tokenizer.at(merges), token)) == uses[token]
 
 
-def test_pages_go_on_where_the_last_one_ended():
+def test_the_next_page_continues_after_the_last():
     corpus = Corpus.from_texts([POEM] * 300)
     tokenizer = train(corpus, TrainingConfig(vocabulary_size=270, pattern="gpt2"))
     token = int(np.argmax(tokenizer.run.uses()))
@@ -126,7 +126,7 @@ class TestLines:
         tokenizer = train(Corpus.from_text("abab"), TrainingConfig(vocabulary_size=257, pattern=pattern))
         return [(hit.left, hit.text, hit.right) for hit in found(corpus, tokenizer, token, **chosen)]
 
-    def test_the_line_is_what_stands_around_it(self):
+    def test_a_hit_contains_its_line(self):
         text = "first\none ab two\r\nlast ab"
         assert self.lines(text, 256) == [("one ", "ab", " two"), ("last ", "ab", "")]
 
@@ -139,7 +139,7 @@ class TestLines:
                 (line,) = self.lines("." * pad + filler * 40 + "ab" + "." * pad + filler * 40, 256, width=7)
                 assert line == ((filler * 7, "ab", ("." * pad + filler * 7)[:7]))
 
-    def test_a_character_that_the_token_cuts(self):
+    def test_a_partial_character_becomes_u_fffd(self):
         assert self.lines("日本", 0xE6) == [("", "\ufffd", "\ufffd本"), ("日", "\ufffd", "\ufffd")]
 
     def test_lines_stay_in_their_document(self):
@@ -149,7 +149,7 @@ class TestLines:
         assert self.lines("x\ny", 10) == [("x", "\n", "y")]
 
 
-def test_special_tokens_are_no_text_and_are_found_themselves():
+def test_special_tokens_are_found_and_are_not_searched_for_text():
     corpus = Corpus.from_texts(["the <a the> sea", "<a the>the<a the>", "the <a"])
     config = TrainingConfig(vocabulary_size=270, special_tokens=["<a the>"], pattern="gpt2")
     tokenizer = train(corpus, config)
@@ -160,7 +160,7 @@ def test_special_tokens_are_no_text_and_are_found_themselves():
         assert len(places(corpus, tokenizer, token)) == tokenizer.run.uses()[token]
 
 
-def test_what_is_held_out_is_not_looked_at():
+def test_held_out_text_is_not_searched():
     corpus = Corpus.from_text("".join(f"line {n} of many, {n * n} and {n % 7}\n" for n in range(90)))
     tokenizer = train(corpus, TrainingConfig(vocabulary_size=290, held_out=0.25))
     _, (held,) = finish(hold_out_work(corpus.sources, 0.25))
@@ -172,7 +172,7 @@ def test_what_is_held_out_is_not_looked_at():
         assert [corpus.sources[0].data[hit.position] for hit in hits] == [tokenizer.tokens[token][0]] * len(hits)
 
 
-def test_given_words_are_found_with_how_often_they_occur():
+def test_hits_in_word_counts_have_the_count():
     corpus = Corpus.from_counts({"low": 5, " lower": 2, "newest": 6, "a low": 3})
     tokenizer = train(corpus, TrainingConfig(vocabulary_size=260, pattern="gpt2"))
     for token in (*range(256, 260), 108):
@@ -211,12 +211,12 @@ def test_an_unknown_token_that_is_special_is_found_where_its_text_was_cut_out_as
     assert len(hits) == finish(count_uses_work(tokenizer, corpus))[unknown]
 
 
-def test_text_that_is_no_text_is_left_out_where_tokens_are_characters():
+def test_invalid_utf8_is_skipped_with_base_characters():
     tokenizer = train(Corpus.from_text("abab"), TrainingConfig(base="characters", vocabulary_size=3))
     assert len(places(Corpus.from_texts([b"ab", b"ab\xff"]), tokenizer, 2)) == 1
 
 
-def test_of_text_that_is_cut_into_words_only_those_that_are_no_text_are_left_out():
+def test_only_invalid_words_are_skipped_with_a_pattern():
     config = TrainingConfig(base="characters", vocabulary_size=4, pattern="whitespace")
     tokenizer = train(Corpus.from_text("abab "), config)
     assert tokenizer.tokens[3] == b"ab"

@@ -1,4 +1,4 @@
-"""An encoding in rounds is held against the slow loop, merge after merge, and against encoding with fewer merges."""
+"""An encoding in rounds, compared with the slow loop and with encoding by fewer merges."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -25,7 +25,7 @@ def ids(rounds, number):
 
 @settings(patient, max_examples=80)
 @given(tokenizers(), runs_of_ab)
-def test_each_round_is_one_turn_of_the_slow_loop(tokenizer, text):
+def test_each_round_equals_one_pass_of_the_slow_loop(tokenizer, text):
     rounds = Rounds(stepped(tokenizer, text))
     slow, number = list(text), 1
     assert ids(rounds, 0) == [-1] * bool(text)
@@ -46,7 +46,7 @@ def test_each_round_is_one_turn_of_the_slow_loop(tokenizer, text):
 
 @settings(patient, max_examples=60)
 @given(tokenizers(), runs_of_ab, st.data())
-def test_fewer_merges_are_cut_out_of_the_steps(tokenizer, text, data):
+def test_fewer_merges_give_the_steps_of_the_earlier_tokenizer(tokenizer, text, data):
     merges = data.draw(st.integers(0, len(tokenizer.merges)))
     assert_same(stepped(tokenizer, text).at(merges), stepped(tokenizer, text, merges))
 
@@ -70,14 +70,14 @@ def assert_same(one, other):
         assert np.array_equal(getattr(one.pieces, name), getattr(other.pieces, name)), name
 
 
-def test_a_merge_stands_at_all_its_places_at_once():
+def test_a_round_applies_a_merge_at_all_its_places():
     rounds = Rounds(stepped(trained(pattern="gpt2"), POEM))
     merges = [rounds.round(number).merge for number in range(2, len(rounds))]
     assert merges == sorted(set(merges))
     assert max(len(rounds.round(number).starts) for number in range(2, len(rounds))) > 3
 
 
-def test_a_whole_word_waits_for_the_merge_that_makes_its_token():
+def test_a_whole_word_is_kept_until_its_merge_is_applied():
     # "ab" is one token as it is, once merge 2 has made that token of other parts.
     merges = np.array([[98, 97], [97, 98]], np.int32)
     tokenizer = Tokenizer(merges, pattern="whitespace", whole_words=[257])
@@ -89,7 +89,7 @@ def test_a_whole_word_waits_for_the_merge_that_makes_its_token():
     assert_same(words.at(0), stepped(words_as_they_are(), "a the then", 0))
 
 
-def test_special_tokens_stand_from_the_beginning():
+def test_special_tokens_are_in_the_first_state():
     tokenizer = trained(special_tokens=["<end>"])
     rounds = Rounds(stepped(tokenizer, "sea<end>shells", allowed_special="all"))
     end = tokenizer.special_tokens["<end>"]
@@ -103,7 +103,7 @@ def test_an_empty_text_and_one_without_merges():
     assert ids(Rounds(stepped(trained(), "XYZ")), 1) == list(b"XYZ")
 
 
-def test_there_is_no_such_state():
+def test_an_unknown_state_is_refused():
     rounds = Rounds(stepped(trained(), "the"))
     for call in (rounds.state, rounds.round):
         with pytest.raises(ConfigError, match="There is no state 90"):

@@ -1,4 +1,4 @@
-"""An encoding step by step is held against encoding; why something is not one token, against the states themselves."""
+"""An encoding step by step, compared with encoding; explanations, compared with the states."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -133,7 +133,7 @@ def test_characters_and_the_unknown_token():
         assert steps.tokens.ids.tolist().count(3) == 1
 
 
-def test_special_tokens_stand_from_the_beginning():
+def test_special_tokens_are_in_the_first_state():
     tokenizer = trained(special_tokens=["<end>"])
     steps = stepped(tokenizer, "the sea<end>the", allowed_special="all")
     assert spelled(steps, 0) == [b"the sea", b"<end>", b"the"]
@@ -153,7 +153,7 @@ def test_a_whole_word_is_not_merged():
     assert_steps(steps, "the the then")
 
 
-def test_there_is_no_such_state():
+def test_an_unknown_state_is_refused():
     steps = stepped(trained(), "the")
     for number in (-1, len(steps)):
         with pytest.raises(ConfigError, match=f"There is no state {number}: this encoding has {len(steps)}"):
@@ -259,7 +259,7 @@ def text_stands(steps, number, start, stop):
 
 @settings(patient, max_examples=80)
 @given(documents, settings_of_runs, document, st.sampled_from(["none", "gpt2"]), st.data())
-def test_every_answer_is_true(texts, chosen, text, pattern, data):
+def test_every_explanation_agrees_with_the_states(texts, chosen, text, pattern, data):
     tokenizer = train(Corpus.from_texts(texts), TrainingConfig(**chosen, pattern=pattern))
     text = data.draw(st.sampled_from([text, *texts]))
     steps = stepped(tokenizer, text, data.draw(st.integers(0, len(tokenizer.merges))))
@@ -270,7 +270,7 @@ def test_every_answer_is_true(texts, chosen, text, pattern, data):
 
 @settings(patient, max_examples=80)
 @given(tokenizers(), runs_of_ab, st.data())
-def test_every_answer_about_whole_tokens_is_true(tokenizer, text, data):
+def test_every_explanation_of_whole_tokens_agrees_with_the_states(tokenizer, text, data):
     steps = stepped(tokenizer, text, data.draw(st.integers(0, len(tokenizer.merges))))
     if len(steps.tokens):
         first = data.draw(st.integers(0, len(steps.tokens) - 1))
@@ -283,7 +283,7 @@ def test_every_answer_about_whole_tokens_is_true(tokenizer, text, data):
 
 @settings(patient, max_examples=40)
 @given(documents, settings_of_runs, document)
-def test_no_merge_joins_two_tokens_that_stand_side_by_side_in_the_end(texts, chosen, text):
+def test_no_merge_joins_adjacent_tokens_of_the_last_state(texts, chosen, text):
     tokenizer = train(Corpus.from_texts(texts), TrainingConfig(**chosen))
     steps = stepped(tokenizer, text)
     for left, right in zip(range(len(steps.tokens) - 1), range(1, len(steps.tokens)), strict=True):
@@ -412,7 +412,7 @@ class TestAnswers:
             why = self.answer("aéb", start, stop, tokenizer=tokenizer)
             assert (why.kind, why.sentence) == ("unknown", expected)
 
-    def test_bytes_that_are_no_text(self):
+    def test_invalid_utf8_is_shown_as_bytes(self):
         why = self.answer("日", 0, 2)
         assert why.sentence == "No merge joins E6 and 97."
 
@@ -420,7 +420,7 @@ class TestAnswers:
         assert self.answer(" \n", 0, 2).sentence == 'No merge joins " " and "\\n".'
 
     @pytest.mark.parametrize(("start", "stop"), [(-1, 2), (0, 4), (2, 2)])
-    def test_there_is_no_such_text(self, start, stop):
+    def test_a_span_outside_the_text_is_refused(self, start, stop):
         with pytest.raises(ConfigError, match=f"There is no text from byte {start} to {stop}"):
             self.answer("low", start, stop)
 

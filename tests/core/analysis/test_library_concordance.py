@@ -1,4 +1,4 @@
-"""The lines of a tokenizer that its library encodes for are held against that library's ids of whole documents."""
+"""The lines of a library tokenizer, compared with the library's ids of whole documents."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tokstudio.core.analysis.concordance import Concordance
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
-from tokstudio.core.libraries.client import OwnerProcess
+from tokstudio.core.libraries.client import LibraryProcess
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 
 POEM = "she sells sea shells by the sea shore, and the shells she sells are sea shells\n"
@@ -69,7 +69,7 @@ def test_tokens_without_text_stand_in_their_own_document(tokenizer, texts):
             assert hit.left + hit.text + hit.right in texts[hit.document]
 
 
-def test_of_word_counts_each_word_has_its_own_tokens(tokenizer):
+def test_in_word_counts_each_word_is_encoded_separately(tokenizer):
     corpus = Corpus.from_counts({f"sea{STRANGE}": 5, "shore": 3, STRANGE: 2})
     last = tokenizer.encode(STRANGE)[-1]
     hits = found(corpus, tokenizer, last)
@@ -77,7 +77,7 @@ def test_of_word_counts_each_word_has_its_own_tokens(tokenizer):
     assert sum(hit.count for hit in hits) == finish(count_uses_work(tokenizer, corpus))[last]
 
 
-def test_where_text_is_cut_there_are_as_many_as_in_the_whole(tokenizer, monkeypatch):
+def test_spans_of_a_long_text_have_the_occurrences_of_the_whole(tokenizer, monkeypatch):
     monkeypatch.setattr(library_places, "_PIECE", 100)
     monkeypatch.setattr(library_places, "_MARGIN", 60)
     text = POEM * 3 + "12 " * 99 + f"{STRANGE} and\n  {STRANGE}{STRANGE}\n" * 20 + "the shells " * 40
@@ -90,7 +90,7 @@ def test_where_text_is_cut_there_are_as_many_as_in_the_whole(tokenizer, monkeypa
         assert [hit.position for hit in hits] == sorted(hit.position for hit in hits)
 
 
-def test_what_is_put_before_a_text_is_counted_once_in_a_long_one(tokenizer, monkeypatch):
+def test_a_token_added_before_a_text_occurs_once(tokenizer, monkeypatch):
     monkeypatch.setattr(usage, "_LONGEST_SEQUENCE", 1000)
     monkeypatch.setattr(usage, "_LAST_LINES", 200)
     text = POEM * 50
@@ -98,15 +98,15 @@ def test_what_is_put_before_a_text_is_counted_once_in_a_long_one(tokenizer, monk
     assert {token: n for token, n in enumerate(uses.tolist()) if n} == Counter(tokenizer.encode(text))
 
 
-def test_a_library_is_asked_about_many_short_documents_at_once(tokenizer, monkeypatch):
+def test_short_documents_are_sent_to_the_library_together(tokenizer, monkeypatch):
     asked = []
-    ask = OwnerProcess.ask
+    ask = LibraryProcess.ask
 
     def counted(process, request, behind=b"", phase="proving"):
         asked.append(request["do"])
         return ask(process, request, behind, phase)
 
-    monkeypatch.setattr(OwnerProcess, "ask", counted)
+    monkeypatch.setattr(LibraryProcess, "ask", counted)
     texts = [f"sea {number}" for number in range(2000)]
     for corpus in (Corpus.from_texts(texts), Corpus.from_counts(dict.fromkeys(texts, 3))):
         asked.clear()

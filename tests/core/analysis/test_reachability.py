@@ -1,4 +1,4 @@
-"""Which tokens no text becomes, against texts that are encoded."""
+"""Tokens that no text becomes, compared with encoded texts."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, NOT_MADE, REACHED, reach_work
+from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, NOT_MADE, REACHED, reachability_work
 from tokstudio.core.base.progress import finish
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.model.config import TrainingConfig
@@ -42,7 +42,7 @@ def merges(draw: st.DrawFn) -> NDArray[np.int32]:
 
 
 def reach(tokenizer: Tokenizer) -> list[int]:
-    return finish(reach_work(tokenizer)).tolist()
+    return finish(reachability_work(tokenizer)).tolist()
 
 
 @settings(max_examples=30, deadline=None)
@@ -58,12 +58,12 @@ def test_a_token_is_unreachable_exactly_where_no_text_becomes_it(merges, pattern
 @pytest.mark.parametrize("pattern", [*NAMES, r"\w+|\W+", r"'?[a-z]+(?=\W|$)|.|\n"])
 @settings(max_examples=30, deadline=None)
 @given(text=st.text(alphabet="aBr'sevé中\u0301 \n12.?", min_size=2, max_size=200))
-def test_what_was_trained_is_reached(pattern, text):
+def test_tokens_of_a_training_are_reached(pattern, text):
     tokenizer = train(Corpus.from_texts([text]), TrainingConfig(vocabulary_size=300, pattern=pattern))
     assert set(reach(tokenizer)) == {REACHED}
 
 
-def test_each_reason_is_told_apart():
+def test_each_reason_has_its_own_constant():
     merges = np.array([[98, 32], [98, 99], [97, 98], [258, 99]], np.int32)
     tokenizer = Tokenizer(
         merges, pattern="gpt2", extra_tokens={260: b"xyz", 261: b"a1", 262: b"no"}, whole_words=[261, 262]
@@ -75,7 +75,7 @@ def test_each_reason_is_told_apart():
     assert tokenizer.encode("no") == [262]
 
 
-def test_words_that_were_counted_whole_may_hold_what_the_pattern_cuts():
+def test_tokens_from_word_counts_may_be_split_by_the_pattern():
     counts = Corpus.from_counts({"hello world": 5, "hello": 3, "o w": 9})
     trained = train(counts, TrainingConfig(vocabulary_size=270, pattern="gpt2"))
     cut = {trained.tokens[token] for token, kind in enumerate(reach(trained)) if kind == CUT}

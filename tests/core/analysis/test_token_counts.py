@@ -1,4 +1,4 @@
-"""The uses of tokens in a corpus against encoding every document by itself, and against what training counted."""
+"""Counts of tokens in a corpus, compared with encoding each document and with the counts of training."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -30,7 +30,7 @@ def without_run(tokenizer: Tokenizer) -> Tokenizer:
 
 
 @pytest.mark.parametrize("pattern", ["none", "gpt2"])
-def test_they_are_those_of_every_document_encoded_by_itself(pattern):
+def test_counts_equal_those_of_separately_encoded_documents(pattern):
     corpus = Corpus.from_texts(TEXTS)
     tokenizer = train(
         corpus,
@@ -43,7 +43,7 @@ def test_they_are_those_of_every_document_encoded_by_itself(pattern):
 
 
 @pytest.mark.parametrize("pattern", ["none", "gpt2"])
-def test_on_the_text_it_was_trained_on_they_are_those_that_follow_from_the_run(pattern):
+def test_counts_on_the_training_text_equal_those_of_the_run(pattern):
     corpus = Corpus.from_texts(TEXTS)
     tokenizer = train(corpus, TrainingConfig(vocabulary_size=320, pattern=pattern))
     for merges in (0, 7, len(tokenizer.merges)):
@@ -63,7 +63,7 @@ def test_words_count_as_often_as_they_occur():
     assert {token: int(n) for token, n in enumerate(uses) if n} == dict(expected)
 
 
-def test_characters_that_are_no_text_are_replaced():
+def test_invalid_utf8_is_replaced_with_base_characters():
     corpus = Corpus.from_texts(["abab \ufffd"])
     tokenizer = train(corpus, TrainingConfig(vocabulary_size=7, base="characters", pattern="none"))
     broken = Corpus.from_texts([b"ab\xff"])
@@ -84,7 +84,7 @@ def test_a_long_sequence_is_cut_at_a_line_end(monkeypatch):
     assert uses.tolist() == tokenizer.run.uses().tolist()
 
 
-def test_what_a_cut_changes_is_put_right(monkeypatch):
+def test_differences_at_a_cut_are_corrected(monkeypatch):
     monkeypatch.setattr(module, "_LONGEST_SEQUENCE", 110)
     monkeypatch.setattr(module, "_LAST_LINES", 60)
     monkeypatch.setattr(module, "_BESIDE", 50)

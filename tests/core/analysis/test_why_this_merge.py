@@ -1,4 +1,4 @@
-"""Why a merge was made is held against counting all pairs before it, slowly."""
+"""Explanations of merges, compared with a slow count of all pairs."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -133,7 +133,7 @@ def test_what_is_held_out_is_not_counted():
     assert_explained(corpus, run, in_bytes(text.tobytes() for text in texts), 10)
 
 
-def test_nothing_is_counted_across_special_tokens_and_unknown_characters():
+def test_pairs_across_special_tokens_and_unknown_characters_are_not_counted():
     text = "abxab<s>ab?ab<s>bab"
     config = TrainingConfig(
         base="characters",
@@ -174,7 +174,7 @@ def test_a_corpus_that_changed_is_refused():
         finish(why_work(Corpus.from_text("ababa"), run, 1))
 
 
-def test_too_little_memory_is_told_before_anything_is_counted(monkeypatch):
+def test_too_little_memory_is_refused_before_counting(monkeypatch):
     corpus = Corpus.from_texts([POEM] * 20_000)
     monkeypatch.setattr("tokstudio.core.analysis.why_this_merge.free_memory", lambda: 10_000_000)
     run = train(corpus, TrainingConfig(vocabulary_size=260)).run
@@ -197,14 +197,14 @@ def test_merges_that_do_not_follow_are_refused():
 
 
 @pytest.mark.parametrize("number", [0, -1, 4])
-def test_there_is_no_such_merge(number):
+def test_an_unknown_merge_is_refused(number):
     corpus = Corpus.from_text("abcd")
     run = train(corpus, TrainingConfig(vocabulary_size=300)).run
     with pytest.raises(ConfigError, match=f"There is no merge {number}: this run has 3"):
         finish(why_work(corpus, run, number))
 
 
-def test_looking_leaves_the_way_of_merging_as_it_is():
+def test_a_recount_does_not_change_later_merges():
     """Counting anew in the middle of a training changes none of the merges after it."""
     from tokstudio.core.training.engine import Engine
 

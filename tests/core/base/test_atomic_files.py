@@ -25,7 +25,7 @@ def names(folder):
     return sorted(entry.name for entry in folder.iterdir())
 
 
-def test_files_are_written_and_replaced_and_nothing_else_stays(tmp_path):
+def test_files_are_written_and_replaced_without_leftovers(tmp_path):
     one, two = tmp_path / "one.txt", tmp_path / "two.txt"
     one.write_text("old")
     assert finish(write_files({one: [b"new", b"er"], two: []})) == (one, two)
@@ -192,7 +192,7 @@ def test_a_link_is_followed_and_stays_a_link(tmp_path):
     assert names(target.parent) == ["target"]
 
 
-def test_folders_made_for_files_go_again_when_nothing_is_written(tmp_path):
+def test_new_folders_are_removed_if_nothing_is_written(tmp_path):
     folder = tmp_path / "a" / "b"
     with StagedFiles() as staged:
         staged.make_folder(folder)
@@ -243,7 +243,7 @@ for _ in write_files({Path(sys.argv[1]): pieces()}):
 
 
 @posix
-def test_what_a_killed_process_left_is_swept_by_the_next_one_to_write_there(tmp_path):
+def test_the_next_writer_removes_the_files_of_a_killed_process(tmp_path):
     target = tmp_path / "kept"
     target.write_text("old")
     subprocess.run([sys.executable, "-c", KILLED, target], check=False)
@@ -280,7 +280,7 @@ def folder(tmp_path):
     return made
 
 
-def test_what_somebody_may_still_be_writing_stays_for_a_day(folder, monkeypatch):
+def test_files_of_a_possibly_living_writer_stay_for_a_day(folder, monkeypatch):
     hour, running = 3600, os.getpid()
     kept = [
         temporary(folder, monkeypatch, running, 23 * hour),
@@ -297,7 +297,7 @@ def test_what_somebody_may_still_be_writing_stays_for_a_day(folder, monkeypatch)
     assert not any(path.exists() for path in swept)
 
 
-def test_only_our_own_temporary_files_are_swept(folder, monkeypatch):
+def test_only_temporary_files_of_tokstudio_are_removed(folder, monkeypatch):
     ours = temporary(folder, monkeypatch, NOBODY, 10**6)
     theirs = [".mine.tokstudio", ".0123456789abcdef.tokstudio", ours.name[1:], ours.name + "~", "a.tokstudio"]
     for name in theirs:

@@ -1,4 +1,4 @@
-"""What a writer that was killed leaves is finished or removed by the next one to read or write there."""
+"""The leftovers of a killed writer are finished or removed by the next reader or writer."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -154,7 +154,7 @@ def rewrite(folder, change):
     journal.write_text(json.dumps(change(json.loads(journal.read_text()))))
 
 
-def test_what_a_living_process_is_about_to_move_is_left_to_it(half):
+def test_files_of_a_living_process_are_left_alone(half):
     rename_writer(half, os.getppid())
     before = names(half)
     assert recover(half) == frozenset(TARGETS)
@@ -163,7 +163,7 @@ def test_what_a_living_process_is_about_to_move_is_left_to_it(half):
     assert (names(half), contents(half)) == (sorted([*before, "zero"]), HALF)
 
 
-def test_what_another_user_has_left_is_only_told(half, monkeypatch):
+def test_leftovers_of_another_user_are_only_reported(half, monkeypatch):
     before, user = names(half), os.geteuid()
     monkeypatch.setattr(leftovers.os, "geteuid", lambda: user + 1)
     assert recover(half) == frozenset(TARGETS)
@@ -219,7 +219,7 @@ CUT = [b"", b"[", b"[]", b"{}", b"null", b"[[]]", b"[" * 100_000, b"\xff", b'[["
 
 
 @pytest.mark.parametrize("content", CUT)
-def test_a_journal_that_is_cut_or_strange_moves_nothing(half, content):
+def test_a_malformed_journal_moves_nothing(half, content):
     journal_of(half).write_bytes(content)
     assert recover(half) == frozenset()
     assert contents(half) == HALF
@@ -298,7 +298,7 @@ def test_an_interruption_between_two_moves_puts_the_old_files_back(tmp_path, mon
     assert names(tmp_path) == ["a one", "b two"]
 
 
-def test_what_cannot_be_put_back_can_be_finished_later(tmp_path, monkeypatch):
+def test_a_failed_undo_can_be_finished_later(tmp_path, monkeypatch):
     for name in TARGETS:
         (tmp_path / name).write_text(f"old {name}")
     replace = os.replace
@@ -413,7 +413,7 @@ def test_a_pair_that_cannot_be_finished_is_not_loaded(tmp_path, monkeypatch, thr
     assert names(half) == ["merges.txt", "vocab.json"]
 
 
-def test_a_journal_from_elsewhere_moves_nothing(tmp_path):
+def test_a_journal_of_another_machine_moves_nothing(tmp_path):
     temporary = tmp_path / ".00112233445566aa.deadbeef-1.tokstudio"
     temporary.write_text("a stranger's")
     journal = tmp_path / ".ffeeddccbbaa9988.deadbeef-1.journal.tokstudio"

@@ -1,4 +1,4 @@
-"""How much memory is free, on systems and in containers that are played."""
+"""The free memory on simulated systems and in containers."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tokstudio.core.base.memory import free_memory
 THREADS = """
 import threading
 import numpy as np
-from tokstudio.core.base.memory import keep_less_freed
+from tokstudio.core.base.memory import return_freed_memory
 
 def own_memory():
     line = next(line for line in open("/proc/self/status") if line.startswith("RssAnon:"))
@@ -28,7 +28,7 @@ def work():
         pairs = [(np.ones(5_000_000, np.uint8), np.ones(5_000, np.uint8)) for _ in range(4)]
         stay.extend(small for _, small in pairs)
 
-keep_less_freed()
+return_freed_memory()
 np.ones(30_000_000, np.uint8)
 before, stay = own_memory(), []
 for _ in range(3):
@@ -60,7 +60,7 @@ def left(root, groups):
     return list(memory._left_in_groups(root))
 
 
-def test_a_container_has_what_its_limit_leaves_and_what_its_cache_would_give_up(root):
+def test_free_memory_of_a_container_includes_reclaimable_cache(root):
     group(root / "sys/fs/cgroup", ".", 1_000, 700, "anon 600\ninactive_file 90\nactive_file 10\n")
     assert left(root, "0::/\n") == [390]
 
@@ -81,14 +81,14 @@ def test_the_limits_of_the_former_control_groups_hold_too(root):
 
 
 @pytest.mark.parametrize("groups", ["", "0::/nowhere\n", "4:memory:/nowhere\n", "4:memory:/\n"])
-def test_where_there_are_no_limits_nothing_is_said(root, groups):
+def test_without_limits_the_groups_give_nothing(root, groups):
     names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
     group(root / "sys/fs/cgroup/memory", ".", 9223372036854771712, 300, "total_inactive_file 50\n", names)
     assert left(root, groups) == []
     assert list(memory._left_in_groups(root / "elsewhere")) == []
 
 
-def test_the_least_of_all_that_is_said_counts(monkeypatch):
+def test_the_lowest_value_counts(monkeypatch):
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(memory, "_free_on_unix", lambda: 500)
     monkeypatch.setattr(memory, "_left_in_groups", lambda root: iter([700, 300]))
@@ -137,7 +137,7 @@ def test_a_mac_counts_pages_that_are_free_or_easily_freed():
     assert memory._free_pages_on_mac(system) is None
 
 
-def test_where_nobody_says_what_is_free_half_of_the_memory_counts(monkeypatch):
+def test_without_a_figure_half_of_the_memory_counts_as_free(monkeypatch):
     def no_such_file(*_, **__):
         raise FileNotFoundError
 
@@ -151,7 +151,7 @@ def test_where_nobody_says_what_is_free_half_of_the_memory_counts(monkeypatch):
     not sys.platform.startswith("linux") or not hasattr(ctypes.CDLL(None), "mallopt"),
     reason="only the C library of GNU can be asked",
 )
-def test_what_threads_have_freed_is_not_kept():
+def test_memory_freed_by_threads_is_returned():
     done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, check=True)
     # Without it 180 MB and more.
     assert int(done.stdout) < 30_000_000

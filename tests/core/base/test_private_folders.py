@@ -1,4 +1,4 @@
-"""Folders that nobody else can put something into, and what a group may do in them."""
+"""Folders that only this user can write to, and the rights of groups."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tokstudio.core.base import private_folders as own_folders
+from tokstudio.core.base import private_folders
 
 if not hasattr(os, "getuid"):
     pytest.skip("folders have no owners here", allow_module_level=True)
@@ -20,21 +20,21 @@ OWN = [(PERSON, "any"), (PERSON + 7, "ada")]
 SHARED = (PERSON + 7, "users")
 
 
-def test_a_folder_of_another_person_or_a_link_to_one_is_none_of_ours(monkeypatch, tmp_path):
-    assert own_folders.make_own(tmp_path / "new")
+def test_folders_of_other_users_and_links_are_refused(monkeypatch, tmp_path):
+    assert private_folders.make_private(tmp_path / "new")
     (tmp_path / "link").symlink_to(tmp_path / "new")
-    assert not own_folders.make_own(tmp_path / "link")
+    assert not private_folders.make_private(tmp_path / "link")
     monkeypatch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1)
-    assert not own_folders.make_own(tmp_path / "new")
+    assert not private_folders.make_private(tmp_path / "new")
 
 
-def test_a_folder_that_another_person_could_put_one_in_the_place_of_is_none_of_ours(monkeypatch, tmp_path):
+def test_a_folder_that_others_could_replace_is_refused(monkeypatch, tmp_path):
     above = tmp_path / "above"
     above.mkdir()
 
     def refused(mode):
         above.chmod(mode)
-        return not own_folders.make_own(above / "ours")
+        return not private_folders.make_private(above / "ours")
 
     # With the t bit, as /tmp has it, only the owner of a folder renames it.
     assert [refused(mode) for mode in (0o700, 0o755, 0o1777, 0o777)] == [False, False, False, True]
@@ -64,46 +64,46 @@ def group(monkeypatch):
 
 
 @pytest.mark.parametrize(("number", "name"), OWN)
-def test_a_group_of_the_person_alone_is_the_person(group, tmp_path, number, name):
+def test_the_private_group_of_a_user_is_trusted(group, tmp_path, number, name):
     group(number, name)
     home, ours = tmp_path / ".cache", tmp_path / ".cache" / "tokstudio"
     ours.mkdir(parents=True)
     for folder in home, ours:  # as with a umask of 002
         folder.chmod(0o775)
-    assert own_folders.make_own(ours)
+    assert private_folders.make_private(ours)
     assert (home.stat().st_mode & 0o777, ours.stat().st_mode & 0o777) == (0o775, 0o700)
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_a_group_that_people_share_is_others(group, monkeypatch, tmp_path, known):
+def test_a_shared_group_is_not_trusted(group, monkeypatch, tmp_path, known):
     group(*SHARED)
     if not known:
         monkeypatch.setattr("grp.getgrgid", {}.__getitem__)
     (tmp_path / "ours").mkdir()
     (tmp_path / "ours").chmod(0o775)
-    assert not own_folders.make_own(tmp_path / "ours")
+    assert not private_folders.make_private(tmp_path / "ours")
     assert (tmp_path / "ours").stat().st_mode & 0o777 == 0o775
-    assert not own_folders.make_own(tmp_path / "ours" / "within")
+    assert not private_folders.make_private(tmp_path / "ours" / "within")
     (tmp_path / "ours").chmod(0o755)
-    assert own_folders.make_own(tmp_path / "ours" / "within")
+    assert private_folders.make_private(tmp_path / "ours" / "within")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
 def test_there_is_no_room_on_a_full_disk(monkeypatch):
     with Path("/dev/full").open("wb", buffering=0) as disk:
-        monkeypatch.setattr(own_folders.tempfile, "TemporaryFile", lambda **_: disk)
+        monkeypatch.setattr(private_folders.tempfile, "TemporaryFile", lambda **_: disk)
         with pytest.raises(OSError, match="No space left"):
-            own_folders.try_room(Path(), 1)
+            private_folders.check_space(Path(), 1)
 
 
-def test_only_a_folder_of_the_administrator_in_another_such_is_the_administrators_alone(tmp_path):
-    assert own_folders.is_roots_alone(Path("/usr/bin").resolve())
-    assert not own_folders.is_roots_alone(tmp_path / "none")
+def test_a_folder_is_root_only_if_its_parent_is_too(tmp_path):
+    assert private_folders.is_root_only(Path("/usr/bin").resolve())
+    assert not private_folders.is_root_only(tmp_path / "none")
     (tmp_path / "link").symlink_to("/usr/bin")
-    assert not own_folders.is_roots_alone(tmp_path / "link")
+    assert not private_folders.is_root_only(tmp_path / "link")
     folder = tmp_path / "folder"
     folder.mkdir(mode=0o755)
     for place in (folder, tmp_path):
         place.chmod(0o777)
-        assert not own_folders.is_roots_alone(folder)
+        assert not private_folders.is_root_only(folder)
         place.chmod(0o755)

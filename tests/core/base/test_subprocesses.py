@@ -1,4 +1,4 @@
-"""Processes of our own run no modules that lie in the folder in which the program was started."""
+"""Child processes import no modules from the folder in which the program was started."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -11,7 +11,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from tokstudio.core.base.subprocesses import MODULES, own_command, own_folder
+from tokstudio.core.base.subprocesses import MODULES, import_folder, module_command
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.formats import save
 from tokstudio.core.model.config import TrainingConfig
@@ -74,8 +74,8 @@ def test_the_loops_are_compiled_in_a_hostile_folder(hostile):
 
 @pytest.mark.parametrize("entry", ["", ".", os.pathsep])
 def test_relative_entries_of_the_search_path_do_not_lead_a_process_there(hostile, monkeypatch, entry):
-    monkeypatch.setenv("PYTHONPATH", f"{entry}{os.pathsep}{own_folder()}")
-    done = subprocess.run(own_command(MODULES[0]), cwd=own_folder(), input=b"", capture_output=True, timeout=60)
+    monkeypatch.setenv("PYTHONPATH", f"{entry}{os.pathsep}{import_folder()}")
+    done = subprocess.run(module_command(MODULES[0]), cwd=import_folder(), input=b"", capture_output=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")
     assert untouched(hostile)
 
@@ -85,7 +85,7 @@ def test_a_process_runs_the_package_that_starts_it_though_another_is_installed(h
     other.mkdir(parents=True)
     (other / "__init__.py").write_text(_HOSTILE)
     monkeypatch.setenv("PYTHONPATH", str(other.parent))
-    done = subprocess.run(own_command(MODULES[0]), cwd=own_folder(), input=b"", capture_output=True, timeout=60)
+    done = subprocess.run(module_command(MODULES[0]), cwd=import_folder(), input=b"", capture_output=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")
     assert untouched(other)
 

@@ -1,4 +1,4 @@
-"""What a corpus keeps of the texts it is given, and what identifies it."""
+"""The documents of a corpus, and its hash."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -97,7 +97,7 @@ def test_an_unknown_way_to_divide_into_documents_is_refused():
         finish(document_ends(as_array(b"a"), "word"))
 
 
-def test_what_is_in_a_corpus_cannot_be_changed():
+def test_a_corpus_is_read_only():
     corpus = Corpus.from_text(b"abc")
     with pytest.raises(ValueError, match="read-only"):
         corpus.sources[0].data[0] = 0
@@ -118,7 +118,7 @@ def test_the_hash_of_long_and_of_many_short_documents_is_the_same_definition():
     assert Corpus.from_texts(texts).sha256 == hash_of(texts)
 
 
-def test_the_hash_tells_where_documents_end():
+def test_the_hash_depends_on_document_borders():
     assert Corpus.from_texts(["ab", "c"]).sha256 != Corpus.from_texts(["a", "bc"]).sha256
 
 

@@ -1,4 +1,4 @@
-"""Files as people have them: in every encoding, broken, vanishing; and what is said about them."""
+"""Reading files in every encoding, damaged ones and disappearing ones, with their errors."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -107,7 +107,7 @@ def test_chosen_as_bytes_everything_is_kept(read, data):
 
 @same_folder
 @given(data=st.one_of(st.binary(min_size=1), st.text(min_size=1).map(lambda text: text.encode() + b"\xff\xfe\0")))
-def test_whatever_is_detected_replaces_nothing(read, data):
+def test_detection_never_replaces_bytes(read, data):
     assume(data not in MARKED.values())
     try:
         source = read(data)
@@ -268,7 +268,7 @@ RUSSIAN, JAPANESE, CHINESE = LETTERS["koi8-r"], LETTERS["shift_jis"], LETTERS["g
         b"MZ" + ENGLISH.encode(),
     ],
 )
-def test_no_text_is_taken_for_binary_whatever_its_encoding(read, data):
+def test_text_in_any_encoding_is_not_taken_for_binary(read, data):
     assert read(data).bytes > 0
 
 
@@ -308,7 +308,7 @@ def test_every_encoding_offered_can_be_chosen_under_any_of_its_names(read):
 
 
 @pytest.mark.parametrize("name", ["klingon", "", "\0", "\ud800", "base64", "rot13", "zlib", *NO_CHARACTER_SETS])
-def test_what_is_no_encoding_of_text_is_refused(name):
+def test_other_codecs_are_refused_as_encodings(name):
     with pytest.raises(ConfigError, match="Unknown encoding"):
         encoding_name(name)
 
@@ -330,7 +330,7 @@ def test_lines_of_a_file_are_documents_and_crlf_stays(read):
     assert (source.ends.tolist(), text_of(source)) == ([5, 7, 10], b"one\r\n\r\ntwo")
 
 
-def test_reading_tells_how_far_it_is(tmp_path):
+def test_reading_reports_progress(tmp_path):
     file = tmp_path / "long.txt"
     file.write_bytes(b"abc\n" * 1_000_000)
     steps = list(read_source(file, documents="line"))
@@ -359,7 +359,7 @@ def test_a_missing_file_is_named_and_its_cause_kept(tmp_path):
         finish(read_source(tmp_path / "file" / "below.txt"))
 
 
-def test_a_folder_is_no_file(tmp_path):
+def test_a_folder_is_refused_as_a_file(tmp_path):
     with pytest.raises(CorpusError, match="this is a folder, not a file"):
         finish(read_source(tmp_path))
 
@@ -385,7 +385,7 @@ def test_pipes_and_devices_are_refused(tmp_path):
         (MemoryError(), "the file is too large for the free memory of this computer."),
     ],
 )
-def test_what_the_system_refuses_is_one_sentence(tmp_path, monkeypatch, fault, words):
+def test_system_errors_become_one_sentence(tmp_path, monkeypatch, fault, words):
     def refuse(*arguments, **options):
         raise fault
 
@@ -407,7 +407,7 @@ def test_a_file_without_permission_is_named(tmp_path):
         finish(read_source(file))
 
 
-def test_a_file_that_is_large_for_the_memory_stays_where_it_is(tmp_path, monkeypatch):
+def test_a_file_too_large_for_memory_stays_on_disk(tmp_path, monkeypatch):
     text = ("One line isn't 日本, " * 9 + "\n") * 3_000
     file = tmp_path / "large.txt"
     file.write_text(text, encoding="utf-8")
@@ -471,7 +471,7 @@ def test_holding_out_of_a_file_on_disk_with_a_long_line(on_disk, long_at, monkey
         assert (part.data.tobytes(), part.ends.tolist()) == (same.data.tobytes(), same.ends.tolist())
 
 
-def test_an_expression_of_ones_own_reads_a_file_on_disk_in_pieces(on_disk, monkeypatch):
+def test_a_custom_expression_reads_a_file_on_disk_in_pieces(on_disk, monkeypatch):
     content = b"one line isn't more\n" * 20_000
     read = []
     original = _OpenFile.read
@@ -564,7 +564,7 @@ def test_a_folder_gives_its_texts_sorted_by_path(folder):
     assert [file.relative_to(folder).as_posix() for file in read_folder(folder)] == ["a/z.py", "a.txt", "b.txt"]
 
 
-def test_what_a_folder_holds_beside_texts_is_told_with_the_reason(folder):
+def test_skipped_files_of_a_folder_are_listed_with_reasons(folder):
     found = finish(read_folder_work(folder))
     name = folder.name
     assert found.remark == (
@@ -606,7 +606,7 @@ def test_folders_are_expanded_where_they_stand(folder):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
-def test_a_name_that_is_no_text_can_still_be_shown(tmp_path):
+def test_a_file_name_of_invalid_text_can_be_shown(tmp_path):
     path = os.fsencode(tmp_path) + b"/caf\xe9.txt"
     Path(os.fsdecode(path)).write_bytes(b"a")
     source = Corpus.from_files([os.fsdecode(path)]).sources[0]

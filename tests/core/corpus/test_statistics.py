@@ -1,4 +1,4 @@
-"""What is counted in a corpus, held against counting by hand."""
+"""The statistics of a corpus, compared with a count by hand."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

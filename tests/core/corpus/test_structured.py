@@ -64,5 +64,5 @@ def test_structured_text_is_named(name, text, said):
         ("a.txt", '"Stop!"\n"Why?"\n' * 9),
     ],
 )
-def test_prose_and_programs_are_not(name, text):
+def test_prose_and_programs_get_no_remark(name, text):
     assert remark(name, text) == ""

@@ -1,4 +1,4 @@
-"""The classic pair is held against Python's own `json.dump` and against what the first small program wrote."""
+"""The classic pair, compared with Python's `json.dump` and with the first small program."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -44,7 +44,7 @@ def written(tokenizer: Tokenizer) -> dict[str, bytes]:
     return {name: b"".join(pieces) for name, pieces in Classic().contents(tokenizer).items()}
 
 
-def test_banana_is_what_the_source_document_says(tmp_path):
+def test_banana_gives_the_result_of_the_source_document(tmp_path):
     report = save(banana(), tmp_path / "new" / "folder", "classic")
     assert [file.name for file in report.files] == ["vocabulary.json", "merges.json"]
     vocabulary, merges = (json.loads(file.read_bytes()) for file in report.files)
@@ -77,7 +77,7 @@ def test_any_trained_tokenizer_is_written_as_python_writes_it(text):
     assert written(tokenizer) == as_python_writes(tokenizer)
 
 
-def test_what_was_saved_is_loaded_again(tmp_path):
+def test_a_saved_tokenizer_is_loaded_unchanged(tmp_path):
     tokenizer = everything()
     save(tokenizer, tmp_path, "classic")
     loaded = finish(load_work(tmp_path))

@@ -104,7 +104,7 @@ every_file = pytest.mark.parametrize("name", JSON + LINES)
 
 
 @every_file
-def test_cut_at_any_length_it_is_refused(place, name):
+def test_a_file_truncated_at_any_length_is_refused(place, name):
     path = place(name)
     whole = content(name)
     # All lengths near both ends and within the parts between them a good many.
@@ -249,7 +249,7 @@ def test_any_bytes_are_refused_in_one_sentence(place, name, data):
         (b'{"merges": [], "x": "\xc3', "this is not UTF-8, byte 21"),
     ],
 )
-def test_the_sentence_says_what_and_where(tmp_path, data, words):
+def test_errors_name_the_fault_and_the_place(tmp_path, data, words):
     path = tmp_path / "merges.json"
     path.write_bytes(data)
     with pytest.raises(FormatError, match=re.escape(words)):

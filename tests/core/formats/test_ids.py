@@ -1,4 +1,4 @@
-"""Ids in files are held against NumPy and Python's `json`; what is no list of ids gets one sentence."""
+"""Files of ids, compared with NumPy and Python's `json`; other files are an error."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -148,7 +148,7 @@ def archive():
         (archive(), "this is an archive, such as .npz: save its array as a .npy file."),
     ],
 )
-def test_what_is_no_list_of_ids_gets_a_sentence(data, words):
+def test_files_without_ids_are_an_error(data, words):
     name = "ids.npy" if data[:1] in b"\x93P\x80" else "ids.txt"
     with pytest.raises(FormatError) as caught:
         read(name, data)
@@ -214,7 +214,7 @@ def test_a_mutant_is_read_or_refused_in_one_sentence(name):
 
 
 @pytest.mark.parametrize("name", ["ids.npy", "ids.json"])
-def test_cut_at_any_length_it_is_refused(tmp_path, name):
+def test_a_file_truncated_at_any_length_is_refused(tmp_path, name):
     whole = written(tmp_path / name, [5, 300, 70_000]).read_bytes()
     for length in range(1, len(whole) - 1):
         (tmp_path / name).write_bytes(whole[:length])
@@ -222,7 +222,7 @@ def test_cut_at_any_length_it_is_refused(tmp_path, name):
             finish(read_ids_work(tmp_path / name))
 
 
-def test_what_cannot_be_opened_is_named(tmp_path):
+def test_an_unopenable_file_is_named(tmp_path):
     with pytest.raises(FormatError, match=r"^none\.json: the file does not exist\.$"):
         finish(read_ids_work(tmp_path / "none.json"))
     with pytest.raises(FormatError, match=r": this is not a file\.$"):

@@ -22,7 +22,7 @@ from tests.core.formats.trained import (
     with_specials,
 )
 from tokstudio.core.formats import save
-from tokstudio.core.libraries import client as owners
+from tokstudio.core.libraries import client
 
 MUTANTS = 200
 
@@ -85,7 +85,7 @@ FILES = [
 def test_a_mutant_is_read_or_refused_in_one_sentence(tmp_path, monkeypatch, make, mutate):
     if make is huggingface:
         # Here, this library cannot end the process, and need not be loaded again for each mutant.
-        monkeypatch.setattr(owners, "_started", lambda: None)
+        monkeypatch.setattr(client, "_started", lambda: None)
     path = make(tmp_path)
     whole, chance = path.read_bytes(), random.Random(f"{make.__name__} {mutate.__name__}")
     assert read_or_refused(path) is not None

@@ -1,4 +1,4 @@
-"""Tokenizers that their libraries encode for are copied in the format they came in: the same bytes, the same ids."""
+"""Library tokenizers are copied in their own format: the same bytes, the same ids."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

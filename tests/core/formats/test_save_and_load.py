@@ -1,4 +1,4 @@
-"""Saving and loading as programs use them: names, places, limits, and what is left when something goes wrong."""
+"""Saving and loading: names, paths, limits, and the files after an error."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -135,7 +135,7 @@ def test_a_folder_gives_the_first_format_in_order_and_says_which(tmp_path):
     assert same(loaded.tokenizer, banana())
 
 
-def test_what_is_not_there_or_not_ours_is_said(tmp_path):
+def test_missing_and_unknown_files_are_named(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "other.json").write_text('{"name": "something else"}')
     (tmp_path / "list.json").write_text("[1]")

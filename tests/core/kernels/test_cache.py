@@ -1,4 +1,4 @@
-"""Compiled loops are kept where that is possible; where it is not, they are compiled, and nothing else is lost."""
+"""The cache of compiled loops, and calls without a cache."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -16,8 +16,7 @@ import pytest
 from numba.core.caching import FunctionCache
 
 import tokstudio
-from tokstudio.core.base import private_folders as own_folders
-from tokstudio.core.base import subprocesses as own_process
+from tokstudio.core.base import private_folders, subprocesses
 from tokstudio.core.kernels import cache
 from tokstudio.core.kernels.compiled import njit
 
@@ -33,7 +32,7 @@ def add(one, other):
     return one + other
 
 
-def test_a_full_disk_costs_the_cache_and_not_the_call(monkeypatch, problems):
+def test_on_a_full_disk_calls_work_uncached(monkeypatch, problems):
     def full(self, sig, data):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -42,7 +41,7 @@ def test_a_full_disk_costs_the_cache_and_not_the_call(monkeypatch, problems):
     assert "No space left on device" in cache.problem()
 
 
-def test_no_folder_at_all_costs_the_cache_and_not_the_call(monkeypatch, problems):
+def test_without_a_folder_calls_work_uncached(monkeypatch, problems):
     monkeypatch.setattr(numba.config, "CACHE_LOCATOR_CLASSES", "UserProvidedCacheLocator")
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     assert njit(cache=True)(add)(2, 3) == 5
@@ -64,12 +63,12 @@ def loads(loop):
     return sum(loop.stats.cache_hits.values())
 
 
-def test_what_is_kept_is_loaded(kept):
+def test_a_cached_loop_is_loaded(kept):
     assert loads(njit(cache=True)(add)) == 1
 
 
 @pytest.mark.parametrize("damage", ["cut short", "empty", "another byte", "noise", "gone"])
-def test_a_damaged_loop_counts_as_not_there_and_is_kept_anew(kept, problems, damage):
+def test_a_damaged_loop_is_compiled_again(kept, problems, damage):
     whole = kept.read_bytes()
     middle = len(whole) // 2
     match damage:
@@ -96,20 +95,20 @@ def test_a_loop_for_other_arguments_has_a_file_of_its_own(kept):
 
 def test_all_loops_are_kept_only_while_each_of_them_is_whole(monkeypatch, tmp_path):
     monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "new")
-    assert not cache.are_kept()
+    assert not cache.are_cached()
     files = [tmp_path / "one.nbc", tmp_path / "an other.nbc"]
     for file in files:
         cache.write_whole(file, b"code")
-    cache.list_kept(files)
-    assert cache.are_kept()
+    cache.list_cached(files)
+    assert cache.are_cached()
     for file in (*files, cache.marker()):
         whole = file.read_bytes()
         file.write_bytes(whole[:-1])
-        assert not cache.are_kept()
+        assert not cache.are_cached()
         file.write_bytes(whole)
-    assert cache.are_kept()
+    assert cache.are_cached()
     files[0].unlink()
-    assert not cache.are_kept()
+    assert not cache.are_cached()
 
 
 @pytest.fixture
@@ -142,32 +141,32 @@ def installed(bundle, monkeypatch, tmp_path):
     folder = tmp_path / "var"
     folder.mkdir()
     monkeypatch.setattr(cache, "SYSTEM", folder)
-    monkeypatch.setattr(cache, "is_roots_alone", lambda path: path == folder)
+    monkeypatch.setattr(cache, "is_root_only", lambda path: path == folder)
     monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "tokstudio")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
     files = [folder / "one.nbc", folder / "other.nbc"]
     for file in files:
         cache.write_whole(file, file.name.encode())
-    cache.list_kept(files)
+    cache.list_cached(files)
     monkeypatch.setenv("NUMBA_CACHE_DIR", "")
     return folder
 
 
-def test_what_was_compiled_at_the_installation_is_not_compiled_again(installed, tmp_path):
+def test_loops_compiled_during_installation_are_reused(installed, tmp_path):
     cache.choose_folder()
     folder = Path(os.environ["NUMBA_CACHE_DIR"])
     assert folder.parent == tmp_path / "tokstudio"
-    assert cache.are_kept()
+    assert cache.are_cached()
     assert cache.read_whole(folder / "other.nbc") == b"other.nbc"
     shutil.rmtree(installed)
-    assert cache.are_kept()
+    assert cache.are_cached()
 
 
 @pytest.mark.parametrize("fault", ["of others", "damaged", "another build", "one is gone"])
 def test_loops_of_the_installation_that_cannot_be_trusted_are_not_taken(installed, monkeypatch, fault):
     match fault:
         case "of others":
-            monkeypatch.setattr(cache, "is_roots_alone", lambda path: False)
+            monkeypatch.setattr(cache, "is_root_only", lambda path: False)
         case "damaged":
             (installed / "one.nbc").write_bytes(b"x" * 99)
         case "another build":
@@ -175,7 +174,7 @@ def test_loops_of_the_installation_that_cannot_be_trusted_are_not_taken(installe
         case "one is gone":
             (installed / "one.nbc").unlink()
     cache.choose_folder()
-    assert not cache.are_kept()
+    assert not cache.are_cached()
     assert not [*Path(os.environ["NUMBA_CACHE_DIR"]).iterdir()]
 
 
@@ -183,7 +182,7 @@ def test_a_bundle_without_such_a_folder_takes_another(bundle, monkeypatch, tmp_p
     (tmp_path / "file").touch()
     monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "file" / "tokstudio")
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "file"))
-    monkeypatch.setattr(own_folders.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(private_folders.tempfile, "gettempdir", lambda: str(tmp_path))
     cache.choose_folder()
     assert Path(os.environ["NUMBA_CACHE_DIR"]).parent.parent == tmp_path
 
@@ -193,9 +192,9 @@ def test_a_bundle_passes_over_a_full_disk_unless_the_loops_are_there(bundle, mon
         if tmp_path / "home" in folder.parents:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(cache, "try_room", full)
+    monkeypatch.setattr(cache, "check_space", full)
     monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "home" / "tokstudio")
-    monkeypatch.setattr(cache, "passing_folders", lambda: iter([tmp_path / "elsewhere"]))
+    monkeypatch.setattr(cache, "session_folders", lambda: iter([tmp_path / "elsewhere"]))
     cache.choose_folder()
     assert Path(os.environ["NUMBA_CACHE_DIR"]).parent == tmp_path / "elsewhere"
     home = tmp_path / "home" / "tokstudio" / f"compiled-{cache.identity()}"
@@ -216,7 +215,7 @@ def test_a_bundle_keeps_nothing_where_another_person_could_change_it(bundle, mon
     group = folder.parent.stat().st_gid
     monkeypatch.setattr(os, "getgid", lambda: group + 1)
     monkeypatch.setattr(cache, "cache_folder", lambda: folder.parent)
-    monkeypatch.setattr(cache, "passing_folders", lambda: iter([tmp_path / "own"]))
+    monkeypatch.setattr(cache, "session_folders", lambda: iter([tmp_path / "own"]))
     cache.choose_folder()
     assert Path(os.environ["NUMBA_CACHE_DIR"]).parent == tmp_path / "own"
     assert (tmp_path / "own").stat().st_mode & 0o777 == 0o700
@@ -226,13 +225,13 @@ def test_a_bundle_keeps_nothing_where_another_person_could_change_it(bundle, mon
 def test_a_bundle_takes_the_usual_caches_of_a_person_whose_group_may_write(bundle, monkeypatch, tmp_path):
     """As Fedora and others set it; the command line, from its sources, was there first."""
     monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / ".cache" / "tokstudio")
-    monkeypatch.setattr(cache, "passing_folders", lambda: iter([]))
-    monkeypatch.setattr(own_folders, "_is_own_group", lambda group: True)
+    monkeypatch.setattr(cache, "session_folders", lambda: iter([]))
+    monkeypatch.setattr(private_folders, "_is_own_group", lambda group: True)
     before = os.umask(0o002)
     try:
         with monkeypatch.context() as sources:
             sources.delattr(sys, "frozen")
-            cache.list_kept([])
+            cache.list_cached([])
         cache.choose_folder()
     finally:
         os.umask(before)
@@ -243,7 +242,7 @@ def test_a_bundle_takes_the_usual_caches_of_a_person_whose_group_may_write(bundl
 def test_a_bundle_that_finds_no_folder_keeps_nothing_and_says_so(bundle, monkeypatch, tmp_path, problems):
     (tmp_path / "file").touch()
     monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "file" / "tokstudio")
-    monkeypatch.setattr(cache, "passing_folders", lambda: iter([]))
+    monkeypatch.setattr(cache, "session_folders", lambda: iter([]))
     cache.choose_folder()
     assert not os.environ["NUMBA_CACHE_DIR"]
     assert "no folder" in cache.problem()
@@ -305,7 +304,7 @@ def test_old_loops_of_other_builds_go_once_new_ones_are_there(bundle, monkeypatc
     long_ago = time.time() - 40 * 86_400
     for folder in (old, tmp_path / f"compiled-{cache.identity()}"):
         os.utime(folder, (long_ago, long_ago))
-    cache.forget_older()
+    cache.remove_older()
     assert {entry.name for entry in tmp_path.iterdir()} == {f"compiled-{cache.identity()}", recent.name}
 
 
@@ -316,20 +315,20 @@ def test_loops_of_a_build_that_is_started_now_and_then_stay_however_long_ago_the
     cache.choose_folder()
     used = Path(os.environ["NUMBA_CACHE_DIR"])
     cache.write_whole(used / "merge.nbc", b"code")
-    cache.list_kept([used / "merge.nbc"])
+    cache.list_cached([used / "merge.nbc"])
     long_ago = time.time() - 40 * 86_400
     for path in (used, cache.marker()):
         os.utime(path, (long_ago, long_ago))
     monkeypatch.setenv("NUMBA_CACHE_DIR", "")
     cache.choose_folder()
     assert used.stat().st_mtime > long_ago + 1
-    assert cache.are_kept()
+    assert cache.are_cached()
     assert cache.marker().stat().st_mtime > long_ago + 1
     with monkeypatch.context() as another_build:
         another_build.setattr(cache, "identity", lambda: "0123456789abcdef")
         another_build.setenv("NUMBA_CACHE_DIR", "")
         cache.choose_folder()
-        cache.forget_older()
+        cache.remove_older()
     assert used.exists()
 
 
@@ -343,32 +342,32 @@ def test_a_folder_whose_time_cannot_be_changed_is_used_all_the_same(bundle, monk
     assert (Path(os.environ["NUMBA_CACHE_DIR"]).parent, problems) == (tmp_path, [])
 
 
-def test_what_stands_beside_a_folder_that_the_person_has_named_stays(bundle, monkeypatch, tmp_path):
+def test_files_beside_a_chosen_folder_stay(bundle, monkeypatch, tmp_path):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
     for name in ("numba", "compiled-0123456789abcdef", "compiled-by-hand", "numba/loops-of-mine"):
         (tmp_path / name).mkdir()
-    cache.forget_older()
+    cache.remove_older()
     assert len(list(tmp_path.rglob("*"))) == 4
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="folders have no owners here")
 def test_a_folder_that_the_person_has_named_keeps_its_permissions(bundle, monkeypatch, tmp_path):
-    monkeypatch.setattr(own_folders, "_is_own_group", lambda group: True)
+    monkeypatch.setattr(private_folders, "_is_own_group", lambda group: True)
     tmp_path.chmod(0o775)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    cache.list_kept([])
+    cache.list_cached([])
     assert tmp_path.stat().st_mode & 0o777 == 0o775
 
 
 def test_the_program_runs_its_own_modules_in_place_of_a_python():
     """As a bundle does, whose program is no Python."""
-    command = [sys.executable, "-m", "tokstudio", own_process.PROCESS, own_process.MODULES[0]]
+    command = [sys.executable, "-m", "tokstudio", subprocesses.PROCESS, subprocesses.MODULES[0]]
     done = subprocess.run(command, input=b"", capture_output=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_the_program_runs_no_other_module():
-    command = [sys.executable, "-m", "tokstudio", own_process.PROCESS, "antigravity"]
+    command = [sys.executable, "-m", "tokstudio", subprocesses.PROCESS, "antigravity"]
     done = subprocess.run(command, capture_output=True, timeout=60)
     assert done.returncode == 2
     assert b"usage: tokstudio" in done.stderr

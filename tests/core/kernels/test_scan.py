@@ -1,4 +1,4 @@
-"""The scanners against their expressions: in Python's `regex`, in `tokenizers` and in `tiktoken`."""
+"""The scanners, compared with their expressions in `regex`, `tokenizers` and `tiktoken`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

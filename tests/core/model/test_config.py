@@ -1,4 +1,4 @@
-"""What a configuration refuses, and with which words."""
+"""The checks of a configuration, with their messages."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -112,7 +112,7 @@ from tokstudio.core.training.trainer import train
         ),
     ],
 )
-def test_what_cannot_work_is_refused_in_words(chosen, words):
+def test_invalid_settings_are_refused(chosen, words):
     with pytest.raises(ConfigError) as caught:
         TrainingConfig(**chosen)
     assert str(caught.value) == words

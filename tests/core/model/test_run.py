@@ -1,4 +1,4 @@
-"""What a run remembers."""
+"""The contents of a run."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -45,7 +45,7 @@ def test_a_run_by_hand(run):
     assert run.seconds > 0
 
 
-def test_uses_are_what_was_made_less_what_was_taken(run):
+def test_uses_are_replacements_minus_later_merges(run):
     assert {token: count for token, count in enumerate(run.uses().tolist()) if count} == {100: 1, 257: 2, 258: 1}
     assert {token: count for token, count in enumerate(run.uses(1).tolist()) if count} == {99: 4, 100: 1, 256: 4}
     assert run.uses(0).tolist() == run.base_counts.tolist()

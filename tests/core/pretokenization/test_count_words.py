@@ -260,7 +260,7 @@ def test_counts_are_part_of_what_a_corpus_is():
     assert one.sha256 != Corpus.from_texts(["a", "b"]).sha256
 
 
-def test_an_expression_of_ones_own_counts_alike(small_chunks):
+def test_a_custom_expression_gives_the_same_counts(small_chunks):
     texts = [b"one two one", b"two one two one", b""]
     assert counted([Source.from_texts(texts)], r"\w+|\W") == Counter(
         word for text in texts for word in pre_tokens(text, r"\w+|\W")
@@ -273,7 +273,7 @@ def test_closing_the_work_ends_the_threads(small_chunks):
     work.close()
 
 
-def test_short_documents_are_counted_together_by_an_expression_of_ones_own(monkeypatch):
+def test_a_custom_expression_counts_short_documents_together(monkeypatch):
     monkeypatch.setattr(counting, "_SECONDS_OF_A_PIECE", 3_600)
     calls = []
     original = WordTable.look_up
@@ -291,7 +291,7 @@ def test_short_documents_are_counted_together_by_an_expression_of_ones_own(monke
 
 @patient
 @given(documents, st.integers(1, 30), st.integers(2, 4))
-def test_an_expression_of_ones_own_counts_alike_in_any_pieces(texts, chunk, words):
+def test_a_custom_expression_gives_the_same_counts_in_any_pieces(texts, chunk, words):
     pieces = [part for text in texts for part in text.split(b"a")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_CHUNK", chunk)
@@ -300,7 +300,7 @@ def test_an_expression_of_ones_own_counts_alike_in_any_pieces(texts, chunk, word
     assert list(made.items()) == list(Counter(word for text in pieces for word in pre_tokens(text, r"\w+|\W")).items())
 
 
-def test_a_long_document_is_reported_while_it_is_split_by_an_expression_of_ones_own(monkeypatch):
+def test_splitting_a_long_document_by_a_custom_expression_reports_progress(monkeypatch):
     monkeypatch.setattr(counting, "_SECONDS_OF_A_PIECE", 0)
     source = Source.from_texts([b"some words " * 100_000])
     assert len(list(count_work(cut([source]), splitter(r"\w+|\W"), 1))) > 20

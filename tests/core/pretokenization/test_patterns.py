@@ -1,4 +1,4 @@
-"""The patterns: their expressions, a person's own, and what is refused of those."""
+"""The named patterns, custom expressions, and refused expressions."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -115,7 +115,7 @@ def test_long_texts_come_in_pieces(pattern):
 
 @settings(patient, max_examples=400)
 @given(data=raw, piece=st.integers(1, 9), matches=st.integers(1, 4))
-def test_an_own_expression_sees_the_document_as_one_text(data, piece, matches):
+def test_a_custom_expression_sees_the_document_as_one_text(data, piece, matches):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(expressions, "_BYTES_IN_A_PIECE", piece)
         patch.setattr(expressions, "_MATCHES_IN_A_PIECE", matches)
@@ -130,7 +130,7 @@ def test_an_own_expression_sees_the_document_as_one_text(data, piece, matches):
 @settings(patient, max_examples=300)
 @given(data=raw)
 @pytest.mark.parametrize("name", REGEX)
-def test_an_own_expression_is_read_with_the_unicode_of_the_scanners(name, data):
+def test_a_custom_expression_uses_the_unicode_of_the_scanners(name, data):
     assert joined_ends(f"(?:{REGEX[name]})", data) == joined_ends(name, data)
 
 

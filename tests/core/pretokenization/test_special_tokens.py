@@ -44,7 +44,7 @@ def pieces_of(text: str, specials: list[str]) -> list[tuple[str, str]]:
 
 @patient
 @given(st.lists(texts, max_size=4), several, st.integers(1, 3), st.integers(0, 9))
-def test_specials_are_found_leftmost_then_longest(documents, specials, room, budget):
+def test_special_tokens_are_found_leftmost_then_longest(documents, specials, room, budget):
     data = np.frombuffer("".join(documents).encode(), np.uint8)
     ends = np.cumsum([len(document.encode()) for document in documents], dtype=np.int64)
     finder = SpecialFinder(special.encode() for special in specials)
@@ -61,7 +61,7 @@ def test_specials_are_found_leftmost_then_longest(documents, specials, room, bud
 
 @patient
 @given(texts, several, st.sampled_from(["none", "gpt2"]))
-def test_what_is_allowed_becomes_one_id_and_the_rest_is_text(text, allowed, pattern):
+def test_allowed_special_tokens_become_ids_and_others_stay_text(text, allowed, pattern):
     made = trained(special_tokens=OVERLAPPING, pattern=pattern, vocabulary_size=280)
     expected = []
     for piece, special in pieces_of(text, allowed):
@@ -83,7 +83,7 @@ def test_specials_are_cut_out_before_counting():
     assert all(b"<" not in token for token in made.tokens[256:264])
 
 
-def test_trailing_specials_have_the_last_ids():
+def test_special_tokens_placed_last_have_the_last_ids():
     made = trained(special_tokens=["<end>", "<s>"], vocabulary_size=262)
     assert made.special_tokens == {"<end>": 260, "<s>": 261}
     assert made.merge_results.tolist() == [256, 257, 258, 259]
@@ -107,7 +107,7 @@ def test_every_token_is_of_one_kind():
         made.at(2).kind(258)
 
 
-def test_leading_specials_move_everything_up():
+def test_special_tokens_placed_first_shift_all_ids():
     made = trained(special_tokens=["<end>", "<s>"], special_placement="first", vocabulary_size=262)
     last = trained(special_tokens=["<end>", "<s>"], vocabulary_size=262)
     assert made.special_tokens == {"<end>": 0, "<s>": 1}

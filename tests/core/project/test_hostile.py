@@ -44,13 +44,13 @@ def refused(path) -> str:
 @pytest.mark.parametrize(
     "content", [b"", b"\0", b"SQLite format 3\0", b"PK\x03\x04" * 99, b"SQLite format 3\0" + b"\xff" * 84]
 )
-def test_what_is_no_project_is_refused(tmp_path, content):
+def test_other_files_are_refused_as_projects(tmp_path, content):
     path = tmp_path / "x.tokstudio"
     path.write_bytes(content)
     assert opened_or_refused(path) is None
 
 
-def test_what_is_no_file_is_refused(tmp_path):
+def test_folders_and_devices_are_refused_as_projects(tmp_path):
     assert refused(tmp_path) == "this is not a file."
     assert refused(tmp_path / "gone.tokstudio") == "no such file."
 
@@ -123,14 +123,14 @@ def test_a_journal_or_a_log_planted_beside_it_does_not_matter(path, tmp_path):
 # ---- damaged
 
 
-def test_cut_at_any_length_it_is_refused(path):
+def test_a_file_truncated_at_any_length_is_refused(path):
     whole = path.read_bytes()
     for length in sorted({*range(0, 1100), *range(1100, len(whole), 211), len(whole) - 1}):
         path.write_bytes(whole[:length])
         assert opened_or_refused(path) is None, length
 
 
-def test_what_follows_the_end_is_refused(path):
+def test_data_after_the_end_is_refused(path):
     path.write_bytes(path.read_bytes() + b"\0")
     assert refused(path) == "something follows its end."
 
@@ -227,7 +227,7 @@ def test_a_mutant_is_opened_or_refused_in_one_sentence(path, check):
         ),
     ],
 )
-def test_the_sentence_says_what_is_wrong(path, statement, words):
+def test_errors_name_the_fault(path, statement, words):
     change(path, statement)
     assert refused(path) == words
 

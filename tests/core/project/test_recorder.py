@@ -1,4 +1,4 @@
-"""What a process leaves behind that did not end as it should, and how it is found."""
+"""The recordings of a process that ended irregularly, and their recovery."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -123,7 +123,7 @@ def test_a_run_that_ended_is_offered_as_it_ended_until_it_is_discarded(recorder,
     assert differences(lost.recording.runs[0].run, trainer.run) == []
 
 
-def test_what_has_no_merges_or_was_discarded_is_not_offered(recorder, folder):
+def test_empty_and_discarded_recordings_are_not_offered(recorder, folder):
     record(recorder, Trainer(CORPUS, config()), 0)
     kill(recorder)
     assert left(folder) == ()
@@ -178,7 +178,7 @@ def test_a_closed_autosave_leaves_the_project_as_it_was_kept_before(recorder, fo
     assert len(left(folder)[0].project.runs[0].run) == 2
 
 
-def test_what_a_living_process_keeps_is_not_offered(recorder, folder):
+def test_recordings_of_living_processes_are_not_offered(recorder, folder):
     record(recorder, Trainer(CORPUS, config()), 5)
     finish(recorder.autosave_work(small_project()))
     before = sorted(folder.iterdir())
@@ -192,14 +192,14 @@ def test_what_a_living_process_keeps_is_not_offered(recorder, folder):
     assert sorted(folder.iterdir()) == before
 
 
-def test_a_program_that_ends_as_it_should_leaves_nothing(recorder, folder):
+def test_a_regular_end_leaves_no_files(recorder, folder):
     record(recorder, Trainer(CORPUS, config()), 5)
     finish(recorder.autosave_work(small_project()))
     recorder.close()
     assert list(folder.iterdir()) == []
 
 
-def test_where_nothing_was_ever_kept_nothing_is_found(tmp_path):
+def test_an_empty_folder_has_nothing_to_recover(tmp_path):
     assert left(tmp_path / "gone") == ()
 
 
@@ -213,7 +213,7 @@ def test_several_are_offered_the_latest_first(recorder, folder):
 
 
 @pytest.mark.parametrize("damage", [b"", b"no database", b"SQLite format 3\0" + bytes(5000), None])
-def test_what_is_damaged_is_put_aside_and_the_rest_is_offered(recorder, folder, damage):
+def test_damaged_files_are_renamed_and_others_offered(recorder, folder, damage):
     record(recorder, Trainer(CORPUS, config()), 5)
     finish(recorder.autosave_work(small_project()))
     kill(recorder)
@@ -241,7 +241,7 @@ def test_a_lock_without_anything_is_cleared_away_when_it_is_old(tmp_path):
 # ---- what goes wrong
 
 
-def test_where_nothing_can_be_kept_it_is_said_once_and_training_goes_on(tmp_path):
+def test_a_recorder_that_cannot_write_reports_it_once(tmp_path):
     (tmp_path / "recovery").write_text("a file is in the way")
     recorder = Recorder(tmp_path / "recovery")
     trainer = Trainer(CORPUS, config())
@@ -289,7 +289,7 @@ def test_a_disk_that_fills_up_while_a_run_is_recorded_ends_the_recording_only(re
     assert recorded.merges.tolist() == trainer.run.merges[: len(recorded)].tolist()
 
 
-def test_where_nothing_can_be_written_what_was_lost_stays_for_another_time(recorder, folder, monkeypatch):
+def test_a_full_disk_leaves_recordings_for_a_later_start(recorder, folder, monkeypatch):
     record(recorder, Trainer(CORPUS, config()), 20)
     kill(recorder)
     connect = recovery.connect
@@ -306,7 +306,7 @@ def test_where_nothing_can_be_written_what_was_lost_stays_for_another_time(recor
     assert len(lost.recording.runs[0].run) == 20
 
 
-def test_what_cannot_be_saved_is_said_and_what_was_kept_stays(recorder, folder, monkeypatch):
+def test_a_failed_autosave_is_reported_and_keeps_the_previous_one(recorder, folder, monkeypatch):
     finish(recorder.autosave_work(small_project(2)))
 
     def fail(*_, **__):
@@ -351,7 +351,7 @@ def test_a_recording_with_wrong_merges_is_put_aside(recorder, folder, statement)
     assert recorder._recording_file.with_name(recorder._recording_file.name + ".damaged").exists()
 
 
-def test_what_is_left_as_the_session_ends_is_found_and_goes_with_all_its_files(tmp_path, recorder):
+def test_files_left_at_the_end_of_a_session_are_found_and_removed(tmp_path, recorder):
     folder = tmp_path / "deep" / "recovery"
     record(recorder, Trainer(CORPUS, config()), 7)
     finish(recorder.autosave_work(small_project()))
@@ -370,7 +370,7 @@ def test_what_is_left_as_the_session_ends_is_found_and_goes_with_all_its_files(t
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are POSIX's")
-def test_nobody_else_can_read_what_is_kept(tmp_path):
+def test_recordings_are_private(tmp_path):
     folder = tmp_path / "recovery"
     folder.mkdir()
     older = folder / "0123456789abcdef.project.tokstudio"

@@ -45,7 +45,7 @@ def names(folder):
     return sorted(entry.name for entry in folder.iterdir())
 
 
-def test_every_kind_of_run_comes_back_field_by_field(tmp_path):
+def test_every_kind_of_run_is_restored_field_by_field(tmp_path):
     runs = every_kind()
     project = Project(runs=tuple(ProjectRun(name, run) for name, run in runs.items()))
     again = opened(saved(project, tmp_path / "all.tokstudio"))
@@ -90,7 +90,7 @@ def test_any_configuration_comes_back(tmp_path, values):
     assert differences(entry.run, trainer.run) == []
 
 
-def test_all_that_the_window_has_comes_back(tmp_path):
+def test_the_state_of_the_window_is_restored(tmp_path):
     project = small_project()
     again = opened(saved(project, tmp_path / "mine.tokstudio"))
     assert again.state == project.state
@@ -140,7 +140,7 @@ def test_anyone_can_query_it(tmp_path):
         connection.close()
 
 
-def test_a_setting_that_was_not_there_when_it_was_saved_is_what_it_is_by_itself(tmp_path):
+def test_a_setting_missing_in_an_older_project_gets_its_default(tmp_path):
     path = saved(small_project(), tmp_path / "mine.tokstudio")
     change(path, "UPDATE run SET config = replace(config, ',\"held_out\":0.0', '') WHERE number = 1")
     assert differences(opened(path).runs[0].run.config, small_project().runs[0].run.config) == []
@@ -248,7 +248,7 @@ def test_an_opened_tokenizer_is_kept_whole_and_needs_its_files_no_more(tmp_path,
 
 @pytest.mark.parametrize("base", ["bytes", "characters"])
 @pytest.mark.parametrize("pattern", ["none", "gpt2"])
-def test_a_saved_run_goes_on_to_the_merges_of_an_unbroken_one(tmp_path, base, pattern):
+def test_a_saved_run_resumes_to_the_merges_of_an_uninterrupted_one(tmp_path, base, pattern):
     (tmp_path / "text.txt").write_text(LINES * 3)
     corpus = Corpus.from_files(tmp_path / "text.txt")
     config = TrainingConfig(vocabulary_size=330, base=base, pattern=pattern, special_tokens=["corpus"])
@@ -358,7 +358,7 @@ def test_a_read_only_folder_is_said(tmp_path):
 
 
 @pytest.mark.parametrize("state", [{"x": float("nan")}, {"x": [[]] * 20_000}, {"x": ["a" * 2**24]}])
-def test_what_could_not_be_read_again_is_not_written(tmp_path, state):
+def test_values_that_could_not_be_read_back_are_not_written(tmp_path, state):
     with pytest.raises(FormatError, match=r"^p\.tokstudio: a setting cannot be saved in a project: [^\n]*\.$"):
         saved(Project(state=state), tmp_path / "p.tokstudio")
     assert names(tmp_path) == []

@@ -26,7 +26,7 @@ def test_padding_goes_to_the_right_and_the_mask_says_where():
 
 
 @pytest.mark.parametrize("padding", [0, 1, np.uint32(50256)])
-def test_a_number_is_the_id_to_pad_with_even_where_python_takes_it_for_a_truth_value(padding):
+def test_zero_and_one_are_ids_to_pad_with(padding):
     assert encode_texts(ByteTokenizer().encode, ["a", ""], padding, pad_id=7).ids == [[97], [padding]]
 
 
@@ -55,7 +55,7 @@ def test_a_padding_token_is_recognised(token):
 
 
 @pytest.mark.parametrize("token", ["pad", "<pads>", "<|pad>", "[pad|]", "<launchpad>", "a <pad>"])
-def test_what_only_looks_like_a_padding_token_is_not_taken(token):
+def test_similar_tokens_are_not_padding_tokens(token):
     assert padding_id({token: 9, "<|endoftext|>": 3}) == 3
 
 

@@ -1,4 +1,4 @@
-"""Encoding is held against applying the merges one after another; decoding against joining bytes."""
+"""Encoding, compared with applying the merges one after another; decoding, with joining bytes."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -108,7 +108,7 @@ def test_compact_leaves_a_trained_tokenizer_as_it_is():
 
 
 @pytest.mark.parametrize("merges", [-1, 5])
-def test_there_are_no_more_merges_than_there_are(merges):
+def test_at_refuses_more_merges_than_exist(merges):
     tokenizer = trained("abcde", size=260)
     with pytest.raises(ConfigError, match=f"There is no merge {merges}: this tokenizer has 4"):
         tokenizer.at(merges)
@@ -153,7 +153,7 @@ class TestTexts:
         tokenizer = trained(b"\xff\xfe\xff\xfe\0\0")
         assert tokenizer.decode_bytes(tokenizer.encode(data)) == data
 
-    def test_nothing_is_no_tokens(self):
+    def test_an_empty_text_has_no_tokens(self):
         tokenizer = trained("abab")
         assert (tokenizer.encode(""), tokenizer.encode(b""), tokenizer.decode([])) == ([], [], "")
 
@@ -198,7 +198,7 @@ class TestMaking:
             ([[97, 98.5]], None, "Ids must be whole numbers from 0"),
         ],
     )
-    def test_merges_that_cannot_be_are_refused(self, merges, results, says):
+    def test_invalid_merges_are_refused(self, merges, results, says):
         with pytest.raises(ConfigError, match=says):
             Tokenizer(np.array(merges), None if results is None else np.array(results))
 
@@ -206,13 +206,13 @@ class TestMaking:
         with pytest.raises(ConfigError, match="Each of the bytes needs an id of its own"):
             Tokenizer(np.empty((0, 2)), alphabet=Alphabet.of_bytes(np.zeros(256, np.int32)))
 
-    def test_a_tokenizer_shares_nothing_with_the_arrays_it_is_made_of(self):
+    def test_a_tokenizer_copies_its_arrays(self):
         merges, results = np.array([[97, 98]], np.int32), np.array([300], np.int32)
         tokenizer = Tokenizer(merges, results)
         merges[0], results[0] = (99, 99), 5
         assert (tokenizer.merges.tolist(), tokenizer.merge_results.tolist()) == ([[97, 98]], [300])
 
-    def test_what_a_tokenizer_holds_cannot_be_changed(self):
+    def test_a_tokenizer_is_read_only(self):
         tokenizer = trained("abab", size=257)
         for array in (tokenizer.merges, tokenizer.merge_results, tokenizer.byte_ids, tokenizer.at(1).merges):
             with pytest.raises(ValueError, match="read-only"):
@@ -245,7 +245,7 @@ class TestRefusing:
             Tokenizer(np.array([[1, 2]]), np.array([600_000_000]))
 
     def test_results_of_another_length(self):
-        with pytest.raises(ConfigError, match="MergeTable and their results must be equally many, not 1 and 2"):
+        with pytest.raises(ConfigError, match="Merges and their results must be equally many, not 1 and 2"):
             Tokenizer(np.array([[1, 2]]), np.array([256, 257]))
 
     def test_an_empty_special_token(self):

@@ -1,4 +1,4 @@
-"""Tokenizers that their libraries encode for: the same methods, the same errors, and a process that may be ended."""
+"""Library tokenizers: the same methods and errors, and a process that may be ended."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tokstudio.core.analysis.concordance import Concordance
 from tokstudio.core.analysis.token_counts import count_uses_work
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
-from tokstudio.core.libraries import client as owners
+from tokstudio.core.libraries import client
 from tokstudio.core.libraries.torture_text import torture_text
 
 TEXT = "The cat sat on the mat; THE CAT, naïve, sat: 日本語 😀 <s>x</s>"
@@ -66,7 +66,7 @@ def test_it_encodes_and_decodes_as_its_library(opened, theirs):
     assert batch.attention_mask[0] == [1] + [0] * (len(batch.ids[1]) - 1)
 
 
-def test_what_is_no_text_is_made_text(opened):
+def test_invalid_utf8_is_replaced_before_encoding(opened):
     assert opened.encode(b"the\xff") == opened.encode("the\ufffd")
     assert opened.encode("\ud83d\ude00\ud83d") == opened.encode("😀\ufffd")
 
@@ -125,7 +125,7 @@ def test_it_can_be_pickled_and_used_by_several_threads(opened):
     assert found == [opened.encode(TEXT * 20)] * 8
 
 
-def test_a_question_that_is_given_up_ends_the_process_and_the_next_one_starts_another(opened):
+def test_a_cancelled_request_ends_the_process_and_the_next_starts_another(opened):
     work = opened.encode_work("lorem ipsum " * 200_000)
     next(work)
     first = opened._process._running.process
@@ -135,7 +135,7 @@ def test_a_question_that_is_given_up_ends_the_process_and_the_next_one_starts_an
     assert opened._process._running.process is not first
 
 
-def test_a_question_that_waits_for_its_turn_keeps_no_other_waiting(opened):
+def test_a_waiting_request_can_be_cancelled(opened):
     paused = opened.encode_work("lorem ipsum " * 1000)
     next(paused)
     assert opened.encode(TEXT) == opened.encode(TEXT)
@@ -147,13 +147,13 @@ def test_a_process_that_dies_is_told_and_started_again(opened, monkeypatch):
     opened._process._running.process.kill()
     opened._process._running.process.wait()
     assert opened.encode(TEXT)
-    exchange = owners._exchange
+    exchange = client._exchange
 
     def killed(process, question):
         process.kill()
         return exchange(process, question)
 
-    monkeypatch.setattr(owners, "_exchange", killed)
+    monkeypatch.setattr(client, "_exchange", killed)
     with pytest.raises(FormatError, match=r"^tokenizer\.json: the tokenizers library ended without an answer; try "):
         opened.encode(TEXT)
     monkeypatch.undo()
@@ -162,16 +162,16 @@ def test_a_process_that_dies_is_told_and_started_again(opened, monkeypatch):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="no limit is set elsewhere")
 def test_a_library_that_wants_too_much_memory_is_stopped_and_that_is_said(opened, monkeypatch):
-    monkeypatch.setattr(owners, "share_for_libraries", lambda: 400 << 20)
+    monkeypatch.setattr(client, "share_for_libraries", lambda: 400 << 20)
     opened._process.close()
     with pytest.raises(FormatError, match=r"^tokenizer\.json: .* half of this computer's memory, which is the limit"):
         opened.encode("the cat " * 1_000_000)
     assert opened.encode(TEXT), "the next question is answered"
 
 
-def test_where_no_process_can_be_had_it_is_done_here(opened, content, monkeypatch):
+def test_without_a_child_process_the_library_runs_here(opened, content, monkeypatch):
     expected = opened.encode(TEXT, "all")
-    monkeypatch.setattr(owners, "_started", lambda: None)
+    monkeypatch.setattr(client, "_started", lambda: None)
     again = pickle.loads(pickle.dumps(opened))
     assert again.encode(TEXT, "all") == expected
     assert again.decode(expected) == opened.decode(expected)

@@ -119,7 +119,7 @@ def test_uses_of_an_unknown_token_are_counted(settings):
     assert np.array_equal(made.run.uses(), np.bincount(made.encode_array("ab?ab??"), minlength=4))
 
 
-def test_a_strange_character_is_told_with_its_place(tmp_path):
+def test_a_missing_character_is_named_with_its_position(tmp_path):
     first, second = tmp_path / "first.txt", tmp_path / "second.txt"
     first.write_text("abc\ncab\n", "utf-8")
     second.write_text("abc\r\nab" + "ß" * 400_000 + "\nßab é" + "b" * 100, "utf-8")
@@ -131,7 +131,7 @@ def test_a_strange_character_is_told_with_its_place(tmp_path):
         train(Corpus.from_texts(["abc", "abx"]), config)
 
 
-def test_without_an_unknown_token_a_strange_character_is_named():
+def test_without_an_unknown_token_a_missing_character_is_named():
     with pytest.raises(CorpusError, match=r'The character "é" \(U\+00E9\) is not in the base vocabulary.*"some cafés"'):
         trained(["a", "some cafés"], vocabulary_size=20, base_vocabulary=list("abcdefms o"))
     made = trained(["abab"], vocabulary_size=3)
@@ -146,7 +146,7 @@ def test_a_size_below_the_characters_is_refused_with_their_number():
         trained(["abc"], vocabulary_size=4, special_tokens=["<s>"])
 
 
-def test_bytes_that_are_no_text_become_replacement_characters():
+def test_invalid_utf8_becomes_u_fffd():
     trainer = Trainer(Corpus.from_texts([b"a\xffb", "ab\ufffd"]), TrainingConfig(base="characters", min_frequency=2))
     for _ in trainer:
         pass
@@ -192,7 +192,7 @@ def test_a_long_text_is_looked_up_in_pieces(monkeypatch):
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
-def test_replacing_what_is_no_text_in_pieces_changes_nothing(size, monkeypatch):
+def test_replacing_invalid_utf8_in_pieces_gives_the_same_result(size, monkeypatch):
     texts = [b"a\xffb", "\ufffd\ufffd日".encode() + b"\xe6\x97", b"\xa5", b"", "\ufffd".encode()]
     monkeypatch.setattr("tokstudio.core.training.prepare_corpus._PIECE", size)
     trainer = Trainer(Corpus.from_texts(texts), TrainingConfig(base="characters", min_frequency=9))

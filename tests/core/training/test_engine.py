@@ -196,7 +196,7 @@ def check_heap(t, state):
     st.integers(1, 4),
     st.none() | st.integers(2, 5),
 )
-def test_however_cramped_it_makes_the_merges_of_the_recount(
+def test_small_arrays_and_budgets_give_the_merges_of_the_recount(
     texts, has_weights, room, budget_and_grid, tie_break, floor, longest
 ):
     documents = [text for text, _ in texts]
@@ -227,7 +227,7 @@ def words(seed, number):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)
 @pytest.mark.parametrize("grid", [0, 1 << 22])
-def test_a_corpus_that_needs_room_again_and_again(weighted, tie_break, grid):
+def test_a_corpus_that_needs_several_squeezes(weighted, tie_break, grid):
     texts = [words(1, 250), words(2, 40), b"", words(3, 30)]
     weights = [1, 7, 2, 3] if weighted else None
     expected = train_slowly(texts, 256 + 200, None, tie_break, None, weights)
@@ -264,7 +264,7 @@ def test_rounds_go_down_to_the_floor():
     assert len(set(floors)) > 5
 
 
-def test_small_budgets_only_cut_the_work_into_more_calls():
+def test_small_budgets_only_increase_the_number_of_calls():
     text = words(6, 300)
     whole = Drive(units_of([text]), "first", 2, None)
     with patch.object(engine_module, "_BUDGET", 20):
@@ -284,11 +284,11 @@ def test_the_first_count_is_measured_from_0_to_1_and_then_no_more():
     with patch.object(engine_module, "_BUDGET", 1000):
         engine = Engine(units_of([words(8, 3000)]), "first", 2, None)
         shares = []
-        while (share := engine.founding) is not None:
+        while (share := engine.first_count) is not None:
             shares.append(share)
             engine.advance()
         engine.advance()
-    assert engine.founding is None
+    assert engine.first_count is None
     assert shares == sorted(shares)
     assert (shares[0], len(shares) > 20, max(shares) <= 1) == (0, True, True)
 

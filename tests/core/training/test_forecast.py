@@ -1,4 +1,4 @@
-"""What is said of a training before it starts."""
+"""Forecasts of trainings."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -86,7 +86,7 @@ def test_memory_is_at_least_what_the_arrays_take_and_not_many_times_that():
         assert least <= made.memory < 12 * least
 
 
-def test_what_would_not_fit_says_so_and_names_a_sample(monkeypatch):
+def test_a_training_too_large_for_memory_names_a_sample(monkeypatch):
     monkeypatch.setattr(forecast, "free_memory", lambda: 20_000_000)
     corpus = Corpus.from_text(LARGE)
     made = forecast_of(corpus)
@@ -98,7 +98,7 @@ def test_what_would_not_fit_says_so_and_names_a_sample(monkeypatch):
     )
 
 
-def test_what_goes_wrong_is_told_before_training():
+def test_problems_are_reported_before_training():
     made = forecast_of(Corpus.from_text("some text\n" * 9), base="characters", base_vocabulary=list("some "))
     assert not made.fits
     assert 'The character "t"' in made.problem
@@ -132,7 +132,7 @@ def test_a_place_in_a_sample_is_not_told_as_one_in_the_corpus():
 
 
 @pytest.mark.parametrize("rare", ["", "é", "日", "😀"])
-def test_what_an_own_expression_takes_to_be_matched_with_a_long_document_is_counted(rare):
+def test_the_memory_of_a_custom_expression_on_a_long_document_is_included(rare):
     corpus = Corpus.from_text(LARGE + rare)
     config = TrainingConfig(vocabulary_size=400, pattern=r"\S+|\s+")
     made = finish(forecast_work(corpus, config))
@@ -221,7 +221,7 @@ def test_trials_end_when_time_is_over(ticking):
     assert slow.fits
 
 
-def test_what_is_slow_from_the_first_is_judged_by_what_was_done(ticking, monkeypatch):
+def test_a_slow_first_trial_is_judged_by_its_finished_part(ticking, monkeypatch):
     monkeypatch.setattr(forecast, "_SECONDS", 3)
     monkeypatch.setattr("tokstudio.core.pretokenization.custom_regex._MATCHES_IN_A_PIECE", 1)
     monkeypatch.setattr("tokstudio.core.pretokenization.count_words._SECONDS_OF_A_PIECE", 0, raising=False)
@@ -231,7 +231,7 @@ def test_what_is_slow_from_the_first_is_judged_by_what_was_done(ticking, monkeyp
     assert made.fits
 
 
-def test_what_goes_wrong_in_a_sample_of_a_small_corpus_does_not_count():
+def test_an_error_on_a_sample_of_a_small_corpus_does_not_count():
     # A document is whole in the corpus only: its samples end in the middle of it.
     corpus = Corpus.from_text("a" * 50_000 + "b")
     assert forecast_of(corpus, pattern="(?s).+b").problem == ""
@@ -286,7 +286,7 @@ MEASURED = {
 
 
 @pytest.mark.parametrize("merges", MEASURED)
-def test_what_was_measured_on_samples_gives_what_was_measured_on_all_within_twice(monkeypatch, merges):
+def test_a_forecast_from_samples_is_within_a_factor_of_two(monkeypatch, merges):
     """Also where something else kept the processor busy, so that only smaller samples could be tried."""
     samples, seconds = MEASURED[merges]
     trials = [forecast._Trial(size, size, 1, made, 0.0, taken, falls) for size, made, taken, falls in samples]
@@ -303,7 +303,7 @@ def test_what_was_measured_on_samples_gives_what_was_measured_on_all_within_twic
         assert seconds / 2 < made.seconds < 2 * seconds
 
 
-def test_what_else_the_computer_does_is_not_counted(by_work, monkeypatch):
+def test_other_load_of_the_computer_does_not_matter(by_work, monkeypatch):
     """A run that was interrupted may still be letting go of its memory, and held-out text may be measured."""
     corpus, config = Corpus.from_text(LARGE), TrainingConfig(vocabulary_size=2_000)
     alone = finish(forecast_work(corpus, config)).seconds

@@ -1,4 +1,4 @@
-"""What a training leaves behind in memory."""
+"""The memory after a training."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -27,7 +27,7 @@ def ended(corpus, config, *, stopped):
 @pytest.mark.parametrize("stopped", [False, True])
 @pytest.mark.parametrize("base", ["bytes", "characters"])
 @pytest.mark.parametrize("pattern", ["none", "cl100k", r"\S+|\s+"])
-def test_what_only_merging_needs_is_freed_when_a_run_ends(pattern, base, stopped):
+def test_the_memory_of_merging_is_freed_at_the_end(pattern, base, stopped):
     corpus = Corpus.from_text(TEXT)
     config = TrainingConfig(vocabulary_size=400, pattern=pattern, base=base)
     # What is kept for every later training (loops, classes of characters) is loaded by then.

@@ -1,4 +1,4 @@
-"""The tokens of held-out text after every merge, beside really encoding it anew."""
+"""The tokens of held-out text after every merge, compared with encoding it."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -85,7 +85,7 @@ def test_after_every_merge_the_text_has_the_tokens_that_it_is_encoded_to(setting
 
 @patient
 @given(st.lists(st.text("ab \n", min_size=1, max_size=30), min_size=20, max_size=40), st.sampled_from(["none", "gpt2"]))
-def test_it_is_so_after_each_single_merge_of_any_text(texts, pattern):
+def test_token_counts_are_exact_after_each_merge_of_any_text(texts, pattern):
     run, tokenizer, held_out = trained(Corpus.from_texts(texts), vocabulary_size=290, pattern=pattern, held_out=0.3)
     found = finish(held_out_work(run, held_out))
     assert [
@@ -93,7 +93,7 @@ def test_it_is_so_after_each_single_merge_of_any_text(texts, pattern):
     ] == found.tokens.tolist()
 
 
-def test_what_was_trained_on_gives_the_counts_of_the_run():
+def test_the_training_text_gives_the_counts_of_the_run():
     corpus = Corpus.from_texts([text(300), "", "x" * 70_000])
     run, _, _ = trained(corpus, vocabulary_size=600, pattern="gpt2")
     found = finish(held_out_work(run, corpus.sources))
@@ -115,7 +115,7 @@ def test_no_text_has_no_tokens():
     assert finish(held_out_work(run, [])).tokens.tolist() == [0] * 45
 
 
-def test_a_character_that_training_never_met_is_said():
+def test_a_character_missing_from_training_is_an_error():
     run, _, _ = trained(Corpus.from_text("ab ab ab"), min_frequency=2, base="characters")
     with pytest.raises(ConfigError, match="vocabulary"):
         finish(held_out_work(run, [Source.from_texts(["a ÿ"])]))

@@ -1,4 +1,4 @@
-"""How far a merging is said to be, held against the work that its merges are: places replaced, and rounds begun."""
+"""The estimated progress of merging, compared with its work: replaced places and rounds."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Training is held against recounting everything before each merge."""
+"""Training, compared with a recount before each merge."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -64,7 +64,7 @@ def test_one_byte_over_and_over(tie_break, length):
 
 @pytest.mark.parametrize("texts", [[], [b""], [b"", b"", b""], [b"a"], [b"a", b"b", b"", b"a"]])
 @pytest.mark.parametrize("limit", [{"vocabulary_size": 1000}, {"min_frequency": 2}])
-def test_a_corpus_without_two_neighbours_ends_at_once(texts, limit):
+def test_a_corpus_without_pairs_ends_at_once(texts, limit):
     run = run_of(texts, **limit)
     assert (len(run), run.ended, run.tokens_before) == (0, NOTHING_LEFT, sum(map(len, texts)))
     assert run.bytes_per_token() == (1.0 if run.tokens_before else 0.0)
@@ -112,7 +112,7 @@ def test_ties_by_bytes_compare_the_left_token_whole_and_then_the_right():
 
 
 @pytest.mark.parametrize("longest", [2, 3, 4, 5])
-def test_the_longest_token_is_allowed_and_no_longer_one(longest):
+def test_the_longest_allowed_token_is_inclusive(longest):
     run = run_of([b"abcdefghijk" * 20], vocabulary_size=1000, max_token_bytes=longest)
     lengths = [len(token) for token in Tokenizer.from_run(run).tokens if token is not None]
     assert max(lengths) == longest
@@ -165,7 +165,7 @@ class TestEnding:
         assert trainer.run.ended == STOPPED
         assert list(trainer) == []
 
-    def test_stopping_what_has_ended_changes_nothing(self):
+    def test_stopping_an_ended_training_changes_nothing(self):
         trainer = Trainer(Corpus.from_text("abcabc"), TrainingConfig(vocabulary_size=257))
         list(trainer)
         trainer.stop()
@@ -266,7 +266,7 @@ class TestPrefixes:
 class TestResuming:
     @settings(patient, max_examples=80)
     @given(documents, settings_of_runs, st.integers(0, 40), st.data())
-    def test_a_resumed_run_is_the_unbroken_one(self, texts, chosen, merges, data):
+    def test_a_resumed_run_equals_an_uninterrupted_one(self, texts, chosen, merges, data):
         """From every kind of end: stopped, its size, nothing left, too rare."""
         corpus = Corpus.from_texts(texts)
         earlier = Trainer(corpus, TrainingConfig(**chosen))

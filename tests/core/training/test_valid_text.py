@@ -1,4 +1,4 @@
-"""Whether documents are UTF-8, held against Python's decoder document by document."""
+"""Validity of UTF-8, compared with Python's decoder document by document."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -60,7 +60,7 @@ def test_documents_are_valid_when_each_is_however_few_bytes_are_looked_at(docume
 
 
 @pytest.mark.parametrize("place", [0, 1, 7, 8, 4095, 4096, 4097])
-def test_one_byte_that_is_no_text_is_found_wherever_it_stands(place, monkeypatch):
+def test_one_invalid_byte_is_found_anywhere(place, monkeypatch):
     monkeypatch.setattr("tokstudio.core.training.prepare_corpus._LOOKED_AT", 4096)
     text = b"a" * place + b"\xe6\x97" + b"a" * 9000
     trainer = Trainer(Corpus.from_texts([text, "日".encode()]), TrainingConfig(base="characters", min_frequency=9000))

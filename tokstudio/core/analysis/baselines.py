@@ -1,6 +1,6 @@
-"""The simple tokenizers that byte pair encoding is held against: characters, bytes, words.
+"""Simple tokenizers for comparison with byte pair encoding: characters, bytes, words.
 
-They are used as a `Tokenizer` is. What comes of a comparison is left to `metrics`.
+They are used in the same way as a `Tokenizer`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 WORDS = r"\w+|."
 
-# Exactly what `str.split` takes as words: to `regex`, the four separators are no white space.
+# Exactly the words of `str.split`: for `regex`, the four separators are not white space.
 _NOT_WHITE_SPACE = r"[^\s\x1c-\x1f]+"
 _REPLACEMENT = "\ufffd".encode()
 _EACH_BYTE = tuple(bytes([byte]) for byte in range(256))
@@ -37,15 +37,15 @@ _BYTES_IN_A_PIECE = 1 << 16
 _MATCHES_IN_A_PIECE = 1 << 13
 _SECONDS_OF_A_PIECE = 0.01
 _SECONDS_OF_A_MATCH = 2.0
-_MATCHES_AT_A_PLACE = 16  # behind an empty match, the next one of a pattern that gets on ends further on
+_MATCHES_AT_A_PLACE = 16  # after an empty match, the next match of a usable pattern ends further on
 _SHOWN = 40
 
 
 class SimpleTokenizer(ABC):
-    """What the simple tokenizers have in common.
+    """The base class of the simple tokenizers.
 
     Attributes:
-        lossless: Whether decoding gives back every text.
+        lossless: Whether decoding restores every text.
     """
 
     lossless: ClassVar[bool]
@@ -53,7 +53,7 @@ class SimpleTokenizer(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What people call it: "Characters", "Bytes", "Words" or "Split at spaces"."""
+        """Its name: "Characters", "Bytes", "Words" or "Split at spaces"."""
 
     @property
     def special_tokens(self) -> Mapping[str, int]:
@@ -70,14 +70,14 @@ class SimpleTokenizer(ABC):
 
     @abstractmethod
     def encode_work(self, text: Text) -> Work[NDArray[np.uint32]]:
-        """Does what `encode_array` does, in bounded pieces."""
+        """Does the same as `encode_array` in bounded pieces."""
 
     def encode_batch(self, texts: Iterable[Text], padding: bool | int = False) -> Batch:
         """Ids of several texts; see `encode_texts`."""
         return encode_texts(self.encode, texts, padding, padding_id(self.special_tokens))
 
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
-        """Text of ids; what is not UTF-8 becomes U+FFFD unless `errors` says otherwise (see `bytes.decode`).
+        """The text of ids; invalid UTF-8 becomes U+FFFD unless `errors` says otherwise (see `bytes.decode`).
 
         Raises:
             ConfigError: An id is not in the vocabulary; the message names it.
@@ -86,7 +86,7 @@ class SimpleTokenizer(ABC):
 
     @abstractmethod
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """Bytes of ids.
+        """The bytes of ids.
 
         Raises:
             ConfigError: An id is not in the vocabulary; the message names it.
@@ -102,8 +102,8 @@ class SimpleTokenizer(ABC):
 class CharacterTokenizer(SimpleTokenizer):
     """Every character is a token, and its code point is the id: `"Hé"` is `[72, 233]`.
 
-    A byte that is not UTF-8 becomes U+FFFD, as `bytes.decode` has it. There are no `tokens` and no `len`: which code
-    points are characters is Unicode's to say, and what a text needs is `vocabulary_size_lower_bound` of its ids.
+    A byte that is not UTF-8 becomes U+FFFD, as in `bytes.decode`. There are no `tokens` and no `len`, because Unicode
+    decides which code points are characters; `vocabulary_size_lower_bound` of its ids tells what a text needs.
     """
 
     lossless: ClassVar[bool] = True
@@ -111,11 +111,11 @@ class CharacterTokenizer(SimpleTokenizer):
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """Its name."""
         return "Characters"
 
     def encode_work(self, text: Text) -> Work[NDArray[np.uint32]]:
-        """Does what `encode_array` does, in bounded pieces."""
+        """Does the same as `encode_array` in bounded pieces."""
         parts = [np.empty(0, np.uint32)]
         for characters, progress in _characters(text):
             parts.append(np.frombuffer(characters.encode("utf-32-le"), "<u4"))
@@ -123,10 +123,10 @@ class CharacterTokenizer(SimpleTokenizer):
         return np.concatenate(parts, dtype=np.uint32)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """UTF-8 of ids.
+        """The UTF-8 of ids.
 
         Raises:
-            ConfigError: An id is no character: a surrogate, or not a code point at all.
+            ConfigError: An id is a surrogate, or not a code point.
         """
         numbers = _listed(ids)
         with suppress(ValueError, OverflowError):
@@ -144,7 +144,7 @@ class ByteTokenizer(SimpleTokenizer):
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """Its name."""
         return "Bytes"
 
     @property
@@ -157,7 +157,7 @@ class ByteTokenizer(SimpleTokenizer):
         return 256
 
     def encode_work(self, text: Text) -> Work[NDArray[np.uint32]]:
-        """Does what `encode_array` does, in bounded pieces."""
+        """Does the same as `encode_array` in bounded pieces."""
         data = np.frombuffer(to_utf8(text), np.uint8)
         ids = np.empty(len(data), np.uint32)
         for start in range(0, len(data), _BYTES_IN_A_PIECE):
@@ -167,10 +167,10 @@ class ByteTokenizer(SimpleTokenizer):
         return ids
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """The bytes that the ids are.
+        """The ids as bytes.
 
         Raises:
-            ConfigError: An id is no byte.
+            ConfigError: An id is not a byte.
         """
         numbers = _listed(ids)
         with suppress(ValueError, OverflowError):
@@ -181,20 +181,20 @@ class ByteTokenizer(SimpleTokenizer):
 
 @dataclass(frozen=True)
 class WordTokenizer(SimpleTokenizer):
-    r"""Segments of a text are tokens, numbered from 1 in order of appearance; id 0 is a segment that is not known.
+    r"""Segments of a text are tokens, numbered from 1 in order of first occurrence; id 0 is an unknown segment.
 
-    With a pattern, the segments are its matches, just as `regex.findall(pattern, text)` finds them: `"I'll"` is
-    `["I", "'", "ll"]`. What the pattern does not match is no segment: the `.` in `\w+|.` matches no line feed, so that
-    lines run together when decoded (`(?s)\w+|.` keeps the line feeds). Without a pattern they are the words of
-    `text.split()`, and decoding puts one space between them. Id 0 decodes to U+FFFD. No vocabulary knows all words, so
-    this tokenizer is never `lossless`.
+    With a pattern, the segments are the matches of `regex.findall(pattern, text)`: `"I'll"` is `["I", "'", "ll"]`. Text
+    outside the matches is dropped: the `.` in `\w+|.` matches no line feed, so that lines run together when decoded
+    (`(?s)\w+|.` keeps the line feeds). Without a pattern the segments are the words of `text.split()`, and decoding
+    puts one space between them. Id 0 decodes to U+FFFD. No vocabulary has all words, so this tokenizer is never
+    `lossless`.
 
     Attributes:
         segments: The text of each token, from id 1 on.
-        pattern: A regular expression, or None: white space parts the segments.
+        pattern: A regular expression; None to split at white space.
 
     Raises:
-        ConfigError: The pattern cannot be used, or a segment is empty or there twice.
+        ConfigError: The pattern cannot be used, or a segment is empty or repeated.
     """
 
     segments: tuple[str, ...] = field(repr=False)
@@ -209,16 +209,16 @@ class WordTokenizer(SimpleTokenizer):
 
     @classmethod
     def from_text(cls, text: Text, pattern: str | None = WORDS) -> WordTokenizer:
-        """The tokenizer that knows the segments of a text.
+        """The tokenizer with the segments of a text.
 
         Raises:
-            ConfigError: The pattern does not compile, or takes too long; the message says where.
+            ConfigError: The pattern does not compile, or takes too long; the message names the place.
         """
         return finish(cls.from_text_work(text, pattern))
 
     @classmethod
     def from_text_work(cls, text: Text, pattern: str | None = WORDS) -> Work[WordTokenizer]:
-        """Does what `from_text` does, in bounded pieces."""
+        """Does the same as `from_text` in bounded pieces."""
         seen: dict[str, None] = {}
         for segments, progress in _segments(text, pattern):
             seen.update(dict.fromkeys(segments))
@@ -227,7 +227,7 @@ class WordTokenizer(SimpleTokenizer):
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """Its name."""
         return "Split at spaces" if self.pattern is None else "Words"
 
     @cached_property
@@ -236,14 +236,14 @@ class WordTokenizer(SimpleTokenizer):
         return (_REPLACEMENT, *map(to_utf8, self.segments))
 
     def __len__(self) -> int:
-        """How many tokens there are, with the unknown one."""
+        """The number of tokens, including the unknown one."""
         return len(self.segments) + 1
 
     def encode_work(self, text: Text) -> Work[NDArray[np.uint32]]:
-        """Does what `encode_array` does, in bounded pieces.
+        """Does the same as `encode_array` in bounded pieces.
 
         Raises:
-            ConfigError: The pattern takes too long; the message says where.
+            ConfigError: The pattern takes too long; the message names the place.
         """
         parts, number_of = [np.empty(0, np.uint32)], self._numbers.get
         for segments, progress in _segments(text, self.pattern):
@@ -252,7 +252,7 @@ class WordTokenizer(SimpleTokenizer):
         return np.concatenate(parts)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """UTF-8 of the segments, joined with a space where there is no pattern.
+        """The UTF-8 of the segments, joined with spaces where there is no pattern.
 
         Raises:
             ConfigError: An id is not in the vocabulary; the message names it.
@@ -273,7 +273,7 @@ def _listed(ids: Iterable[int]) -> list[int]:
 
 
 def _characters(text: Text) -> Iterator[tuple[str, Progress]]:
-    """The text as valid characters, piece by piece, and how far each piece reaches in its UTF-8."""
+    """Yields the text as valid characters in pieces, with the progress in its UTF-8."""
     data, decoder = to_utf8(text), getincrementaldecoder("utf-8")("replace")
     for start in range(0, len(data), _BYTES_IN_A_PIECE):
         stop = min(start + _BYTES_IN_A_PIECE, len(data))
@@ -282,7 +282,7 @@ def _characters(text: Text) -> Iterator[tuple[str, Progress]]:
 
 
 def _segments(text: Text, pattern: str | None) -> Iterator[tuple[list[str], Progress]]:
-    """Segments in order, in lists that take a bounded time to find, and how far each list reaches."""
+    """Yields the segments in order, in lists that take a bounded time to find, with the progress."""
     compiled, pieces = _compiled(pattern), list[str]()
     for characters, progress in _characters(text):
         pieces.append(characters)
@@ -290,39 +290,39 @@ def _segments(text: Text, pattern: str | None) -> Iterator[tuple[list[str], Prog
     whole, trusted = "".join(pieces), pattern in (None, WORDS)
     at: int | None = 0
     while at is not None:
-        found, at = _find(compiled, whole, at, trusted)
-        yield found, Progress("splitting", len(whole) if at is None else at, len(whole))
+        segments, at = _find(compiled, whole, at, trusted)
+        yield segments, Progress("splitting", len(whole) if at is None else at, len(whole))
 
 
 def _find(pattern: Pattern[str], text: str, at: int, trusted: bool) -> tuple[list[str], int | None]:
-    """The next segments from `at` on, and where to go on; None at the end.
+    """The next segments from `at` on, and where to continue; None at the end.
 
-    `regex` gives up the interpreter's lock for every match unless told not to, and getting it back from a busy thread
-    takes longer than thousands of matches. So the lock is kept for a short time, and given up only for a single match
-    that takes longer than that. Looking at the clock costs more than a match, and is done for people's patterns only.
+    By default `regex` releases the interpreter's lock for every match, and getting it back from a busy thread takes
+    longer than thousands of matches. So the lock is kept for a short time, and released only for a single match that
+    takes longer. A time limit costs more than a match, and is set for custom patterns only.
     """
-    found: list[str] = []
+    segments: list[str] = []
     limit, begin = None if trusted else _SECONDS_OF_A_PIECE, at
     try:
         for number, match in enumerate(pattern.finditer(text, at, concurrent=False, timeout=limit), 1):
             at = max(at, match.end())
-            # What matches nothing is no segment.
+            # An empty match is not a segment.
             if segment := match.group():
-                found.append(segment)
+                segments.append(segment)
             if number == _MATCHES_IN_A_PIECE:
                 break
         else:
-            return found, None
+            return segments, None
     except TimeoutError:
         if at == begin:
             return _find_slowly(pattern, text, at)
     if at == begin:
         raise _same_place(text, at)
-    return found, at
+    return segments, at
 
 
 def _find_slowly(pattern: Pattern[str], text: str, at: int) -> tuple[list[str], int | None]:
-    """Does what `_find` does, for one segment and without the lock."""
+    """Does the same as `_find` for one segment and without the lock."""
     try:
         for number, match in enumerate(pattern.finditer(text, at, concurrent=True, timeout=_SECONDS_OF_A_MATCH), 1):
             if match.end() > at:

@@ -1,4 +1,4 @@
-"""Figures by which tokenizers are compared; making the tokens is left to them."""
+"""Measures by which tokenizers are compared."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measured:
-    """How well a tokenizer compresses some text; special tokens, which are cut out, are not counted.
+    """The compression of a text by a tokenizer; special tokens are cut out and not counted.
 
     Attributes:
         bytes: Bytes of the text.
-        tokens: Tokens that it becomes.
+        tokens: Tokens of the text.
     """
 
     bytes: int
@@ -40,16 +40,16 @@ class Measured:
 def measure_work(
     tokenizer: Tokenizer, held_out: Sequence[Source], config: TrainingConfig, most: int | None = None
 ) -> Work[Measured]:
-    """Encodes held-out text, document by document, with special tokens cut out as they are in training.
+    """Encodes held-out text, document by document, with special tokens cut out as in training.
 
     Args:
-        tokenizer: What was trained on the rest.
+        tokenizer: The tokenizer that was trained on the rest.
         held_out: The text.
-        config: How it was trained.
-        most: About how many bytes to encode; of more, documents from all over. None for all.
+        config: The configuration of the training.
+        most: About how many bytes to encode, as documents from all over the text; None for all.
 
     Raises:
-        ConfigError: It has a character that the training part has not, and there is no unknown token.
+        ConfigError: It has a character that the training text lacks, and there is no unknown token.
     """
     size = sum(len(source.data) for source in held_out)
     every = 1 if most is None else max(1, -(-size // most))
@@ -76,11 +76,11 @@ def _texts(sources: Sequence[Source], config: TrainingConfig, every: int) -> Ite
 
 
 def compression_ratio(text: Text, tokens: Sized | int) -> float:
-    """UTF-8 bytes per token: the higher, the shorter is what a model has to read. 0.0 where there are no tokens.
+    """UTF-8 bytes per token: the higher, the shorter the input of a model. 0.0 where there are no tokens.
 
     Args:
-        text: What was encoded.
-        tokens: Its ids, or how many they are.
+        text: The encoded text.
+        tokens: Its ids, or their number.
     """
     number = len(tokens) if isinstance(tokens, Sized) else int(tokens)
     return len(to_utf8(text)) / number if number else 0.0

@@ -1,9 +1,9 @@
-"""Where a token stands in a corpus, line by line with what is around it: found as far as somebody wants to look.
+"""Finds the occurrences of a token in a corpus, each with its line, as many as are asked for.
 
 The token's bytes are searched for, and only the text around them is encoded. With a pattern that is exact. Without one
-a document is a single sequence: of one longer than 10 KiB a window is encoded, with 4 KiB and more on either side. So a
-merge may differ where it depends on what is farther away, as it can where text repeats itself for so long. What a
-library of its own encodes is given to that in stretches of lines: see `library_places`.
+a document is a single sequence: of a document longer than 10 KiB a window is encoded, with at least 4 KiB on either
+side. A merge may differ where it depends on text farther away, such as in long repetitions. Where another library
+encodes, it gets whole lines: see `library_concordance`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.analysis.library_concordance import MOST, places_work, stretches_of
+from tokstudio.core.analysis.library_concordance import MOST, occurrences_work, spans_of
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.corpus import Corpus
@@ -28,25 +28,25 @@ from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _FIRST_PIECE, _PIECE = 1 << 13, 1 << 18  # bytes searched at once
-_LEAST_CORE, _MOST_CORE = 1 << 11, 1 << 15  # bytes encoded at once: more where the token's bytes stand close together
+_LEAST_CORE, _MOST_CORE = 1 << 11, 1 << 15  # bytes encoded at once: more where the token's bytes occur often
 _MARGIN = 1 << 12
-_AROUND = 1 << 8  # bytes in which a place to cut is looked for at first
+_AROUND = 1 << 8  # bytes to look for a place to cut in, at first
 _MOST_WORDS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One place where a token stands.
+    """One occurrence of a token.
 
     Attributes:
-        source: Which of the corpus's sources, from 0.
-        document: Which of its documents, from 0.
-        position: The byte in its data where the token begins.
-        left: What stands before it in its line, cut where it is long.
-        text: The token, or the character that became the unknown token. A character of which the token has only a part
-            is a U+FFFD here, and another one beside it.
-        right: What stands behind it in its line, likewise.
-        count: How often the document occurs: once, unless word counts are given.
+        source: The number of the source in the corpus, from 0.
+        document: The number of the document in the source, from 0.
+        position: The byte in the source's data where the token begins.
+        left: The text before it in its line, cut where it is long.
+        text: The token, or the character that became the unknown token. A character that is only partly in the token
+            becomes U+FFFD here and beside it.
+        right: The text after it in its line, cut likewise.
+        count: How often the document occurs: once, except in word counts.
     """
 
     source: int
@@ -59,21 +59,21 @@ class Hit:
 
 
 class Concordance:
-    """The places of one token, in the order of the corpus. Special tokens are recognised, as in training.
+    """The occurrences of one token, in the order of the corpus. Special tokens are recognised, as in training.
 
-    Where tokens are characters, what is not UTF-8 is left out.
+    With characters as base tokens, text that is not UTF-8 is left out.
 
     Args:
-        corpus: Where to look.
-        tokenizer: What it is encoded with: the tokenizer at the playhead.
+        corpus: The corpus to search.
+        tokenizer: The tokenizer at the playhead.
         token: The token's id.
-        held_out: The share of the corpus that was held out, which is not looked at.
-        width: How many characters of each side of a line are shown.
+        held_out: The held-out share of the corpus, which is not searched.
+        width: How many characters to show on each side of the token.
 
     Attributes:
-        hits: What was found so far.
-        done: Whether that is all.
-        limit: How many bytes were looked through, where the corpus has more and no more are; else None.
+        hits: The occurrences so far.
+        done: Whether these are all.
+        limit: How many bytes were searched, where the search ends before the corpus; else None.
 
     Raises:
         ConfigError: The token is not in the vocabulary.
@@ -102,15 +102,15 @@ class Concordance:
         self._search = self._search_work()
 
     def find_work(self, most: int = 200) -> Work[list[Hit]]:
-        """Goes on until about so many more are found; cancelled, it keeps what it found.
+        """Continues until about `most` more occurrences are known; they are kept if the work is cancelled.
 
         Returns:
-            Those that this call found; none once there are no more.
+            The occurrences of this call; none once there are no more.
         """
         first = len(self.hits)
         total = sum(len(source.data) for source in self._corpus.sources)
         while not self.done and len(self.hits) < first + most:
-            # Not `yield from`: where this is cancelled, the search stays where it is.
+            # Not `yield from`: a cancelled search can be continued.
             if next(self._search, None) is None:
                 self.done = True
             yield Progress("searching", self._before + self._searched, total)
@@ -143,27 +143,27 @@ class Concordance:
     def _library_work(
         self, text: _Text, ends: NDArray[np.int64], tokenizer: LibraryTokenizer, token: int
     ) -> Work[None]:
-        """Lets the library say where the token stands, as far as it is asked."""
-        for stretches in stretches_of(text.data, ends):
-            if self._before + stretches[-1].last > MOST:
-                self.limit = self._before + stretches[0].first
+        """Asks the library for the occurrences, up to the limit."""
+        for spans in spans_of(text.data, ends):
+            if self._before + spans[-1].last > MOST:
+                self.limit = self._before + spans[0].first
                 return
-            for document, begin, end in (yield from places_work(tokenizer, token, stretches)):
+            for document, begin, end in (yield from occurrences_work(tokenizer, token, spans)):
                 self._take(text, begin, end, document)
-            yield self._found_to(stretches[-1].last)
+            yield self._searched_to(spans[-1].last)
 
     def _specials_work(self, text: _Text, pieces: Pieces, first: int, last: int) -> Work[None]:
-        """Where the special token was cut out behind some pieces, the last one not included."""
+        """Takes the occurrences of the special token after pieces `first` to `last`, exclusive."""
         if self._special < 0:
             return
         length = len(self._finder.texts[self._special])
         rows = first + np.flatnonzero(pieces.specials[first:last] == self._special)
         for place in pieces.stops[rows].tolist():
             self._take(text, place, place + length)
-            yield self._found_to(place + length)
+            yield self._searched_to(place + length)
 
     def _tokens_work(self, text: _Text, pieces: Pieces) -> Work[None]:
-        """Goes from one place where the token's bytes stand to the next, and encodes what is around it."""
+        """Goes from one occurrence of the token's bytes to the next, and encodes the text around it."""
         at = behind = passed = 0
         size, needle, core = len(text.data), self._places.needle, _LEAST_CORE
         while (at := (yield from self._next_work(text.data, at))) < size:
@@ -175,24 +175,24 @@ class Concordance:
                 return
             start, stop = int(pieces.starts[row]), int(pieces.stops[row])
             if at < start or at + len(needle) > stop:
-                # It stands in a special token, or reaches into one or into the next document.
+                # It is in a special token, or extends into one or into the next document.
                 at = max(at + 1, start)
-                yield self._found_to(at)
+                yield self._searched_to(at)
             elif text.is_held(text.document(at)):
                 at = stop
-                yield self._found_to(at)
+                yield self._searched_to(at)
             else:
                 core = min(2 * core, _MOST_CORE) if at - behind < core else _LEAST_CORE
                 at = behind = yield from self._around_work(text, start, stop, at, core)
         yield from self._specials_work(text, pieces, passed, len(pieces.stops))
 
     def _next_work(self, data: NDArray[np.uint8], at: int) -> Work[int]:
-        """Where the token's bytes stand next; behind the end if nowhere."""
+        """The next occurrence of the token's bytes; after the end if there is none."""
         needle, size = self._places.needle, _FIRST_PIECE
         while at < len(data):
-            found = data[at : at + size + len(needle)].tobytes().find(needle)
-            if found >= 0:
-                return at + found
+            offset = data[at : at + size + len(needle)].tobytes().find(needle)
+            if offset >= 0:
+                return at + offset
             at += size
             size = min(4 * size, _PIECE)
             self._searched = min(at, len(data))
@@ -200,7 +200,7 @@ class Concordance:
         return at
 
     def _around_work(self, text: _Text, start: int, stop: int, at: int, core: int) -> Work[int]:
-        """Finds the token in about `core` bytes from `at` on, within `start` to `stop`; gives where to go on."""
+        """Finds the token in about `core` bytes from `at` on, within `start` to `stop`; returns where to continue."""
         kind, places = NONE if text.is_counted else self._splitter.kind, self._places
         if kind == NONE:
             margin = _MARGIN + 2 * len(places.needle)
@@ -210,11 +210,11 @@ class Concordance:
             behind = max(last, at + 1)
         raw = np.asarray(text.data[first:last])
         if kind == NONE or (kind != OWN and places.can_encode(raw)):
-            # What begins elsewhere is known, or belongs to another window, where it is farther from the edge.
+            # Tokens that begin outside are known, or belong to another window, where they are farther from the edge.
             for begin, end in (yield from places.in_text_work(raw.tobytes(), is_sequence=kind == NONE)):
                 if at <= first + begin < behind:
                     self._take(text, first + begin, first + end)
-            yield self._found_to(behind)
+            yield self._searched_to(behind)
             return behind
         done = 0
         for ends in self._splitter.ends_work(raw, 0, len(raw)):
@@ -223,25 +223,25 @@ class Concordance:
                 for begin, end in (yield from places.in_words_work(words, ends - done, known)):
                     self._take(text, first + done + begin, first + done + end)
                 done = int(ends[-1])
-            yield self._found_to(first + done)
+            yield self._searched_to(first + done)
         return behind
 
-    def _found_to(self, at: int) -> Progress:
+    def _searched_to(self, at: int) -> Progress:
         self._searched = at
         return Progress("searching")
 
     def _take(self, text: _Text, begin: int, end: int, document: int | None = None) -> None:
-        # A token without text may stand at its document's end, where the next one begins.
+        # A token without text may be at the end of its document, where the next one begins.
         document = text.document(begin) if document is None else document
         if not text.is_held(document):
             self.hits.append(text.hit(document, begin, end, self._width))
 
 
 class _Places:
-    """Finds a token in text that is encoded.
+    """Finds a token in text that it encodes.
 
     Attributes:
-        needle: What stands wherever the token does; empty for the unknown token.
+        needle: The bytes of the token; empty for the unknown token.
     """
 
     def __init__(self, tokenizer: Tokenizer, token: int) -> None:
@@ -261,11 +261,11 @@ class _Places:
         )
 
     def can_encode(self, raw: NDArray[np.uint8]) -> bool:
-        """Whether some bytes are a text that the places in it can be told of."""
+        """Whether bytes can be encoded without changing their length."""
         return not self._in_characters or is_utf8(raw.tobytes())
 
     def in_text_work(self, raw: bytes, is_sequence: bool) -> Work[list[tuple[int, int]]]:
-        """Where the token begins and ends in some bytes: in one sequence, or split by the pattern."""
+        """The start and end of each occurrence in some bytes: as one sequence, or split by the pattern."""
         if self._in_characters and not is_utf8(raw):
             return []
         tokenizer = self._without_pattern if is_sequence else self._tokenizer
@@ -275,8 +275,8 @@ class _Places:
         return list(zip(starts[here].tolist(), ends[here].tolist(), strict=True))
 
     def in_words_work(self, raw: bytes, ends: NDArray[np.int64], at: int) -> Work[list[tuple[int, int]]]:
-        """Where it begins and ends in pre-tokens from that of byte `at` on; `ends` says where each of them ends."""
-        found: list[tuple[int, int]] = []
+        """The start and end of each occurrence in pre-tokens from byte `at` on; `ends` has the ends of these."""
+        spans: list[tuple[int, int]] = []
         while 0 <= (at := raw.find(self.needle, at)) < len(raw):
             number = int(np.searchsorted(ends, at, side="right"))
             start, stop = int(ends[number - 1]) if number else 0, int(ends[number])
@@ -289,13 +289,13 @@ class _Places:
                 if len(self._known) > _MOST_WORDS:
                     self._known.clear()
                 self._known[raw[start:stop]] = places
-            found += [(start + begin, start + end) for begin, end in places]
+            spans += [(start + begin, start + end) for begin, end in places]
             at = stop
-        return found
+        return spans
 
 
 class _Text:
-    """A source, and its documents as they are trained on."""
+    """A source, with its documents as in training."""
 
     def __init__(self, number: int, source: Source, ends: NDArray[np.int64], held: NDArray[np.bool_]) -> None:
         self.data = source.data
@@ -306,7 +306,7 @@ class _Text:
 
     @property
     def is_counted(self) -> bool:
-        """Whether its documents are pre-tokens, and how often each occurs is given."""
+        """Whether its documents are pre-tokens with given counts."""
         return self._counts is not None
 
     def is_held(self, document: int) -> bool:
@@ -318,11 +318,11 @@ class _Text:
         return int(np.searchsorted(self._ends, at, side="right"))
 
     def hit(self, document: int, begin: int, end: int, width: int) -> Hit:
-        """A place with its line, of which at most `width` characters are shown on either side."""
+        """An occurrence with its line, at most `width` characters on either side."""
         start, stop = int(self._ends[document - 1]) if document else 0, int(self._ends[document])
         before = max(start, begin - 4 * width)
         left = self.data[before:begin].tobytes()
-        # Of a character that begins farther left nothing is shown.
+        # A character that begins farther left is left out.
         left = left[_continued(left) if before > start else 0 :].rpartition(b"\n")[2]
         behind = min(stop, end + 4 * width)
         right, feed, _ = self.data[end:behind].tobytes().partition(b"\n")
@@ -340,7 +340,7 @@ class _Text:
 
 
 def _window(data: NDArray[np.uint8], start: int, stop: int, at: int, core: int, margin: int) -> tuple[int, int, int]:
-    """What is encoded of a sequence to find the tokens that begin at `at` or behind it, and where the next one does."""
+    """The part of a sequence to encode for tokens that begin from `at` on, and where the next part begins."""
     behind = min(stop, at + core)
     first, last = max(start, at - margin), min(stop, behind + margin)
     if start + core + 2 * margin >= stop:
@@ -353,7 +353,7 @@ def _window(data: NDArray[np.uint8], start: int, stop: int, at: int, core: int, 
 
 
 def _region(data: NDArray[np.uint8], start: int, stop: int, at: int, core: int) -> tuple[int, int]:
-    """Places before `at` and some way behind it between which text is split as if nothing were around it."""
+    """A start before `at` and an end after it between which text is split as if nothing were around it."""
     around = _AROUND
     while True:
         low, high = max(start, at - around), min(stop, at + core + around)
@@ -366,7 +366,7 @@ def _region(data: NDArray[np.uint8], start: int, stop: int, at: int, core: int) 
 
 
 def _continued(raw: bytes) -> int:
-    """How many of the first bytes are the rest of a character, as far as they can be."""
+    """How many of the first bytes continue a character."""
     rest = 0
     while rest < min(3, len(raw)) and raw[rest] & 0xC0 == 0x80:
         rest += 1

@@ -1,6 +1,6 @@
 """An encoding in rounds: pre-tokens, base tokens, and then each merge at all its places at once, in order of rank.
 
-What is joined where is `steps`' matter; here the joins of one merge are put together, as they are in training.
+The rounds are made from the `Steps` of the encoding.
 """
 
 # SPDX-License-Identifier: MIT
@@ -18,15 +18,15 @@ from tokstudio.core.base.errors import ConfigError
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What led to a state.
+    """The round that led to a state.
 
     Attributes:
-        kind: As of `steps.Step`.
-        merge: The number of the merge, from 1; 0 where the round is none, like all that follows.
+        kind: As in `encoding_steps.Step`.
+        merge: The number of the merge, from 1; 0 for other rounds, as are all below.
         left: The id of the left token.
         right: The id of the right token.
-        token: The id of what they became.
-        starts: int64 [places], the bytes where the joined tokens begin, ascending.
+        token: The id of the new token.
+        starts: int64 [places], the bytes where the merged tokens begin, ascending.
     """
 
     kind: Literal["pre-tokens", "base tokens", "merge"]
@@ -38,10 +38,10 @@ class Round:
 
 
 class Rounds:
-    """All states of an encoding, a merge at a time: `len(rounds)` is how many there are, two at least.
+    """All states of an encoding, a merge at a time: `len(rounds)` is their number, at least two.
 
-    The first two are those of the steps, and so is the last. After the round of a merge, the text is as it would be
-    with so many merges.
+    The first two and the last are those of the steps. After the round of a merge, the text is encoded with the merges
+    up to that one.
 
     Args:
         steps: The encoding.
@@ -54,7 +54,7 @@ class Rounds:
         order = np.lexsort((pieces.starts[made], pieces.merges[made]))
         self._made = made[order]
         self._begins = np.flatnonzero(np.diff(pieces.merges[self._made], prepend=0))
-        number = np.empty(2 + len(made), np.int64)  # of the round that each state of the steps is reached in
+        number = np.empty(2 + len(made), np.int64)  # the round in which each state of the steps is reached
         number[:2] = 0, 1
         number[2 + order] = 1 + np.searchsorted(self._begins, np.arange(len(made)), side="right")
         self._first = number[pieces.first]
@@ -65,16 +65,16 @@ class Rounds:
         return 2 + len(self._begins)
 
     def state(self, number: int) -> State:
-        """A state, from 0. Takes time in proportion to the text, whichever it is.
+        """A state, from 0. Takes time in proportion to the text.
 
         Raises:
             ConfigError: There is no such state.
         """
         self._check(number)
-        return self.steps.pieces.standing((self._first <= number) & (self._gone > number))
+        return self.steps.pieces.state_of((self._first <= number) & (self._gone > number))
 
     def round(self, number: int) -> Round:
-        """What led to a state, from 0.
+        """The round that led to a state, from 0.
 
         Raises:
             ConfigError: There is no such state.

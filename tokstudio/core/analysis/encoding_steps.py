@@ -1,7 +1,4 @@
-"""An encoding step by step: pre-tokens, base tokens, and then each merge in the order in which it applies.
-
-Why a text did not become one token, `why_not` answers.
-"""
+"""An encoding step by step: pre-tokens, base tokens, and then each merge in the order in which it applies."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -28,12 +25,12 @@ _NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A text at one moment of its encoding, as pieces that stand one after another.
+    """A text at one moment of its encoding, as pieces one after another.
 
     Attributes:
-        starts: int64 [n], the byte where each piece begins.
-        stops: int64 [n], the byte behind each.
-        ids: int32 [n], the token that each is; -1 for a pre-token that is none yet.
+        starts: int64 [n], the first byte of each piece.
+        stops: int64 [n], the byte after each.
+        ids: int32 [n], the token of each; -1 for a pre-token that is not encoded yet.
     """
 
     starts: NDArray[np.int64]
@@ -46,17 +43,17 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What led to a state.
+    """The step that led to a state.
 
     Attributes:
-        kind: "pre-tokens": the text was cut; "base tokens": pre-tokens became base tokens, or the one token that a
-            whole word is; "merge": two tokens were joined.
-        merge: The number of the merge, from 1; 0 where the step is none, like all that follows.
+        kind: "pre-tokens": the text was split; "base tokens": pre-tokens became base tokens, or the one token of a
+            whole word; "merge": two tokens were merged.
+        merge: The number of the merge, from 1; 0 for other steps, as are all below.
         left: The id of the left token.
         right: The id of the right token.
-        start: The byte where the left token begins.
-        middle: The byte where the right one begins.
-        stop: The byte behind it.
+        start: The first byte of the left token.
+        middle: The first byte of the right token.
+        stop: The byte after it.
     """
 
     kind: Literal["pre-tokens", "base tokens", "merge"]
@@ -70,18 +67,18 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class StepPieces:
-    """Every piece that stands at some time: int64 arrays of one length, in the order in which they came to be.
+    """Every piece of any state: int64 arrays of one length, in the order in which the pieces were made.
 
     Attributes:
-        starts: The byte where each begins.
-        stops: The byte behind it.
-        ids: Its token; -1 for a pre-token that is none.
-        first: The first state that it stands in.
-        gone: The first one that it does not stand in any more; higher than all where it stays.
-        parents: Which piece it became a part of; -1 for none.
+        starts: The first byte of each.
+        stops: The byte after it.
+        ids: Its token; -1 for a pre-token.
+        first: The first state with it.
+        gone: The first later state without it; higher than all states where it stays.
+        parents: The piece that it became a part of; -1 for none.
         merges: The number of the merge that made it; 0 for none.
-        lefts: Which piece its left part is; -1 for none.
-        rights: Which one its right part is; likewise.
+        lefts: The piece that is its left part; -1 for none.
+        rights: The piece that is its right part; -1 for none.
     """
 
     starts: NDArray[np.int64]
@@ -94,25 +91,25 @@ class StepPieces:
     lefts: NDArray[np.int64]
     rights: NDArray[np.int64]
 
-    def standing(self, chosen: NDArray[np.bool_]) -> State:
-        """Some of the pieces, bool [pieces], in the order of the text."""
+    def state_of(self, chosen: NDArray[np.bool_]) -> State:
+        """A state of the chosen pieces, bool [pieces], in the order of the text."""
         here = np.flatnonzero(chosen)
         here = here[np.argsort(self.starts[here])]
         return State(self.starts[here], self.stops[here], self.ids[here].astype(np.int32))
 
 
 class Steps:
-    """All states of an encoding: `len(steps)` is how many there are, two at least; made by `steps_work`.
+    """All states of an encoding: `len(steps)` is their number, at least two; made by `steps_work`.
 
-    The first is the text cut into pre-tokens, the second has base tokens, and with each one after that two tokens are
-    joined: pre-token after pre-token, in each by rank, and of one merge from left to right.
+    The first state has pre-tokens, the second base tokens, and each one after that has two tokens merged: pre-token
+    after pre-token, in each by rank, and with one merge from left to right.
 
     Attributes:
-        data: The text as UTF-8, as it was encoded.
+        data: The encoded text as UTF-8.
         tokenizer: The tokenizer with all its merges.
         merges: How many of them were applied.
-        pieces: Every piece that stands at some time.
-        allowed_special: Which special tokens became their ids.
+        pieces: Every piece of any state.
+        allowed_special: The special tokens that were recognised.
     """
 
     def __init__(
@@ -134,16 +131,16 @@ class Steps:
         return 2 + len(self._made)
 
     def state(self, number: int) -> State:
-        """A state, from 0. Takes time in proportion to the text, whichever it is.
+        """A state, from 0. Takes time in proportion to the text.
 
         Raises:
             ConfigError: There is no such state.
         """
         self._check(number)
-        return self.pieces.standing((self.pieces.first <= number) & (self.pieces.gone > number))
+        return self.pieces.state_of((self.pieces.first <= number) & (self.pieces.gone > number))
 
     def step(self, number: int) -> Step:
-        """What led to a state, from 0.
+        """The step that led to a state, from 0.
 
         Raises:
             ConfigError: There is no such state.
@@ -168,19 +165,19 @@ class Steps:
         """The steps of the same text with fewer merges; takes time in proportion to the text.
 
         Raises:
-            ConfigError: So many are not applied here.
+            ConfigError: Fewer merges are applied here.
         """
         if not 0 <= merges <= self.merges:
             raise ConfigError(f"No steps are known of merge {merges:,}: {self.merges:,} are applied.")
         pieces = self.pieces
         known = self.tokenizer.at(merges).tokens
         if not all(known.in_use(token) for token in self.tokenizer.whole_words.intersection(pieces.ids.tolist())):
-            # A word is one token as it is only where that token is there.
+            # A whole word is one token only where that token exists.
             return finish(steps_work(self.tokenizer, self.data, merges, self.allowed_special))
-        # Merges are in order: what a later one makes is no part of what an earlier one does.
+        # Merges are in order: the result of a later one is not a part of an earlier one.
         kept = np.flatnonzero(pieces.merges <= merges)
         place = np.full(len(pieces.ids) + 1, -1, np.int64)
-        place[kept] = np.arange(len(kept))  # the last one stays -1: what is no piece
+        place[kept] = np.arange(len(kept))  # the last one stays -1, for no piece
         parents = place[pieces.parents[kept]]
         made = pieces.merges[kept] > 0
         first = np.where(made, 1 + np.cumsum(made), pieces.first[kept])
@@ -205,7 +202,7 @@ class Steps:
 
     @cached_property
     def tokens(self) -> State:
-        """The last state: what the text is encoded to."""
+        """The last state: the encoded text."""
         return self.state(len(self) - 1)
 
     def _check(self, number: int) -> None:
@@ -216,17 +213,18 @@ class Steps:
 def steps_work(
     tokenizer: Tokenizer, text: Text, merges: int | None = None, allowed_special: AllowedSpecial = ()
 ) -> Work[Steps]:
-    """Encodes a text and keeps every state; in bounded pieces, for texts of some 10 kB.
+    """Encodes a text and keeps every state; in bounded pieces, for texts of about 10 kB.
 
     Args:
         tokenizer: The tokenizer, with all its merges.
         text: The text, or a word of it.
-        merges: How many merges are applied: the playhead. None: all.
+        merges: How many merges to apply: the playhead. None: all.
         allowed_special: As for `Tokenizer.encode`.
 
     Raises:
-        ConfigError: Another library encodes for this tokenizer, there are not that many merges, a special token is not
-            known, or a character is not in the vocabulary.
+        ConfigError: Another library encodes for this tokenizer, there are fewer merges, a special token is unknown, or
+        a
+            character is not in the vocabulary.
     """
     if tokenizer.library is not None:
         raise ConfigError(f"{tokenizer.library} encodes for this tokenizer: its steps cannot be seen.")
@@ -253,7 +251,7 @@ def steps_work(
 
 
 class _Making:
-    """Pieces while they are made; a row each, as `StepPieces` has them in columns."""
+    """Pieces in the making; a row each, with the columns of `StepPieces`."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._alphabet = tokenizer.alphabet
@@ -266,7 +264,7 @@ class _Making:
         self._states = 2
 
     def add(self, start: int, stop: int, token: int, first: int, gone: int = _NEVER) -> int:
-        """Adds a piece that is not made of others, and gives its number."""
+        """Adds a piece without parts, and returns its number."""
         self._rows.append([start, stop, token, first, gone, -1, 0, -1, -1])
         return len(self._rows) - 1
 
@@ -283,15 +281,15 @@ class _Making:
             characters = word.decode()
             ids, widths = self._alphabet.ids_of(characters).tolist(), [len(one.encode()) for one in characters]
         edges = [*accumulate(widths, initial=start)]
-        standing = [self.add(edges[i], edges[i + 1], token, first=1) for i, token in enumerate(ids)]
-        yield from self._merge_work(ids, standing)
+        current = [self.add(edges[i], edges[i + 1], token, first=1) for i, token in enumerate(ids)]
+        yield from self._merge_work(ids, current)
 
-    def _merge_work(self, ids: list[int], standing: list[int]) -> Work[None]:
+    def _merge_work(self, ids: list[int], current: list[int]) -> Work[None]:
         """Merges one pre-token: lowest rank first, leftmost first among equals.
 
         Args:
-            ids: Its tokens by place; where two are joined, the left place stays.
-            standing: The piece at each place.
+            ids: Its tokens by place; where two are merged, the left place stays.
+            current: The piece at each place.
         """
         n, rank_of = len(ids), self._ranks.rank_of
         following, previous = list(range(1, n + 1)), list(range(-1, n - 1))
@@ -304,12 +302,12 @@ class _Making:
             if done % _IN_A_PIECE == 0:
                 yield Progress("encoding")
             j = following[i]
-            # Entries that are out of date are passed over.
-            if standing[i] < 0 or j == n or rank_of(ids[i], ids[j]) != rank:
+            # Outdated entries are skipped.
+            if current[i] < 0 or j == n or rank_of(ids[i], ids[j]) != rank:
                 continue
             ids[i] = self._results[rank]
-            standing[i] = self._join(standing[i], standing[j], ids[i], rank + 1)
-            standing[j] = -1
+            current[i] = self._join(current[i], current[j], ids[i], rank + 1)
+            current[j] = -1
             following[i] = j = following[j]
             if j < n:
                 previous[j] = i
@@ -334,7 +332,7 @@ class _Making:
 
 
 class _Ranks:
-    """The rank of a pair; of one that two merges join, the first counts."""
+    """The ranks of pairs; where two merges join the same pair, the first counts."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         pairs = tokenizer.merges.astype(np.int64)

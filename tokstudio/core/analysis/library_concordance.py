@@ -1,8 +1,8 @@
-"""Where a token stands in text that its tokenizer's own library encodes: the text is asked about some lines at a time.
+"""Finds the occurrences of a token in text that its tokenizer's own library encodes, some lines at a time.
 
-What the library changes of a text, such as its letters' case, is known to it alone, so that all text has to be encoded:
-only the first `MOST` bytes of a corpus are. Lines are encoded with what stands around them in their document, so that
-tokens are those of the whole document, and what a library puts before a text stands at its beginning only.
+Only the library knows how it changes a text, such as the case of letters, so all text must be encoded: only the first
+`MOST` bytes of a corpus are. Lines are encoded with the text around them in their document, so that tokens are those of
+the whole document, and tokens that a library adds before a text occur at its beginning only.
 """
 
 # SPDX-License-Identifier: MIT
@@ -18,7 +18,7 @@ from tokstudio.core.base.progress import Work
 from tokstudio.core.text.utf8 import is_utf8
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 
-#: Bytes that are looked through at most.
+#: The most bytes to search.
 MOST = 33_000_000
 
 _PIECE = 1 << 15
@@ -30,12 +30,12 @@ class LineSpan:
     """Some lines of a document, or a part of a long line.
 
     Attributes:
-        document: Which of the source's documents, from 0.
-        first: The byte where it begins.
-        last: The byte behind it.
+        document: The number of the document in its source, from 0.
+        first: The first byte.
+        last: The byte after the last.
         ends: Whether its document ends there.
-        start: The byte where the text begins that is encoded.
-        text: That text: the stretch, and some of what stands around it in its document.
+        start: The first byte of the text to encode.
+        text: The text to encode: the span, and some of the document around it.
     """
 
     document: int
@@ -46,8 +46,8 @@ class LineSpan:
     text: bytes
 
 
-def stretches_of(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Iterator[list[LineSpan]]:
-    """Cuts documents into stretches, and gives as many together as are some 32 KiB."""
+def spans_of(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Iterator[list[LineSpan]]:
+    """Divides documents into spans, and yields about 32 KiB of them together."""
     together: list[LineSpan] = []
     start = size = 0
     for document, end in enumerate(ends.tolist()):
@@ -65,9 +65,9 @@ def stretches_of(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Iterator[l
 
 
 def lines_of(data: NDArray[np.uint8], start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Cuts a document into stretches of whole lines, each some 32 KiB; a line that is longer, where a character begins.
+    """Divides a document into spans of whole lines, each about 32 KiB; a longer line is divided between characters.
 
-    What is not UTF-8 is left out: such a stretch is cut into its lines, and those that are text are given.
+    Text that is not UTF-8 is left out: such a span is divided into lines, and the valid ones are yielded.
     """
     while start < stop:
         end = min(start + _PIECE, stop)
@@ -86,32 +86,32 @@ def lines_of(data: NDArray[np.uint8], start: int, stop: int) -> Iterator[tuple[i
         start = end
 
 
-def places_work(
-    tokenizer: LibraryTokenizer, token: int, stretches: Sequence[LineSpan]
+def occurrences_work(
+    tokenizer: LibraryTokenizer, token: int, spans: Sequence[LineSpan]
 ) -> Work[list[tuple[int, int, int]]]:
-    """In which document a token stands, where it begins and where it ends, for all places that begin in some stretches.
+    """The document, start and end of each occurrence of a token that begins in the given spans.
 
-    Of several tokens within one character all but one stand where it ends; that is within their document.
+    Of several tokens within one character, all but one are where it ends, within their document.
     """
-    texts = [stretch.text for stretch in stretches]
+    texts = [span.text for span in spans]
     ids, ends, counts = yield from tokenizer.encode_texts_with_ends_work(texts, "all")
-    of = np.repeat(np.arange(len(stretches)), counts)
+    of = np.repeat(np.arange(len(spans)), counts)
     begins = np.concatenate([np.zeros(1, np.int64), ends[:-1]])[: len(ends)]
     begins[np.flatnonzero(np.diff(of, prepend=-1))] = 0
     rows = np.flatnonzero(ids == token)
     numbers: list[int] = of[rows].tolist()
-    found: list[tuple[int, int, int]] = []
+    occurrences: list[tuple[int, int, int]] = []
     for number, begins_at, ends_at in zip(numbers, begins[rows].tolist(), ends[rows].tolist(), strict=True):
-        stretch = stretches[number]
-        begin, end = stretch.start + begins_at, stretch.start + ends_at
-        # What begins around it is another stretch's, where more of what is beside it is known.
-        if stretch.first <= begin < stretch.last or (stretch.ends and begin == stretch.last):
-            found.append((stretch.document, begin, end))
-    return found
+        span = spans[number]
+        begin, end = span.start + begins_at, span.start + ends_at
+        # Tokens that begin outside belong to another span, where more of the text around them is known.
+        if span.first <= begin < span.last or (span.ends and begin == span.last):
+            occurrences.append((span.document, begin, end))
+    return occurrences
 
 
 def _text_before(data: NDArray[np.uint8], start: int, stop: int) -> bytes:
-    """The text that ends at `stop`, as far as it is encoded with what follows."""
+    """The text before `stop` to encode with the text after it."""
     raw = data[max(start, stop - _MARGIN) : stop].tobytes()
     while True:
         try:
@@ -123,7 +123,7 @@ def _text_before(data: NDArray[np.uint8], start: int, stop: int) -> bytes:
 
 
 def _text_behind(data: NDArray[np.uint8], start: int, stop: int) -> bytes:
-    """The text from `start` on, as far as it is encoded with what stands before."""
+    """The text from `start` on to encode with the text before it."""
     raw = data[start : min(stop, start + _MARGIN)].tobytes()
     try:
         raw.decode()

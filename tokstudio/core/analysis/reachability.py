@@ -1,8 +1,8 @@
-"""Which tokens no text becomes, though merges make them: other merges come first, or the pattern cuts them.
+"""Finds tokens that no text becomes, because other merges come first or the pattern splits them.
 
-Merging sees nothing but what stands side by side, so a token that comes to be in a text comes to be where its own bytes
-stand alone as well. That decides what merges can make. Around it the pattern may still cut: a regular expression can
-ask for anything, so it is tried among neighbours of each class that patterns tell apart. Land and Bartolo (2024,
+Merging depends only on adjacent tokens, so a token that occurs in some text also results from its own bytes alone. That
+decides what merges can make. The pattern may still split it in every context: a regular expression can depend on
+anything, so tokens are tried among neighbours of each class that patterns distinguish. Land and Bartolo (2024,
 arXiv:2405.05417) call such tokens unreachable.
 """
 
@@ -27,29 +27,29 @@ from tokstudio.core.tokenizer.self_encoding import merged_work
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-#: What is found of a token: some text becomes it; no merge makes it; its bytes become other tokens; it is always cut.
+#: The results for a token: some text becomes it; no merge makes it; its bytes become other tokens; it is always split.
 REACHED, NOT_MADE, MADE_OTHERWISE, CUT = range(4)
 
 _NEIGHBOURS = ("", " ", "\n", "a", "A", "中", "\u0301", "1", ".", "'")
-# Behind an apostrophe patterns know the ends of 's, 're, 've and 'll.
+# After an apostrophe, patterns distinguish the letters of 's, 're, 've and 'll.
 _AROUND = [(before.encode(), behind.encode()) for before, behind in product(_NEIGHBOURS, (*_NEIGHBOURS, *"sel"))]
-_MOST = 1 << 24  # bytes of all tokens that are tried, the shortest first; the others count as reached
-_LONGEST = 4096  # bytes of a token that is tried among neighbours
+_MOST = 1 << 24  # bytes of all tokens to try, the shortest first; the others count as reached
+_LONGEST = 4096  # bytes of a token to try among neighbours
 _STEP = 4096
-_FEW = 64  # tokens that are tried among all neighbours at once
+_FEW = 64  # tokens to try among all neighbours at once
 
 
-def reach_work(tokenizer: Tokenizer) -> Work[NDArray[np.uint8]]:
-    """Of each id, whether some text becomes it, as one of the constants; uint8 [len(tokenizer.tokens)].
+def reachability_work(tokenizer: Tokenizer) -> Work[NDArray[np.uint8]]:
+    """Whether some text becomes each id, as one of the constants; uint8 [len(tokenizer.tokens)].
 
-    Base tokens and special tokens count as reached, and so does what a library encodes for. Of a token that begins or
-    ends within a character, or is longer than 4 KiB, only the merges are tried.
+    Base tokens, special tokens and all tokens of another library count as reached. For a token that begins or ends
+    within a character, or is longer than 4 KiB, only the merges are tried.
     """
-    found = np.full(len(tokenizer.tokens), REACHED, np.uint8)
+    results = np.full(len(tokenizer.tokens), REACHED, np.uint8)
     unmade = [token for token in tokenizer.extra_tokens if tokenizer.kind(token) == "unreachable"]
-    found[unmade] = NOT_MADE
+    results[unmade] = NOT_MADE
     if tokenizer.library is not None:
-        return found
+        return results
     made = _shortest(tokenizer, np.unique(tokenizer.merge_results))
     words = _shortest(tokenizer, np.array(sorted(tokenizer.whole_words), np.int32))
     for first in range(0, len(made), _STEP):
@@ -57,22 +57,22 @@ def reach_work(tokenizer: Tokenizer) -> Work[NDArray[np.uint8]]:
         tokens = _bytes_of(tokenizer, ids)
         sizes, last = yield from merged_work(tokenizer, tokens)
         itself = (sizes == 1) & (last == ids)
-        found[ids[~itself]] = MADE_OTHERWISE
+        results[ids[~itself]] = MADE_OTHERWISE
         cut = yield from _cut_work(tokenizer.pattern, tokens, whole=False)
-        found[ids[itself & cut]] = CUT
+        results[ids[itself & cut]] = CUT
         yield Progress("trying tokens", first, len(made))
     for first in range(0, len(words), _STEP):
         ids = words[first : first + _STEP]
         tokens = _bytes_of(tokenizer, ids)
-        found[ids[(yield from _cut_work(tokenizer.pattern, tokens, whole=True))]] = CUT
-    return found
+        results[ids[(yield from _cut_work(tokenizer.pattern, tokens, whole=True))]] = CUT
+    return results
 
 
 def _cut_work(pattern: str, tokens: Sequence[bytes], *, whole: bool) -> Work[NDArray[np.bool_]]:
-    """Which tokens the pattern cuts, or gives no piece of their own if `whole`, wherever they stand; bool [tokens]."""
+    """Which tokens the pattern splits, or gives no pre-token of their own if `whole`, in any context; bool [tokens]."""
     cut = yield from _cut_among_work(pattern, tokens, [(b"", b"")], whole)
-    found: list[int] = np.flatnonzero(cut).tolist()
-    doubtful = [token for token in found if len(tokens[token]) <= _LONGEST and is_utf8(tokens[token])]
+    numbers: list[int] = np.flatnonzero(cut).tolist()
+    doubtful = [token for token in numbers if len(tokens[token]) <= _LONGEST and is_utf8(tokens[token])]
     cut[:] = False
     for first in range(0, len(doubtful), _FEW):
         some = doubtful[first : first + _FEW]
@@ -84,7 +84,7 @@ def _cut_work(pattern: str, tokens: Sequence[bytes], *, whole: bool) -> Work[NDA
 def _cut_among_work(
     pattern: str, tokens: Sequence[bytes], around: Sequence[tuple[bytes, bytes]], whole: bool
 ) -> Work[NDArray[np.bool_]]:
-    """Which tokens are cut between each of some neighbours; bool [tokens]."""
+    """Which tokens are split between all of the given neighbours; bool [tokens]."""
     texts = [before + token + behind for token in tokens for before, behind in around]
     stops = np.fromiter(accumulate(map(len, texts)), np.int64, len(texts))
     data = np.array(np.frombuffer(b"".join(texts) + bytes(PADDING), np.uint8))
@@ -95,7 +95,7 @@ def _cut_among_work(
             is_end[ends] = True
             yield Progress("trying tokens")
     except ConfigError:
-        # A text that the pattern does not cover is none that is encoded.
+        # A text that the pattern does not cover cannot be encoded.
         cut = np.ones(len(texts), np.bool_)
         for place in range(len(texts) if len(texts) > 1 else 0):
             token, pair = tokens[place // len(around)], around[place % len(around)]
@@ -116,7 +116,7 @@ def _all_of(values: NDArray[np.bool_], size: int) -> NDArray[np.bool_]:
 
 
 def _shortest(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The shortest of some tokens, as many as have `_MOST` bytes together."""
+    """The shortest tokens whose bytes together are at most `_MOST`."""
     lengths = tokenizer.tokens.lengths()[ids]
     order = np.argsort(lengths, kind="stable")
     return ids[order[np.cumsum(lengths[order]) <= _MOST]]

@@ -1,6 +1,6 @@
-"""How often each token of a tokenizer stands in a corpus, by encoding all of it: for tokenizers that were opened.
+"""Counts how often each token of an opened tokenizer occurs in a corpus, by encoding all of it.
 
-Of a run that was trained the same follows from its merges, without encoding: `metrics` and `Run.uses`.
+For a trained run, `Run.uses` gives the same from the merges, without encoding.
 """
 
 # SPDX-License-Identifier: MIT
@@ -20,39 +20,39 @@ from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-_GROUP = 1 << 22  # bytes of documents that are encoded together
+_GROUP = 1 << 22  # bytes of documents to encode together
 _LONGEST_SEQUENCE = 1 << 23
 _LAST_LINES = 1 << 16
 _BESIDE = 1 << 10  # bytes on either side of a cut
-_ASKED = 1 << 16  # bytes of documents that a library is asked about together
+_ASKED = 1 << 16  # bytes of documents in one request to a library
 _IDS = 1 << 20
 _WORDS = 1 << 13
 _PHASE = "counting uses"
 
-#: Documents one after another, where each ends, and how often all of them occur; -1 for what is to be taken off.
+#: Documents one after another, the end of each, and how often all of them occur; negative to subtract.
 _Group = tuple[NDArray[np.uint8], NDArray[np.int64], int]
 _Encode = Callable[[NDArray[np.uint8], NDArray[np.int64]], Work[NDArray[np.int64]]]
 
 
 def count_uses_work(tokenizer: Tokenizer, corpus: Corpus) -> Work[NDArray[np.int64]]:
-    """Encodes a corpus, document by document, and counts the tokens; special tokens in the text count as such.
+    """Encodes a corpus, document by document, and counts the tokens; special tokens in the text are recognised.
 
-    A single sequence of more than 8 MiB, which only text without a pattern can be, is cut at a line end. What that
-    changes of the tokens within 1 KiB of the cut is put right.
+    A single sequence of more than 8 MiB, which is possible only without a pattern, is cut at a line end. Differences
+    within 1 KiB of the cut are corrected.
 
     Returns:
-        int64 [highest id + 1], how often each token stands in the corpus. Of given word counts each word counts as
-        often as it occurs.
+        int64 [highest id + 1], how often each token occurs in the corpus. In word counts, each word counts as often as
+        it occurs.
 
     Raises:
         ConfigError: The corpus has a character that is not in the vocabulary.
         FormatError: The library that encodes for the tokenizer refuses the text.
     """
-    uses = np.zeros(len(tokenizer.tokens), np.int64)
+    counts = np.zeros(len(tokenizer.tokens), np.int64)
     if isinstance(tokenizer, LibraryTokenizer):
         documents = words = _library(tokenizer)
     else:
-        documents, words = _own(tokenizer, tokenizer.pattern), _own(tokenizer, "none")
+        documents, words = _encode_here(tokenizer, tokenizer.pattern), _encode_here(tokenizer, "none")
     total, done = sum(len(source.data) for source in corpus.sources), 0
     for source in corpus.sources:
         groups = _documents(source, tokenizer.pattern) if source.counts is None else _words(source, source.counts)
@@ -62,19 +62,19 @@ def count_uses_work(tokenizer: Tokenizer, corpus: Corpus) -> Work[NDArray[np.int
                 try:
                     progress = next(work)
                 except StopIteration as end:
-                    found: NDArray[np.int64] = end.value
+                    counted: NDArray[np.int64] = end.value
                     break
                 part = len(data) * progress.done // progress.total if progress.total else 0
                 yield Progress(_PHASE, min(done + min(part, len(data)), total), total)
-            uses[: len(found)] += weight * found[: len(uses)]
+            counts[: len(counted)] += weight * counted[: len(counts)]
             # Text beside a cut is encoded again.
             done = min(done + len(data), total)
             yield Progress(_PHASE, done, total)
-    return uses
+    return counts
 
 
-def _own(tokenizer: Tokenizer, pattern: str) -> _Encode:
-    """What encodes documents, all of a group together."""
+def _encode_here(tokenizer: Tokenizer, pattern: str) -> _Encode:
+    """A function that encodes the documents of a group together."""
     encoder = tokenizer.encoder(pattern)
     finder = SpecialFinder(text.encode() for text in tokenizer.special_tokens)
     ids = [*(tokenizer.special_tokens[text.decode()] for text in finder.texts), -1]
@@ -88,36 +88,36 @@ def _own(tokenizer: Tokenizer, pattern: str) -> _Encode:
         padded[: len(data)] = data
         pieces = yield from finder.cut_work(padded, ends)
         parts = yield from encoder.encode_work(padded, pieces, special_ids)
-        found = np.zeros(len(tokenizer.tokens), np.int64)
+        counts = np.zeros(len(tokenizer.tokens), np.int64)
         for part in parts:
             for first in range(0, len(part), _IDS):
-                found += np.bincount(part[first : first + _IDS], minlength=len(found))
+                counts += np.bincount(part[first : first + _IDS], minlength=len(counts))
                 yield Progress(_PHASE, len(data), len(data))
-        return found
+        return counts
 
     return encode
 
 
 def _library(tokenizer: LibraryTokenizer) -> _Encode:
-    """What asks the tokenizer's library about each document, about short ones together."""
+    """A function that asks the tokenizer's library, about several short documents together."""
 
     def encode(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Work[NDArray[np.int64]]:
-        found, first, start = np.zeros(len(tokenizer.tokens), np.int64), 0, 0
+        counts, first, start = np.zeros(len(tokenizer.tokens), np.int64), 0, 0
         while first < len(ends):
             last = max(first + 1, int(np.searchsorted(ends, start + _ASKED, side="right")))
             stop = int(ends[last - 1])
             texts = [part.tobytes() for part in np.split(data[start:stop], ends[first : last - 1] - start)]
             ids = yield from tokenizer.encode_texts_work(texts, "all")
-            found += np.bincount(ids, minlength=len(found))[: len(found)]
+            counts += np.bincount(ids, minlength=len(counts))[: len(counts)]
             first, start = last, stop
             yield Progress(_PHASE, stop, len(data))
-        return found
+        return counts
 
     return encode
 
 
 def _documents(source: Source, pattern: str) -> Iterator[_Group]:
-    """The documents of a source in groups, copied, as they may be in a file."""
+    """The documents of a source in groups, copied because they may be in a file."""
     first, start, n = 0, 0, source.documents
     while first < n:
         last = max(first + 1, int(np.searchsorted(source.ends, start + _GROUP, side="right")))
@@ -132,7 +132,7 @@ def _documents(source: Source, pattern: str) -> Iterator[_Group]:
 
 
 def _cut(data: NDArray[np.uint8]) -> Iterator[_Group]:
-    """A long sequence in parts that end with a line, where there are lines."""
+    """A long sequence in parts that end with a line, if it has lines."""
     start = 0
     while start < len(data):
         stop = min(start + _LONGEST_SEQUENCE, len(data))
@@ -141,7 +141,7 @@ def _cut(data: NDArray[np.uint8]) -> Iterator[_Group]:
             stop = stop - _LAST_LINES + int(feeds[-1]) + 1 if len(feeds) else stop
         yield _whole(data[start:stop], 1)
         if stop < len(data):
-            # What both sides become together, less what each becomes by itself, is what the cut has changed.
+            # The tokens of both sides together, minus those of each side alone, correct the effect of the cut.
             first, last = max(start, stop - _BESIDE), min(stop + _BESIDE, len(data))
             while first < stop and data[first] & 0xC0 == 0x80:
                 first += 1
@@ -171,6 +171,6 @@ def _words(source: Source, counts: NDArray[np.int64]) -> Iterator[_Group]:
 
 
 def _as_text(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Documents with U+FFFD for what is not UTF-8, as training takes them."""
+    """Documents with U+FFFD for invalid UTF-8, as in training."""
     texts = [part.tobytes().decode("utf-8", "replace").encode() for part in np.split(data, ends[:-1])]
     return np.frombuffer(b"".join(texts), np.uint8), np.cumsum([len(text) for text in texts], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Why a stretch of text is not one token: which merge is missing, came too late or is not there yet, in a sentence."""
+"""Explains in a sentence why a span of text is not one token: which merge is missing, too late or not applied."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -14,17 +14,17 @@ from tokstudio.core.analysis.encoding_steps import Steps
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several, shown
 
-#: What the answer is:
+#: The kinds of an explanation:
 #: "one": it is one token.
 #: "was one": it was one token until it became a part of a longer one.
-#: "special": there is a special token in it, or it would be one were it not plain text here.
-#: "border": two pre-tokens, or a pre-token and a special one, meet in it.
-#: "whole word": it lies in a pre-token that is one token as it is, or is a token only as a pre-token of its own.
-#: "unknown": there is a character in it that the vocabulary lacks.
+#: "special": it contains a special token, or is the text of one that is not recognised here.
+#: "border": it contains a border between two pre-tokens, or a pre-token and a special token.
+#: "whole word": it is part of a pre-token that is one token as a whole, or is a token only as a whole pre-token.
+#: "unknown": it contains a character that is not in the vocabulary.
 #: "missing": no merge makes it.
-#: "unreachable": there is such a token, but no text becomes it.
+#: "unreachable": it is in the vocabulary, but no text becomes it.
 #: "after": the merge that makes it is not applied yet.
-#: "late": on the way to it two tokens had to be joined of which another merge had taken one already.
+#: "late": two of its parts had to be merged, but another merge had already taken one of them.
 WhyNotKind = Literal[
     "one", "was one", "special", "border", "whole word", "unknown", "missing", "unreachable", "after", "late"
 ]
@@ -34,17 +34,18 @@ _NAMED_PAIRS = 2  # of tokens that no merge joins
 
 @dataclass(frozen=True)
 class WhyNot:
-    """An answer.
+    """An explanation.
 
     Attributes:
         kind: See `WhyNotKind`.
-        sentence: The answer as a person reads it.
+        sentence: The explanation for a person.
         token: The id of the token that the text is, was or would be; None where there is none.
-        merge: The number of the merge that makes it or, if that came too late, of the one that could not be made; of a
-            missing one, of the first on the way that is not applied. Merges are numbered from 1. None: there is none.
-        left: The id of the token on the left of that merge; of two tokens that no merge joins as well.
-        right: The id of the token on the right.
-        taken_by: The number of the merge that came before it, or that made a longer token of it.
+        merge: The number of the merge that makes it; for "late", of the merge that was impossible; for "missing", of
+        the
+            first merge on the way that is not applied. Merges are numbered from 1. None: there is none.
+        left: The id of the left token of that merge, or of two tokens that no merge joins.
+        right: The id of the right token.
+        taken_by: The number of the merge that took a part before, or that made a longer token of it.
     """
 
     kind: WhyNotKind
@@ -57,7 +58,7 @@ class WhyNot:
 
 
 def why_not_one(steps: Steps, start: int, stop: int) -> WhyNot:
-    """Says why the bytes from `start` to `stop` of a text are not one token.
+    """Explains why the bytes from `start` to `stop` of a text are not one token.
 
     Raises:
         ConfigError: There are no such bytes.
@@ -65,19 +66,19 @@ def why_not_one(steps: Steps, start: int, stop: int) -> WhyNot:
     if not 0 <= start < stop <= len(steps.data):
         size = several(len(steps.data), "byte")
         raise ConfigError(f"There is no text from byte {start:,} to {stop:,}: it has {size}.")
-    asked = _Asked(steps, start, stop)
-    return asked.standing() or asked.border() or asked.whole_word() or asked.unknown() or asked.merge()
+    question = _Question(steps, start, stop)
+    return question.one() or question.border() or question.whole_word() or question.unknown() or question.merge()
 
 
 class _Broken(NamedTuple):
-    """A token that did not come to be, and the piece that it lacks as something else took it; -1: no text makes it."""
+    """A token that could not be made, and its piece that another merge took; -1: no text makes it."""
 
     wanted: int
     taken: int
 
 
-class _Asked:
-    """The question; each method gives its answer, or None where it has none."""
+class _Question:
+    """The question; each method returns its explanation, or None where it does not apply."""
 
     def __init__(self, steps: Steps, start: int, stop: int) -> None:
         self._steps = steps
@@ -85,7 +86,7 @@ class _Asked:
         self._text = steps.data[start:stop]
         self._is_within = (steps.pieces.starts >= start) & (steps.pieces.stops <= stop)
 
-    def standing(self) -> WhyNot | None:
+    def one(self) -> WhyNot | None:
         """It is one token, or was one."""
         pieces, text = self._steps.pieces, _named(self._text)
         whole = self._is_within & (pieces.starts == self._start) & (pieces.stops == self._stop) & (pieces.ids >= 0)
@@ -101,7 +102,7 @@ class _Asked:
         return None
 
     def border(self) -> WhyNot | None:
-        """Something stands in it that no merge crosses."""
+        """It contains a border that no merge crosses."""
         cut = self._steps.pre_tokens
         first, last = np.searchsorted(cut.stops, [self._start, self._stop - 1], side="right").tolist()
         for piece in range(first, last + 1):
@@ -116,7 +117,7 @@ class _Asked:
         return WhyNot("border", sentence)
 
     def whole_word(self) -> WhyNot | None:
-        """It lies in a pre-token that was never merged."""
+        """It is in a pre-token that was not merged."""
         pieces = self._steps.pieces
         around = (pieces.starts <= self._start) & (pieces.stops >= self._stop)
         for piece in np.flatnonzero(around & np.isin(pieces.ids, [*self._steps.tokenizer.whole_words])).tolist():
@@ -147,7 +148,7 @@ class _Asked:
         if not made:
             return self._unreachable(tokens[0])
         applied = self._steps.merges
-        # Of tokens with the same bytes one that may still come to be says more than one that cannot.
+        # Of tokens with the same bytes, one that can still be made says more than one that cannot.
         for merge, token in made:
             if merge > applied and self._broken(token) is None:
                 left, right = tokenizer.merges[merge - 1].tolist()
@@ -167,14 +168,14 @@ class _Asked:
         return self._missing_between(here.ids[first : last + 1].astype(np.int64))
 
     def _missing_between(self, ids: NDArray[np.int64]) -> WhyNot:
-        """Which of several tokens that stand side by side no merge joins."""
+        """Explains which of several adjacent tokens no merge joins."""
         lefts, rights, text = ids[:-1], ids[1:], _named(self._text)
         merges = self._steps.tokenizer.merges
-        # Few merges have such parts on both sides: all pairs need not be put in order.
+        # Few merges have such parts on both sides, so not all pairs must be sorted.
         near = merges[np.isin(merges[:, 0], lefts) & np.isin(merges[:, 1], rights)].astype(np.int64)
         apart = np.flatnonzero(~np.isin((lefts << 32) | rights, (near[:, 0] << 32) | near[:, 1])).tolist()
         if not apart:
-            # What is applied has joined all that it could.
+            # All pairs are merges, but not applied ones.
             left, right = int(lefts[0]), int(rights[0])
             merge = int(np.flatnonzero((merges[:, 0] == left) & (merges[:, 1] == right))[0]) + 1
             sentence = f"{self._not_applied(left, right, merge)}, and no merge makes {text}."
@@ -215,34 +216,34 @@ class _Asked:
         return WhyNot("late", sentence, token, merge, left, right, taken_by)
 
     def _broken(self, token: int) -> _Broken | None:
-        """What in the tree of a token cannot come to be here any more: the deepest, leftmost; None where nothing is."""
+        """The part of a token's tree that can no longer be made here: the deepest, leftmost; None if there is none."""
         tokenizer, pieces = self._steps.tokenizer, self._steps.pieces
         waiting: list[tuple[int, int]] = [(token, self._start)]
-        found: list[_Broken] = []
+        broken: list[_Broken] = []
         while waiting:
             wanted, at = waiting.pop()
             parts = tokenizer.parts(wanted)
             if parts is None:
-                found.append(_Broken(wanted, -1))
+                broken.append(_Broken(wanted, -1))
                 continue
-            places = (at, at + tokenizer.tokens.length(parts[0]))
-            standing = [self._stood.get((place, part), -1) for place, part in zip(places, parts, strict=True)]
-            # A part that has gone became a part of something else: what it was to be did not come to be here.
-            taken = [piece for piece in standing if piece >= 0 and pieces.parents[piece] >= 0]
+            starts = (at, at + tokenizer.tokens.length(parts[0]))
+            pieces_here = [self._pieces.get((start, part), -1) for start, part in zip(starts, parts, strict=True)]
+            # A part that was merged into another token is missing for this one.
+            taken = [piece for piece in pieces_here if piece >= 0 and pieces.parents[piece] >= 0]
             if taken:
-                found.append(_Broken(wanted, min(taken, key=lambda piece: pieces.gone[piece])))
-            for place, part, piece in zip(places, parts, standing, strict=True):
+                broken.append(_Broken(wanted, min(taken, key=lambda piece: pieces.gone[piece])))
+            for start, part, piece in zip(starts, parts, pieces_here, strict=True):
                 if piece < 0:
-                    waiting.append((part, place))
-        # Parts come behind what they are parts of, and those of the right before those of the left.
-        return found[-1] if found else None
+                    waiting.append((part, start))
+        # Parts come after the tokens that they are parts of, and those on the right before those on the left.
+        return broken[-1] if broken else None
 
     @cached_property
-    def _stood(self) -> dict[tuple[int, int], int]:
-        """The pieces within what is asked about that were tokens at some time, by their first byte and token."""
+    def _pieces(self) -> dict[tuple[int, int], int]:
+        """All pieces of any state within the span, by their first byte and token."""
         pieces, within = self._steps.pieces, np.flatnonzero(self._is_within)
-        places = zip(pieces.starts[within].tolist(), pieces.ids[within].tolist(), strict=True)
-        return dict(zip(places, within.tolist(), strict=True))
+        keys = zip(pieces.starts[within].tolist(), pieces.ids[within].tolist(), strict=True)
+        return dict(zip(keys, within.tolist(), strict=True))
 
     def _merge_of(self, token: int) -> int:
         """The number of the merge that makes a token; 0 if none does."""
@@ -261,7 +262,7 @@ class _Asked:
 
 
 def _named(raw: bytes) -> str:
-    """How a sentence names some text: in quotes, or as bytes where it is none."""
+    """A text for a sentence: in quotes, or as bytes where it is not UTF-8."""
     try:
         return shown(raw.decode())
     except UnicodeDecodeError:

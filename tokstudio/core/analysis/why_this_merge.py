@@ -1,6 +1,6 @@
-"""Why a merge was made: what else could have been chosen at that moment, and what another rule would have taken.
+"""Explains why a merge was made: the other candidates at that moment, and the choices of the other tie rules.
 
-The run's earlier merges are made again and all pairs are counted once; making them is left to the Engine.
+The engine repeats the run's earlier merges, and all pairs are counted once.
 """
 
 # SPDX-License-Identifier: MIT
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tokstudio.core.model.tokens import Tokens
     from tokstudio.core.training.engine import Engine, Pairs
 
-#: What each rule takes of the pairs with the highest count, as the subject of a sentence.
+#: The choice of each rule among the pairs with the highest count, as the subject of a sentence.
 RULES: Mapping[TieBreak, str] = MappingProxyType(
     {
         "first": "the pair that comes first in the corpus",
@@ -43,12 +43,12 @@ RULES: Mapping[TieBreak, str] = MappingProxyType(
 )
 
 _FLOOR_STEP = 4
-_COMPARED = 1 << 12  # pairs whose bytes are compared in one piece
+_COMPARED = 1 << 12  # pairs whose bytes are compared in one piece of work
 
 
 @dataclass(frozen=True)
 class PairCount:
-    """A pair of ids and its count: adjacent places, overlapping ones included, times how often each sequence occurs."""
+    """A pair of ids and its count: adjacent places, overlapping ones included, times the count of each sequence."""
 
     left: int
     right: int
@@ -57,16 +57,16 @@ class PairCount:
 
 @dataclass(frozen=True)
 class WhyMerge:
-    """What was known when a merge was chosen.
+    """The facts at the choice of a merge.
 
     Attributes:
         number: The merge; merges are numbered from 1.
         chosen: Its pair.
-        runners_up: The pairs that would have been next, best first, by the run's rule. Pairs that could not be merged,
-            as their token would be too long, are not among them; pairs below the run's minimum frequency are.
-        tied: How many pairs had the highest count, the chosen one included.
+        runners_up: The next candidates, best first, by the run's rule. Pairs below the run's minimum frequency are
+            included, but not pairs whose token would be too long.
+        tied: How many pairs had the highest count, including the chosen one.
         rule: The run's rule.
-        choices: What each rule would have chosen.
+        choices: The choice of each rule.
     """
 
     number: int
@@ -78,7 +78,7 @@ class WhyMerge:
 
     @property
     def reason(self) -> str:
-        """Why this pair, in one sentence."""
+        """The reason for this pair, in one sentence."""
         times = "once" if self.chosen.count == 1 else f"{self.chosen.count:,} times"
         if self.tied > 1:
             return f"{self.tied:,} pairs occur {times}; of those, {RULES[self.rule]} is merged."
@@ -89,16 +89,16 @@ class WhyMerge:
 
 
 def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Work[WhyMerge]:
-    """Finds out why a merge was made, in bounded pieces; takes about as long as training up to it did.
+    """Explains a merge in bounded pieces; takes about as long as training up to it.
 
     Args:
-        corpus: What the run was trained on.
+        corpus: The corpus of the run.
         run: The run.
-        number: Which of its merges, from 1.
-        runners_up: How many other pairs are wanted at most.
+        number: The number of the merge, from 1.
+        runners_up: How many other candidates to give at most.
 
     Raises:
-        ConfigError: There is no such merge, or too little memory to count the pairs anew.
+        ConfigError: There is no such merge, or too little memory to count the pairs again.
         CorpusError: The corpus is not the one the run was trained on.
     """
     if not 1 <= number <= len(run):
@@ -130,7 +130,7 @@ def why_work(corpus: Corpus, run: Run, number: int, runners_up: int = 20) -> Wor
 
 
 def _refuse_too_large(corpus: Corpus, run: Run, number: int) -> None:
-    """Refuses what would not fit into memory. With a pattern each word is laid out once, which takes little."""
+    """Refuses corpora that do not fit into memory. With a pattern each word is stored once, which takes little."""
     free = free_memory()
     if free is None or run.config.pattern != "none":
         return
@@ -161,7 +161,7 @@ def _repeat_work(engine: Engine, run: Run, merges: int) -> Work[None]:
 
 
 def _frequent_work(engine: Engine, floor: int, wanted: int) -> Work[Pairs]:
-    """So many of the most frequent pairs, or more: those that reach some count, which is `floor` or below."""
+    """At least `wanted` of the most frequent pairs: all that reach some count, which is at most `floor`."""
     while True:
         pairs = yield from engine.recount_work(floor)
         if len(pairs) >= wanted or floor == 1:
@@ -170,11 +170,11 @@ def _frequent_work(engine: Engine, floor: int, wanted: int) -> Work[Pairs]:
 
 
 class _Contest:
-    """Pairs that are put in order by one rule or another.
+    """Orders pairs by one rule or another.
 
     Args:
         pairs: The pairs.
-        order: int32, by id: the order that the rule "huggingface" goes by.
+        order: int32, by id: the order for the rule "huggingface".
         tokens: The bytes of each id.
     """
 
@@ -184,7 +184,7 @@ class _Contest:
         self._tokens = tokens
 
     def best_work(self, rule: TieBreak, most: int) -> Work[list[int]]:
-        """The best pairs, best first: their rows."""
+        """The rows of the best pairs, best first."""
         pairs = self._pairs
         if not len(pairs):
             return []

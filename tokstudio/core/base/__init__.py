@@ -1,6 +1,6 @@
-"""What every other folder builds on: errors, progress, wording, memory, files, private folders, child processes.
+"""The base of all other folders: errors, progress, wording, memory, files, private folders, child processes.
 
-May import nothing of ours.
+Imports no other folder of TokStudio.
 """
 
 # SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-"""Arrays as the compiled loops want them: to the compiler, one that may be written is of another type."""
+"""Read-only arrays, as the compiled loops expect them: Numba gives writable arrays another type."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -12,7 +12,7 @@ T = TypeVar("T", bound=np.generic)
 
 
 def read_only(array: NDArray[T]) -> NDArray[T]:
-    """The same elements, not to be written through this view."""
+    """A read-only view of the same elements."""
     view = np.ascontiguousarray(array).view()
     view.setflags(write=False)
     return view

@@ -1,7 +1,4 @@
-"""Writes files so that none is ever left half-written: each beside its target first, then all moved into place.
-
-What is written is left to the callers.
-"""
+"""Writes files atomically: each file is written beside its target, then all are moved into place."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -26,11 +23,11 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _MISSING = (errno.ENOENT, errno.ENOTDIR)
 _IN_THE_WAY = (errno.EEXIST, errno.ENOTDIR)
-_LONGEST_SHOWN = 80  # characters of a name that may be what is wrong
+_LONGEST_SHOWN = 80  # characters of a name that may itself be the cause of the error
 
 
 class FolderError(FormatError):
-    """A folder cannot be made, whatever was to be written into it."""
+    """A folder cannot be created."""
 
     def __init__(self, folder: Path, error: OSError | ValueError) -> None:
         name = file_name(folder)
@@ -39,16 +36,16 @@ class FolderError(FormatError):
 
 
 def write_files(contents: Mapping[Path, Iterable[bytes]]) -> Work[tuple[Path, ...]]:
-    """Writes all of the files or none; on an error, or when the work is closed, the old ones are as they were.
+    """Writes all of the files or none; on an error, or when the work is closed, the old files are unchanged.
 
     Args:
-        contents: What goes where. The pieces are taken one by one and never held together.
+        contents: Each file's content in pieces. The pieces are written one by one and never held together.
 
     Returns:
         The files, in the order given.
 
     Raises:
-        FormatError: One of them cannot be written; the message says which, and why.
+        FormatError: A file cannot be written; the message names it and the cause.
     """
     with StagedFiles() as staged:
         for path, pieces in contents.items():
@@ -57,12 +54,12 @@ def write_files(contents: Mapping[Path, Iterable[bytes]]) -> Work[tuple[Path, ..
 
 
 class StagedFiles:
-    """Files written beside their targets, in a `with` block: what `commit` has not moved into place is removed.
+    """A context manager for files written beside their targets; it removes those that `commit` has not moved.
 
-    So they can be read back before anything that was there is lost.
+    Files can be read back before `commit` replaces anything.
 
     Args:
-        private: Nobody else may read new files.
+        private: Give new files permissions for this user only.
     """
 
     def __init__(self, private: bool = False) -> None:
@@ -86,14 +83,14 @@ class StagedFiles:
                 folder.rmdir()
 
     def __getitem__(self, path: Path) -> Path:
-        """Where the file for `path` is, until it is moved."""
+        """The temporary file for `path`."""
         return self._staged[path]
 
     def make_folder(self, folder: Path) -> None:
-        """Makes a folder, and those above it, unless it is there; it goes again if nothing is committed.
+        """Creates a folder and its parents; they are removed again unless `commit` is called.
 
         Raises:
-            FolderError: It cannot be made.
+            FolderError: It cannot be created.
         """
         try:
             missing = [above for above in (folder, *folder.parents) if not above.exists()]
@@ -106,10 +103,10 @@ class StagedFiles:
             raise FolderError(folder, error) from error
 
     def write(self, path: Path, pieces: Iterable[bytes], total: int = 0) -> Work[None]:
-        """Writes one file beside its target, and sees to it that it is on the disk.
+        """Writes one file beside its target and flushes it to the disk.
 
         Args:
-            path: The target; where it is a link, the file that it points to is meant.
+            path: The target; a link is followed.
             pieces: Its content.
             total: Bytes expected, for the progress.
 
@@ -126,13 +123,13 @@ class StagedFiles:
             raise write_fault(path, error) from error
 
     def reserve(self, path: Path) -> Work[Path]:
-        """Makes an empty file beside its target, for a library that writes files itself; `flush` it when it is done.
+        """Creates an empty file beside its target, for a library that writes files itself; call `flush` afterwards.
 
         Args:
-            path: The target; where it is a link, the file that it points to is meant.
+            path: The target; a link is followed.
 
         Raises:
-            FormatError: It cannot be made.
+            FormatError: It cannot be created.
         """
         try:
             with self._open(path):
@@ -142,7 +139,7 @@ class StagedFiles:
         return self._staged[path]
 
     def flush(self, path: Path) -> None:
-        """Sees to it that a file which was reserved is on the disk.
+        """Flushes a reserved file to the disk.
 
         Raises:
             FormatError: It cannot be written.
@@ -157,7 +154,7 @@ class StagedFiles:
         try:
             target = _target(path)
             temporary = hidden_name(target.parent)
-            # As the system makes new files, so that they get the usual permissions; `tempfile` would not.
+            # `os.open` gives the usual permissions of a new file; `tempfile` would not.
             handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), self._mode)
         except ValueError as error:
             raise write_fault(path, error) from error
@@ -171,15 +168,15 @@ class StagedFiles:
         return file
 
     def _sweep(self, folder: Path) -> Work[None]:
-        """Finishes and removes what writers that were killed have left in a folder, once."""
+        """Finishes or removes the leftovers of killed writers in a folder, once."""
         if folder not in self._swept:
             self._swept.add(folder)
             yield from recover_work(folder, "writing", strangers=True)
 
     def commit(self) -> tuple[Path, ...]:
-        """Moves all files into place; where one cannot be moved, those moved before it are put back.
+        """Moves all files into place; where one cannot be moved, the files moved before it are put back.
 
-        Where the process is killed in between, `recover_work` moves the rest: all files of a folder, or none.
+        If the process is killed meanwhile, `recover_work` later moves the rest: all files of a folder, or none.
 
         Raises:
             FormatError: One of them cannot be moved.
@@ -199,7 +196,7 @@ class StagedFiles:
                     _keep(move.target, seconds[move.target])
                 os.replace(move.temporary, move.target)
         except BaseException as error:
-            # The journals hold for every state in between; where this fails as well, the moves are finished later.
+            # The journals describe every state in between; where the undo fails, a later recovery finishes the moves.
             if _put_back(tuple(moves.values()), seconds):
                 _remove((*journals.values(), *seconds.values(), *(move.temporary for move in moves.values())))
             if isinstance(error, OSError):
@@ -213,12 +210,12 @@ class StagedFiles:
 
 
 def file_name(path: Path) -> str:
-    """What a person calls a file or a folder: its last name, fit to be shown."""
+    """The last part of a path, printable, for messages."""
     return printable(path.name or str(path))
 
 
 def write_fault(path: Path, error: OSError | ValueError) -> FormatError:
-    """What to say where `path` cannot be written."""
+    """The error for a `path` that cannot be written."""
     name, folder = file_name(path), path.absolute().parent
     code = error.errno if isinstance(error, OSError) else None
     if code in _NO_SPACE:
@@ -241,7 +238,7 @@ def _copy(pieces: Iterable[bytes], file: BinaryIO, total: int) -> Work[None]:
 
 
 def _target(path: Path) -> Path:
-    """The file to be replaced, links followed; raises FormatError where there is something that is no file."""
+    """The file to be replaced, links followed; raises FormatError where it is not a regular file."""
     target = Path(os.path.realpath(path))
     try:
         mode = target.stat().st_mode
@@ -264,21 +261,21 @@ def _keep_permissions(target: Path, temporary: Path) -> None:
     if sys.platform != "win32":
         with suppress(OSError):
             os.chown(temporary, old.st_uid, old.st_gid)
-    # After the owner, because changing that clears some of the bits.
+    # After the owner, because changing the owner clears some of the bits.
     temporary.chmod(stat.S_IMODE(old.st_mode))
 
 
 def _keep(target: Path, second: Path) -> None:
-    """Gives what is there a second name, so that it can be put back."""
+    """Gives the existing file a second name, so that it can be put back."""
     try:
         os.link(target, second)
     except OSError:
-        # Some file systems have no links.
+        # Some file systems have no hard links.
         os.replace(target, second)
 
 
 def _put_back(moves: Sequence[Move], seconds: Mapping[Path, Path]) -> bool:
-    """Undoes the moves that were made, the last one first; says whether everything is as it was."""
+    """Undoes the moves that were made, the last one first; returns whether all files are back."""
     try:
         for move in reversed(moves):
             if move.is_done():

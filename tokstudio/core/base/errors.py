@@ -1,4 +1,4 @@
-"""The few exceptions the core raises; each message says what happened, to what, and what to do."""
+"""The exceptions of the core; each message says what happened, to what, and what to do."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -7,12 +7,12 @@ from tokstudio.core.base.wording import printable
 
 
 class TokStudioError(Exception):
-    """Anything a person can act on; its text is one sentence fit to be shown.
+    """An error that a person can act on; its text is one sentence.
 
     Args:
-        message: That sentence; what a file's name or content brings into it is made fit to be shown.
-        of_a_part: What to say instead where only a part of the corpus was looked at, so that a place or a number of
-            that part is not taken for the corpus's; the same sentence if not given.
+        message: The sentence; unprintable characters in it are escaped.
+        of_a_part: The sentence for a check of only a part of the corpus, without places and numbers that hold for that
+            part alone; None if the sentence is the same.
     """
 
     def __init__(self, message: str, of_a_part: str | None = None) -> None:
@@ -21,22 +21,22 @@ class TokStudioError(Exception):
 
 
 class ConfigError(TokStudioError, ValueError):
-    """A setting or an argument that cannot work."""
+    """A setting or an argument is invalid."""
 
 
 class CorpusError(TokStudioError):
-    """A source that cannot be read, or a corpus that cannot be trained on."""
+    """A source cannot be read, or a corpus cannot be trained on."""
 
 
 class BinaryError(CorpusError):
-    """A file that is no text in any encoding; read as bytes, it is a source all the same."""
+    """A file is not text in any encoding; the encoding "bytes" reads it all the same."""
 
 
 class MissingCharacterError(CorpusError):
-    """A character of the corpus that is no base token, where none stands for those that are missing.
+    """A character of the corpus is not a base token, and there is no unknown token.
 
     Attributes:
-        character: It.
+        character: The missing character.
     """
 
     def __init__(self, message: str, character: str, of_a_part: str | None = None) -> None:
@@ -45,4 +45,4 @@ class MissingCharacterError(CorpusError):
 
 
 class FormatError(TokStudioError):
-    """A tokenizer file that is damaged, not what its name says, or unable to hold what it is given."""
+    """A tokenizer file is damaged, has another format than its name says, or cannot hold the tokenizer."""

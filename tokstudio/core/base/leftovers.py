@@ -1,7 +1,7 @@
-"""Hidden files beside targets, and what is done with those of a writer that was killed: finished or removed.
+"""Temporary files and journals beside targets, and the recovery of those that a killed writer has left.
 
-A journal lists the moves of one commit of several files. It is on the disk before the first move, so that the rest can
-be moved later.
+A journal lists the moves of one commit of several files. It is flushed to the disk before the first move, so that a
+later process can finish the moves.
 """
 
 # SPDX-License-Identifier: MIT
@@ -24,17 +24,17 @@ from typing import cast
 
 from tokstudio.core.base.progress import Progress, Work
 
-_NAME = re.compile(r"\.[0-9a-f]{16}\.(([0-9a-f]{8})-([0-9]{1,9}))(\.journal)?\.tokstudio")  # place and process
-_STALE = 24 * 60 * 60  # seconds: no file takes as long to write
+_NAME = re.compile(r"\.[0-9a-f]{16}\.(([0-9a-f]{8})-([0-9]{1,9}))(\.journal)?\.tokstudio")  # machine and process
+_STALE = 24 * 60 * 60  # seconds: writing a file never takes as long
 _ENTRIES = 1000
 _LARGEST_JOURNAL = 1 << 20
 
-_State = tuple[int, int]  # size, and time of the last change in nanoseconds; both stay when a file is moved
+_State = tuple[int, int]  # size and modification time in nanoseconds; a move changes neither
 
 
 @dataclass(frozen=True)
 class _Left:
-    """A hidden file; `writer` is the place and the process in its name, `is_here` whether that place is this one."""
+    """A hidden file; `writer` is the machine and process in its name, `is_here` whether it is this machine."""
 
     path: Path
     writer: str
@@ -46,7 +46,7 @@ class _Left:
 
 @dataclass(frozen=True)
 class Move:
-    """A move of a temporary file; `old` is what was at the target before, `new` is what is moved there."""
+    """A move of a temporary file; `old` is the state of the target before, `new` the state of the temporary file."""
 
     temporary: Path
     target: Path
@@ -55,7 +55,7 @@ class Move:
 
     @classmethod
     def planned(cls, temporary: Path, target: Path) -> Move:
-        """A move to be made, from and to what is there now."""
+        """A move of `temporary` to `target`, with their current states."""
         return cls(temporary, target, _state(target), _state(temporary))
 
     def is_pending(self) -> bool:
@@ -63,23 +63,23 @@ class Move:
         return os.path.lexists(self.temporary)
 
     def is_done(self, owner: int = 0) -> bool:
-        """Whether the new file is at the target, and is the owner's."""
+        """Whether the new file is at the target and belongs to `owner`."""
         return not self.is_pending() and self.new is not None and _state(self.target, owner) == self.new
 
     def is_possible(self, owner: int) -> bool:
-        """Whether it can be made: nobody has written either file since, and the new one is the owner's."""
-        # Without links the old file has another name for a moment.
+        """Whether it can be made: neither file has changed since, and the new one belongs to `owner`."""
+        # On file systems without links, the target is missing for a moment.
         untouched = not os.path.lexists(self.target) or (self.old is not None and _state(self.target) == self.old)
         return untouched and self.new is not None and _state(self.temporary, owner) == self.new
 
 
 def hidden_name(folder: Path, kind: str = "") -> Path:
-    """A new name for a file that is removed when this process is gone; `kind` is "" or ".journal"."""
+    """A new name for a file that may be removed once this process has ended; `kind` is "" or ".journal"."""
     return folder / f".{secrets.token_hex(8)}.{_place()}-{os.getpid()}{kind}.tokstudio"
 
 
 def write_journal(journal: Path, moves: Iterable[Move]) -> None:
-    """Writes which temporary file is moved to which target, all in the journal's folder, and flushes it to the disk."""
+    """Writes a journal of moves within its folder, and flushes it to the disk."""
     rows = [(move.temporary.name, move.target.name, move.old, move.new) for move in moves]
     with open(journal, "x", encoding="ascii") as file:
         json.dump(rows, file)
@@ -89,36 +89,36 @@ def write_journal(journal: Path, moves: Iterable[Move]) -> None:
 
 
 def recover_work(folder: Path, phase: str, strangers: bool) -> Work[frozenset[str]]:
-    """Finishes the commits of this user's killed processes in a folder, then removes what killed processes left there.
+    """Finishes the commits of this user's killed processes in a folder, then removes their temporary files.
 
-    What cannot be moved or removed stays.
+    Files that cannot be moved or removed stay.
 
     Args:
-        folder: Where.
-        phase: What the progress is called.
-        strangers: Remove other users' files, too.
+        folder: The folder to look through.
+        phase: The phase for the progress.
+        strangers: Whether to remove other users' temporary files as well.
 
     Returns:
-        The names of the targets of commits that are done in part: some are new and some are old.
+        The names of the targets of partial commits: some of them are new and some are old.
     """
-    found: list[_Left] = []
+    leftovers: list[_Left] = []
     with suppress(OSError), os.scandir(folder) as entries:
         for number, entry in enumerate(entries, 1):
             with suppress(OSError):
                 if (left := _left(entry)) is not None:
-                    found.append(left)
+                    leftovers.append(left)
             if number % _ENTRIES == 0:
                 yield Progress(phase)
     waiting: set[str] = set()
     torn: set[str] = set()
-    for journal in found:
+    for journal in leftovers:
         moves = _read(journal) if journal.is_journal else ()
         if journal.is_journal and not journal.is_gone:
-            # The second name of an old file is as old as that file, and must not be taken for one left behind.
+            # The second name of an old file is as old as that file, and must not be taken for a leftover.
             waiting.add(journal.writer)
         if not all(move.is_done(journal.owner) or move.is_possible(journal.owner) for move in moves):
             continue
-        # A journal that came with a folder from elsewhere is a stranger's: it moves nothing.
+        # A journal of another user, for example in a copied folder, moves nothing.
         if journal.is_gone and journal.is_here and journal.owner == _user():
             _finish(moves)
         pending = sum(move.is_pending() for move in moves)
@@ -126,7 +126,7 @@ def recover_work(folder: Path, phase: str, strangers: bool) -> Work[frozenset[st
             waiting.add(journal.writer)
         if 0 < pending < len(moves):
             torn.update(move.target.name for move in moves)
-    for left in found:
+    for left in leftovers:
         if left.is_gone and left.writer not in waiting and (strangers or left.owner == _user()):
             with suppress(OSError):
                 left.path.unlink()
@@ -134,7 +134,7 @@ def recover_work(folder: Path, phase: str, strangers: bool) -> Work[frozenset[st
 
 
 def flush_folder(folder: Path) -> None:
-    """Sees to it that the new names are on the disk, where the system can do that."""
+    """Flushes the names in a folder to the disk, where the system supports it."""
     if sys.platform == "win32":
         return
     with suppress(OSError):
@@ -146,12 +146,12 @@ def flush_folder(folder: Path) -> None:
 
 
 def _place() -> str:
-    """Where process ids mean the same: this machine, and on Linux this container."""
+    """An identifier of the space of process ids: this machine, and on Linux this container."""
     name = platform.node()
     with suppress(OSError):
         name += str(os.stat("/proc/self/ns/pid").st_ino)
     with suppress(OSError):
-        # No stranger knows it, so that none can write a journal for this machine.
+        # Other users of shared folders cannot know it, so they cannot write a journal for this machine.
         name += Path("/etc/machine-id").read_text(encoding="ascii", errors="replace")
     return f"{zlib.crc32(name.encode('utf-8', 'surrogateescape')):08x}"
 
@@ -167,9 +167,9 @@ def _left(entry: os.DirEntry[str]) -> _Left | None:
 
 
 def _is_gone(process: int) -> bool:
-    """Whether there is no such process here; where one cannot ask, it counts as alive."""
+    """Whether there is no such process on this machine; False where this cannot be known."""
     if sys.platform == "win32":
-        return False  # asking as below would end it
+        return False  # `os.kill` would end the process on Windows
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -184,9 +184,9 @@ def _user() -> int:
 
 
 def _state(path: Path, owner: int = 0) -> _State | None:
-    """The state of an ordinary file; None where there is none, or where it is not the owner's.
+    """The state of a regular file; None where there is none, or where it belongs to another owner.
 
-    The administrator may own a journal of files that are another's: written files keep their owner.
+    A journal of the administrator may name files of other users: written files keep their owner.
     """
     try:
         status = path.lstat()
@@ -198,7 +198,7 @@ def _state(path: Path, owner: int = 0) -> _State | None:
 
 
 def _read(journal: _Left) -> tuple[Move, ...]:
-    """The moves of a journal; none where it is cut, or is not of the form that is written."""
+    """The moves of a journal; none where it is truncated or malformed."""
     try:
         handle = os.open(journal.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(handle, "rb") as file:
@@ -239,7 +239,7 @@ def _number_pair(value: object) -> _State:
 
 def _finish(moves: Iterable[Move]) -> None:
     for move in moves:
-        with suppress(OSError):  # of two processes that do this, one comes too late
+        with suppress(OSError):  # another process may have made the move
             os.replace(move.temporary, move.target)
     for folder in {move.target.parent for move in moves}:
         flush_folder(folder)

@@ -1,4 +1,4 @@
-"""How much memory is free, as the system and a container's limits say, how much others get, and how much is kept."""
+"""The free memory, by the system and a container's limits, and limits on the memory of this process."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-_UNKNOWN_SHARE = 0.5  # of all memory, where nobody says how much of it is free
+_UNKNOWN_SHARE = 0.5  # of all memory, where the system does not say how much is free
 _NO_LIMIT = 1 << 60
-# Options of GNU's `mallopt`. Arrays from 4 MB on, of which NumPy asks for huge pages, have pages of their own, which go
-# when they go. Twice as much may be left free at the end of an arena, as the library itself has it.
+# Options of GNU's `mallopt`. Arrays from 4 MB on (NumPy asks for huge pages for these) get a mapping of their own,
+# which is returned to the system when they are freed. Twice as much may stay free at the end of an arena, the default.
 _ARENAS, _PAGES_OF_ITS_OWN, _FREE_AT_THE_END = -8, -3, -1
 _KEPT_OF_FREED = {_ARENAS: 2, _PAGES_OF_ITS_OWN: 4 << 20, _FREE_AT_THE_END: 8 << 20}
 _MAC_STATISTICS, _MAC_WORDS = 4, 38  # HOST_VM_INFO64 and its length
@@ -21,33 +21,33 @@ _MAC_FREE, _MAC_INACTIVE = 0, 2
 
 
 def free_memory() -> int | None:
-    """Gives the bytes of memory a program may still take; None where that cannot be known."""
-    said = [_free_on_windows() if sys.platform == "win32" else _free_on_unix(), *_left_in_groups(Path("/"))]
-    known = [free for free in said if free is not None]
+    """Gives the bytes of memory that this process may still take; None where that is unknown."""
+    free = [_free_on_windows() if sys.platform == "win32" else _free_on_unix(), *_left_in_groups(Path("/"))]
+    known = [size for size in free if size is not None]
     return min(known, default=None)
 
 
 def share_for_libraries() -> int | None:
-    """Bytes of memory that a process may take which does what a library does with a file; None where none are set."""
+    """The memory limit in bytes for a child process that runs another library; None where no limit can be set."""
     if not sys.platform.startswith("linux"):
         return None
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
 
 
 def limit_memory(most: int) -> None:
-    """Lets this process take no more bytes than these: what it asks for beyond fails, and harms no other program."""
-    # Not everywhere.
+    """Limits the memory of this process to `most` bytes; larger requests fail instead of harming other programs."""
+    # The module does not exist on Windows.
     import resource
 
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
-def keep_less_freed() -> None:
-    """Lets this process keep less of the memory it has freed; to be called before it has several threads.
+def return_freed_memory() -> None:
+    """Lets this process return more freed memory to the system; call it before threads are started.
 
-    GNU's C library would keep an arena for each of many threads, and in every one what the largest arrays took that
-    were ever made there: a process with a thread for each job then grows for hours. Elsewhere nothing is done.
+    GNU's C library would keep an arena for each of many threads, each as large as the largest arrays ever made there:
+    a process with a thread for each job then grows for hours. On other systems this does nothing.
     """
     if sys.platform.startswith("linux"):
         with suppress(AttributeError):
@@ -71,14 +71,14 @@ def _free_on_unix() -> int | None:
 
 
 def _free_pages_on_mac(system: ctypes.CDLL) -> int | None:
-    """Pages that are free, or hold what can be had from a file again."""
+    """Free and inactive pages; inactive ones can be read from a file again."""
     words, length = (ctypes.c_uint32 * _MAC_WORDS)(), ctypes.c_uint32(_MAC_WORDS)
     failed = system.host_statistics64(system.mach_host_self(), _MAC_STATISTICS, words, ctypes.byref(length))
     return None if failed else words[_MAC_FREE] + words[_MAC_INACTIVE]
 
 
 class _WindowsMemory(ctypes.Structure):
-    """What Windows calls MEMORYSTATUSEX."""
+    """The structure MEMORYSTATUSEX of Windows."""
 
     _fields_ = (
         ("length", ctypes.c_uint32),
@@ -97,9 +97,9 @@ def _free_on_windows() -> int | None:
 
 
 def _left_in_groups(root: Path) -> Iterator[int]:
-    """What each control group that this process is in leaves; nothing on systems that have none.
+    """The memory left in each control group of this process; nothing on systems without groups.
 
-    A container often sees its own group as the topmost, so those above the one that is named are looked at as well.
+    A container often sees its own group as the topmost, so the parents of the named group are looked at as well.
     """
     try:
         lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
@@ -116,7 +116,7 @@ def _left_in_groups(root: Path) -> Iterator[int]:
             continue
         inner = PurePosixPath(path.lstrip("/"))
         for group in (inner, *inner.parents):
-            # One that has no limit says "max" or a very large number, and the topmost has no such files.
+            # A group without a limit says "max" or a very large number; the topmost group has no such files.
             with suppress(OSError, ValueError):
                 limit = int((top / group / names[0]).read_text())
                 if limit < _NO_LIMIT:
@@ -125,7 +125,7 @@ def _left_in_groups(root: Path) -> Iterator[int]:
 
 
 def _reclaimable(group: Path, name: str) -> int:
-    """Bytes that count as used, but are given up for whoever wants memory."""
+    """Bytes that count as used but can be reclaimed."""
     for line in (group / "memory.stat").read_text().splitlines():
         key, _, size = line.partition(" ")
         if key == name:

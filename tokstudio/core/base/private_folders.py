@@ -1,10 +1,9 @@
-"""Folders that belong to this person alone, for what nobody else may put something into: code that is run, sockets.
+"""Folders that only this user can write to, for code that is run and for sockets.
 
-In a folder that all people of a computer share, anyone may have made a folder of the name that we would take.
-
-Trusted are the administrator and the person's own group: the primary one, of the person's name or number, with whoever
-has been added to it. A group that people share, such as staff or users, is not trusted. Looked at are owner, group and
-permissions of a folder and of the one it is in, neither lists of access nor what is above.
+In a folder that all users share, another user may have created a folder of the name that TokStudio would use. Trusted
+are the administrator and the user's private group: the primary group, with the user's name or number. A group that
+several users share, such as staff or users, is not trusted. Checked are owner, group and permissions of a folder and of
+its parent, but neither access control lists nor the folders above.
 """
 
 # SPDX-License-Identifier: MIT
@@ -22,66 +21,66 @@ _BLOCK = bytes(1 << 16)
 
 
 def cache_folder() -> Path:
-    """Where this person's caches of ours are."""
+    """TokStudio's cache folder of this user."""
     return Path(platformdirs.user_cache_dir("tokstudio", appauthor=False))
 
 
 def runtime_folder() -> Path | None:
-    """The folder that the system gives this person until the end of the session; None where there is none."""
+    """The user's runtime folder, which lasts until the end of the session; None where there is none."""
     folder = os.environ.get("XDG_RUNTIME_DIR", "")
     usable = os.path.isabs(folder) and _is_own(Path(folder)) and os.access(folder, os.W_OK)
     return Path(folder) if usable else None
 
 
 def temporary_folder() -> Path | None:
-    """A name for a folder among the temporary files of all people; None where there can be none."""
+    """A folder for this user in the shared folder for temporary files; None where there is none."""
     try:
         return Path(tempfile.gettempdir()) / f"tokstudio-{os.getuid() if hasattr(os, 'getuid') else 'cache'}"
     except OSError:
         return None
 
 
-def passing_folders() -> Iterator[Path]:
-    """Where a thing can be kept that is needed no longer than the session."""
+def session_folders() -> Iterator[Path]:
+    """The folders for files that are not needed after the session, the best one first."""
     if (runtime := runtime_folder()) is not None:
         yield runtime / "tokstudio"
     if (temporary := temporary_folder()) is not None:
         yield temporary
 
 
-def make_own(folder: Path) -> bool:
-    """Makes a folder unless it is there, and says whether nobody else can put something into it, or in its place.
+def make_private(folder: Path) -> bool:
+    """Creates a folder unless it exists, and returns whether only this user can write to it or replace it.
 
-    One of this person's that only the person's own group may write to as well is closed to everybody else.
+    An existing folder that the user's private group may write to is closed to the group.
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        # Not with its parents: they would get the usual permissions.
+        # A separate call: parents get the usual permissions.
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError:
         return False
-    # First its place: a folder that can be exchanged might be a link to another one by the time it is closed.
+    # The parent is checked first: a folder that can be replaced might be a link by the time it is closed.
     return _keeps_its_place(folder) and (_is_own(folder) or _was_closed(folder))
 
 
-def is_roots_alone(folder: Path) -> bool:
-    """Whether only the administrator can put something into a folder, or another one in its place."""
+def is_root_only(folder: Path) -> bool:
+    """Whether only the administrator can write to a folder or replace it."""
     try:
-        found = [folder.lstat(), folder.parent.lstat()]
+        statuses = [folder.lstat(), folder.parent.lstat()]
     except OSError:
         return False
     others = stat.S_IWGRP | stat.S_IWOTH
-    # Elsewhere every owner has the number 0.
+    # On Windows every owner has the number 0.
     return hasattr(os, "getuid") and all(
-        stat.S_ISDIR(one.st_mode) and one.st_uid == 0 and not one.st_mode & others for one in found
+        stat.S_ISDIR(status.st_mode) and status.st_uid == 0 and not status.st_mode & others for status in statuses
     )
 
 
-def try_room(folder: Path, size: int) -> None:
-    """Writes so many bytes to a file that vanishes again: a full disk takes an empty one.
+def check_space(folder: Path, size: int) -> None:
+    """Checks for space by writing `size` bytes to a file that is removed: a full disk still takes an empty file.
 
     Raises:
-        OSError: There is no room, or no writing.
+        OSError: There is no space, or the folder cannot be written to.
     """
     with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
         for start in range(0, size, len(_BLOCK)):
@@ -100,7 +99,7 @@ def _is_own(folder: Path) -> bool:
 
 
 def _was_closed(folder: Path) -> bool:
-    """Closes a folder of this person's that the person's own group may write to; False for any other."""
+    """Closes a folder of this user that the user's private group may write to; False for any other."""
     try:
         status = folder.lstat()
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or _lets_others_write(status):
@@ -112,25 +111,25 @@ def _was_closed(folder: Path) -> bool:
 
 
 def _keeps_its_place(folder: Path) -> bool:
-    """Whether nobody else can rename a folder of ours and put one of theirs there."""
+    """Whether no other user can replace a folder."""
     try:
         status = folder.parent.stat()
     except OSError:
         return False
     if not hasattr(os, "getuid"):
         return True
-    # With the t bit, as /tmp has it, only its owner renames what is in it.
+    # In a folder with the sticky bit, such as /tmp, only the owner of an entry may rename it.
     return status.st_uid in (os.getuid(), 0) and (bool(status.st_mode & stat.S_ISVTX) or not _lets_others_write(status))
 
 
 def _lets_others_write(status: os.stat_result) -> bool:
-    # Many systems give each person a group of their own, and let it write to all that they make, as to ~/.cache.
+    # Many systems give each user a private group, and let it write to all that the user creates, such as ~/.cache.
     by_group = bool(status.st_mode & stat.S_IWGRP) and not _is_own_group(status.st_gid)
     return by_group or bool(status.st_mode & stat.S_IWOTH)
 
 
 def _is_own_group(group: int) -> bool:
-    """Whether it is the group that the system has made for this person, and not one that all people share."""
+    """Whether it is the user's private group, not one that several users share."""
     if group != os.getgid():
         return False
     if group == os.getuid():

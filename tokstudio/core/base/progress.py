@@ -1,6 +1,6 @@
-"""How long work reports: it is a generator that yields `Progress` between bounded pieces and returns its result.
+"""Progress of long work: a generator that yields `Progress` between bounded pieces and returns its result.
 
-Whoever drives it may pause, stop or look between two pieces; closing the generator cancels the work.
+The caller may pause, stop or look between two pieces; closing the generator cancels the work.
 """
 
 # SPDX-License-Identifier: MIT
@@ -15,12 +15,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a piece of long work stands.
+    """The progress of long work.
 
     Attributes:
-        phase: What is being done, as a present participle: "reading", "counting", "merging".
+        phase: The current activity as a present participle: "reading", "counting", "merging".
         done: Units done; never more than `total`.
-        total: Units in all, or 0 where that cannot be known.
+        total: Units in all, or 0 where that is unknown.
     """
 
     phase: str
@@ -32,14 +32,14 @@ Work = Generator[Progress, None, T]
 
 
 def together(phase: str, works: Iterable[tuple[int, Work[T]]]) -> Work[list[T]]:
-    """Does works one after another as one, with one progress over all that never falls back.
+    """Does several works one after another, with one progress over all that never decreases.
 
     Args:
-        phase: What it is called.
-        works: Each with its size, such as bytes.
+        phase: The phase for the progress.
+        works: Each work with its size, such as bytes.
 
     Returns:
-        What each of them returns.
+        The result of each work.
     """
     todo = list(works)
     total, before, results = sum(size for size, _ in todo), 0, list[T]()
@@ -59,7 +59,7 @@ def together(phase: str, works: Iterable[tuple[int, Work[T]]]) -> Work[list[T]]:
 
 
 def finish(work: Work[T]) -> T:
-    """Drives `work` to its end and gives what it returns."""
+    """Drives `work` to its end and returns its result."""
     while True:
         try:
             next(work)

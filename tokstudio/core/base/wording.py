@@ -1,35 +1,34 @@
-"""How messages show what a person or a file has given."""
+"""The wording of values in messages."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import re
 
-# Control characters, marks that turn the direction of text, breaks of lines, and what of a name is no text.
+# Control characters, direction marks, line breaks, and bytes of a name that are not text.
 _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 
 
 def printable(text: str) -> str:
-    r"""A text on one line that does nothing where it is shown, such as the name of a file: `"a\nb"` is `a\nb`."""
+    r"""A text on one line without control characters, such as the name of a file: `"a\nb"` is `a\nb`."""
     return _UNSHOWABLE.sub(_written_out, text)
 
 
 def shown(text: str, longest: int = 40) -> str:
-    """A text in quotes as a message can show it: on one line, and not too long; in single quotes if it has others."""
+    """A text in quotes for a message: on one line, at most `longest` characters; in single quotes if it has double."""
     cut = text if len(text) <= longest else text[:longest] + "…"
     quote = "'" if '"' in cut and "'" not in cut else '"'
     return quote + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut) + quote
 
 
-def _written_out(found: re.Match[str]) -> str:
-    # A byte of a name that is no text on this system.
-    if "\ud800" <= found[0] <= "\udfff":
+def _written_out(match: re.Match[str]) -> str:
+    if "\ud800" <= match[0] <= "\udfff":  # a byte of a file name that is not text
         return "\ufffd"
-    return found[0].encode("unicode_escape").decode()
+    return match[0].encode("unicode_escape").decode()
 
 
 def several(number: int, one: str, many: str = "") -> str:
-    """A number with its words: `several(2, "id is", "ids are")` is "2 ids are", `many` mostly one's + s."""
+    """A number with its noun: `several(2, "id is", "ids are")` is "2 ids are"; `many` is `one` + "s" by default."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
@@ -39,7 +38,7 @@ def size_of_memory(size: float) -> str:
 
 
 def size_text(size: int) -> str:
-    """Gives a size as people say it: `size_text(1_115_394)` is "1.1 MB"."""
+    """A size in a unit that fits: `size_text(1_115_394)` is "1.1 MB"."""
     value, units = float(size), ["TB", "GB", "MB", "kB", "B"]
     while len(units) > 1 and value >= (1000 if units[-1] == "B" else 999.95):
         value /= 1000

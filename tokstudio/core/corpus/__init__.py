@@ -1,6 +1,6 @@
-"""What a tokenizer is trained on: sources, reading, word counts, statistics, sampling, the held-out split.
+"""The training text: sources, reading, word counts, statistics, sampling, the held-out split.
 
-May import `core.base` and `core.text`.
+Imports `core.base` and `core.text`.
 """
 
 # SPDX-License-Identifier: MIT

@@ -1,7 +1,4 @@
-"""What a tokenizer is trained on: documents as bytes, and where they came from.
-
-Reading files is left to `readers`, counting what they hold to `statistics`.
-"""
+"""The corpus: the documents a tokenizer is trained on, as bytes, with their sources."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -23,7 +20,7 @@ from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.word_counts import counts_of_mapping, read_counts_work
 from tokstudio.core.text.utf8 import AnyPath, Text
 
-# Small enough that no numpy call on a piece holds the interpreter for more than a few milliseconds.
+# Small, so that no numpy call on a piece holds the interpreter for more than a few milliseconds.
 _PIECE = 1 << 18
 _DOCUMENTS_IN_A_PIECE = 1 << 14
 
@@ -42,14 +39,14 @@ class Corpus:
 
         Args:
             paths: Files and folders.
-            documents: "file" for a document a file, "line" for a document a line, line feed included.
+            documents: "file" for one document per file, "line" for one per line, including its line feed.
             encoding: None to detect it for each file; "bytes" to decode nothing, which reads binary files too; else the
                 name of an encoding. With characters as base tokens, bytes that are not UTF-8 become U+FFFD.
 
         Raises:
             ConfigError: `documents` or `encoding` is unknown.
-            CorpusError: A file or a folder cannot be read, or holds no text. A file given that is binary is refused;
-                in a folder, such files are skipped.
+            CorpusError: A file or a folder cannot be read, or holds no text. A binary file is refused if it is
+                named, and skipped in a folder.
         """
         return finish(cls.from_files_work(paths, documents, encoding))
 
@@ -57,7 +54,7 @@ class Corpus:
     def from_files_work(
         cls, paths: AnyPath | Iterable[AnyPath], documents: str = "file", encoding: str | None = None
     ) -> Work[Corpus]:
-        """Does what `from_files` does, in bounded pieces."""
+        """Does the same as `from_files` in bounded pieces."""
         files = yield from expand_work([paths] if isinstance(paths, (str, os.PathLike)) else paths)
         if not files:
             raise CorpusError("No files given: name at least one.")
@@ -78,14 +75,14 @@ class Corpus:
 
     @classmethod
     def from_counts(cls, counts: AnyPath | Mapping[Text, int]) -> Corpus:
-        """Makes a corpus of pre-tokens and how often each occurs; a pattern is not applied to them again.
+        """Makes a corpus of pre-tokens with their counts; they are not split again by a pattern.
 
         Args:
-            counts: A mapping, or a file: see `word_counts.read_counts_work` for its form.
+            counts: A mapping, or a file in a form that `word_counts.read_counts_work` describes.
 
         Raises:
-            CorpusError: The file cannot be read, there are none, or one is wrong: a count must be a positive whole
-                number, and a pre-token UTF-8.
+            CorpusError: The file cannot be read or is empty, a count is not a positive whole number, or a pre-token is
+                not UTF-8.
         """
         if isinstance(counts, Mapping):
             return cls((counts_of_mapping(counts),))
@@ -98,25 +95,25 @@ class Corpus:
 
     @property
     def bytes(self) -> int:
-        """How many bytes of text there are."""
+        """Bytes of text."""
         return sum(source.bytes for source in self.sources)
 
     @property
     def documents(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
         return sum(source.documents for source in self.sources)
 
     def sample(self, size: int) -> bytes:
-        """Gives at most `size` bytes of text: the beginning of every source, each in proportion to its length."""
+        """At most `size` bytes of text: the beginning of every source, in proportion to its length."""
         share = min(1.0, size / self.bytes) if self.bytes else 0.0
         return b"".join(source.data[: int(share * len(source.data))].tobytes() for source in self.sources)
 
     def iter_documents(self) -> Iterator[memoryview]:
-        """Gives each document's bytes in turn, without copying those that are in memory."""
+        """Yields each document's bytes, without copying those that are in memory."""
         for source in self.sources:
             first = start = 0
             while first < source.documents:
-                # Of a text that stays in its file, this is all that is in memory.
+                # Only this part of a `FileText` is read into memory.
                 last = max(first + 1, int(np.searchsorted(source.ends, start + _PIECE, side="right")))
                 ends: list[int] = source.ends[first : min(last, first + _DOCUMENTS_IN_A_PIECE)].tolist()
                 view, at = np.asarray(source.data[start : ends[-1]]).data, start
@@ -129,12 +126,12 @@ class Corpus:
     def sha256(self) -> str:
         """The hexadecimal SHA-256 of all documents, each preceded by its length as 8 bytes, little endian.
 
-        Where counts are given, "counts" and all of them as 8 bytes each come before their documents.
+        A source of word counts begins with "counts" and all of its counts as 8 bytes each.
         """
         return finish(self.sha256_work())
 
     def sha256_work(self) -> Work[str]:
-        """Computes `sha256` in bounded pieces, and keeps it."""
+        """Computes `sha256` in bounded pieces, and caches it."""
         if "sha256" in self.__dict__:
             return self.sha256
         digest, done, total = hashlib.sha256(), 0, sum(len(source.data) for source in self.sources)
@@ -150,7 +147,7 @@ class Corpus:
 
 
 def _pieces_with_lengths(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.uint8], int]]:
-    """Yields the bytes to hash, and how many of them are text: many short documents at once, a long one in parts."""
+    """Yields bytes to hash, and how many of them are text: many short documents together, a long one in parts."""
     first, start = 0, 0
     while first < len(ends):
         whole = int(np.searchsorted(ends, start + _PIECE, side="right"))

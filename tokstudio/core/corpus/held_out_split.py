@@ -1,4 +1,4 @@
-"""Sets a share of a corpus aside: blocks of whole lines, evenly spread."""
+"""The held-out split: blocks of whole lines, spread evenly over the corpus."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -21,21 +21,21 @@ _BORDERS = 1 << 12
 
 
 def hold_out_work(sources: Sequence[Source], share: float) -> Work[tuple[tuple[Source, ...], tuple[Source, ...]]]:
-    """Splits sources into what is trained on and what is held out.
+    """Splits sources into text to train on and held-out text.
 
-    The text is taken as blocks of whole lines of at most 64 KiB, at least 20 of them; a document that is shorter is one
-    block. Block i is held out when floor((i + 1) * share) > floor(i * share). Each block becomes a document.
+    The text is divided into at least 20 blocks of whole lines, at most 64 KiB each; a shorter document is one block.
+    Block i is held out when floor((i + 1) * share) > floor(i * share). Each block becomes a document.
 
     Args:
         sources: The corpus.
         share: From 0 to below 1.
 
     Returns:
-        The sources to train on, and those held out; one of each for every source.
+        The sources to train on, and the held-out sources; one of each for every source.
 
     Raises:
         CorpusError: There are fewer than 20 lines.
-        ConfigError: Counts are given instead of text.
+        ConfigError: A source has word counts instead of text.
     """
     blocks = yield from blocks_work(sources, share)
     works = (
@@ -48,10 +48,10 @@ def hold_out_work(sources: Sequence[Source], share: float) -> Work[tuple[tuple[S
 
 
 def blocks_work(sources: Sequence[Source], share: float) -> Work[list[tuple[NDArray[np.int64], NDArray[np.bool_]]]]:
-    """Finds the blocks that `hold_out_work` splits sources into; it raises the same.
+    """Finds the blocks of `hold_out_work`, and raises the same errors.
 
     Returns:
-        For each source int64 [n], where each block ends in its data, and bool [n], whether it is held out.
+        For each source: int64 [n], the ends of the blocks in its data, and bool [n], whether each is held out.
     """
     refuse_counts(sources)
     blocks: list[NDArray[np.int64]] = []
@@ -69,7 +69,7 @@ def blocks_work(sources: Sequence[Source], share: float) -> Work[list[tuple[NDAr
 
 
 def check_lines_work(sources: Sequence[Source]) -> Work[None]:
-    """Looks at no more of the sources than is needed to say whether a share of them can be held out.
+    """Checks whether sources have enough lines for a held-out share, reading no more of them than necessary.
 
     Raises:
         CorpusError, ConfigError: As `hold_out_work`.
@@ -88,7 +88,7 @@ def check_lines_work(sources: Sequence[Source]) -> Work[None]:
 
 
 def refuse_counts(sources: Sequence[Source]) -> None:
-    """Raises ConfigError where counts are given instead of text: no share of them can be held out."""
+    """Raises ConfigError where a source has word counts: no share of them can be held out."""
     if any(source.counts is not None for source in sources):
         raise ConfigError("Word counts have no lines, so nothing can be held out of them: set the held-out share to 0.")
 
@@ -102,7 +102,7 @@ def _refuse_few(lines: int) -> None:
 
 
 def _blocks_work(source: Source, largest: int) -> Work[NDArray[np.int64]]:
-    """Where each block of a source ends; none is empty."""
+    """The ends of the blocks of a source; no block is empty."""
     lengths = np.diff(source.ends, prepend=0)
     ends = source.ends[lengths > 0]
     long = np.flatnonzero(lengths > largest)
@@ -118,7 +118,7 @@ def _blocks_work(source: Source, largest: int) -> Work[NDArray[np.int64]]:
 
 
 def _borders_work(lines: NDArray[np.int64], start: int, end: int, largest: int) -> Work[list[int]]:
-    """Where to cut one document: behind the last line that still fits, or behind one that is too long."""
+    """The borders within one document: after the last line that still fits, or after a line that is too long."""
     borders: list[int] = []
     while end - start > largest:
         fits = int(np.searchsorted(lines, start + largest, side="right")) - 1
@@ -133,7 +133,7 @@ def _borders_work(lines: NDArray[np.int64], start: int, end: int, largest: int) 
 
 
 def _chosen_work(source: Source, ends: NDArray[np.int64], chosen: NDArray[np.bool_]) -> Work[Source]:
-    """A source of the chosen blocks only."""
+    """The source with the chosen blocks only."""
     lengths = np.diff(ends, prepend=0)
     made_ends = np.cumsum(lengths[chosen], dtype=np.int64)
     made = np.empty(int(made_ends[-1]) if len(made_ends) else 0, np.uint8)
@@ -141,7 +141,7 @@ def _chosen_work(source: Source, ends: NDArray[np.int64], chosen: NDArray[np.boo
     while first < len(ends):
         last = max(first + 1, int(np.searchsorted(ends, start + _PIECE, side="right")))
         end = int(ends[last - 1])
-        # A block that is longer than a piece stands alone.
+        # A block that is longer than a piece is copied alone.
         for at in range(start, end, _PIECE):
             piece = source.data[at : min(at + _PIECE, end)]
             if last - first > 1:

@@ -1,4 +1,4 @@
-"""Text that stays in its file because it is large: read piece by piece where it is needed, and never mapped."""
+"""Large texts that stay in their files: read in pieces on demand, and never mapped."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MOST = 1 << 26
 
 
 class FileText:
-    """Behaves like a read-only uint8 array as far as slices and single bytes go; may be read in several threads.
+    """A text in a file, with slices and single bytes like a read-only uint8 array; safe in several threads.
 
     A slice of more than 64 MiB stays in the file, a shorter one is read. `numpy.asarray` reads all of it.
 
@@ -26,7 +26,7 @@ class FileText:
 
     Raises:
         OSError: It cannot be opened.
-        CorpusError: By every read, where the file is not what it was when it was opened.
+        CorpusError: Raised by reads after the file has changed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -47,7 +47,7 @@ class FileText:
         return part if len(part) > _MOST else np.asarray(part)
 
     def tobytes(self) -> bytes:
-        """All of it."""
+        """The whole text."""
         return np.asarray(self).tobytes()
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> NDArray[np.uint8]:
@@ -55,7 +55,7 @@ class FileText:
 
 
 class _OpenFile:
-    """A file that is closed when nobody needs it any more."""
+    """A file that is closed with its last reference."""
 
     def __init__(self, path: Path) -> None:
         self._name = file_name(path)

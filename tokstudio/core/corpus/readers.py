@@ -1,7 +1,4 @@
-"""Reads files and folders into sources, and says in one sentence what is wrong with them.
-
-What bytes mean is left to `decoding`; documents and hashes to `corpus`.
-"""
+"""Reads files and folders into sources; each error says in one sentence what is wrong with them."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -31,11 +28,11 @@ from tokstudio.core.text.encodings import SAMPLE, binary_kind, decode, detect, e
 from tokstudio.core.text.utf8 import AnyPath
 
 _PIECE = 1 << 20
-# A file that would take more than this share of the free memory is read piece by piece as it is needed.
+# A file that would take more than this share of the free memory stays on the disk and is read in pieces.
 _MOST_OF_FREE = 0.4
 _DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
 _FOLDER = "folder"
-# Why something is left out of a folder, in the order in which it is told.
+# The reasons to skip an entry of a folder, in the order of the report.
 _WHY = ("unreadable", "binary", "empty", "not a file", "hidden")
 _MOST_NAMED = 4
 
@@ -45,18 +42,18 @@ def read_source(path: AnyPath, documents: str = "file", encoding: str | None = N
 
     Args:
         path: A regular file.
-        documents: "file" for one document, "line" for a document a line.
+        documents: "file" for one document, "line" for one per line.
         encoding: None to detect it; "bytes" to decode nothing; else the name of an encoding.
 
     Raises:
         ConfigError: `documents` or `encoding` is unknown.
         CorpusError: The file cannot be read, is empty, or changed while it was read.
-        BinaryError: It is no text, and `encoding` is None.
+        BinaryError: It is not text, and `encoding` is None.
     """
     check_documents(documents)
     chosen = None if encoding is None else encoding_name(encoding)
     path = Path(path)
-    with _said_plainly(path):
+    with _plain_errors(path):
         raw, status = yield from _read(path)
         if chosen is None:
             refuse_binary(raw, file_name(path))
@@ -70,13 +67,12 @@ def read_source(path: AnyPath, documents: str = "file", encoding: str | None = N
 
 @dataclass(frozen=True)
 class Folder:
-    """What a folder and its folders hold.
+    """The text files below a folder.
 
     Attributes:
         path: The folder.
-        files: The files that hold text, sorted by path.
-        skipped: All others, each with why it was left out, such as "binary" or "empty". Of a hidden folder it is
-            the folder alone.
+        files: The text files, sorted by path.
+        skipped: All other files, each with the reason, such as "binary" or "empty". A hidden folder counts as one.
     """
 
     path: Path
@@ -85,7 +81,7 @@ class Folder:
 
     @property
     def remark(self) -> str:
-        """Says in one sentence how many were left out, and the first of them; "" where none was."""
+        """One sentence with the number of skipped files and the first of them; "" where none was skipped."""
         order = sorted(self.skipped, key=lambda one: (_WHY.index(one[1]), one[0]))
         names = [f"{file_name(path)} ({why})" for path, why in order[:_MOST_NAMED]]
         more = len(order) - len(names)
@@ -94,7 +90,7 @@ class Folder:
 
 
 def read_folder(path: AnyPath) -> list[Path]:
-    """Lists the files in a folder and its folders that hold text, sorted by path; hidden ones and binaries left out.
+    """Lists the text files below a folder, sorted by path, without hidden and binary files.
 
     Raises:
         CorpusError: The folder cannot be read or holds no such file.
@@ -103,8 +99,8 @@ def read_folder(path: AnyPath) -> list[Path]:
 
 
 def read_folder_work(path: AnyPath) -> Work[Folder]:
-    """Does what `read_folder` does, in bounded pieces, and tells what was left out."""
-    root, found, skipped = Path(path), list[Path](), list[tuple[Path, str]]()
+    """Does the same as `read_folder` in bounded pieces, and lists the skipped files."""
+    root, files, skipped = Path(path), list[Path](), list[tuple[Path, str]]()
     folders = [root]
     while folders:
         folder = folders.pop()
@@ -114,35 +110,35 @@ def read_folder_work(path: AnyPath) -> Work[Folder]:
             if folder != root:
                 skipped.append((folder, "unreadable"))
                 continue
-            with _said_plainly(root):
+            with _plain_errors(root):
                 raise
         for entry in entries:
-            # Files come and go: one that is gone by now was never there.
+            # A file that has just been deleted is ignored.
             with suppress(FileNotFoundError):
-                what = _what(entry)
+                what = _folder_or_reason(entry)
                 if what == _FOLDER:
                     folders.append(Path(entry.path))
                 elif what:
                     skipped.append((Path(entry.path), what))
                 else:
-                    found.append(Path(entry.path))
-            yield Progress("looking for text", len(found))
-    made = Folder(root, tuple(sorted(found, key=lambda file: file.relative_to(root).parts)), tuple(skipped))
-    if not found:
+                    files.append(Path(entry.path))
+            yield Progress("looking for text", len(files))
+    made = Folder(root, tuple(sorted(files, key=lambda file: file.relative_to(root).parts)), tuple(skipped))
+    if not files:
         raise CorpusError(" ".join(filter(None, (f"{file_name(root)}: no text files in this folder.", made.remark))))
     return made
 
 
 def expand(paths: Iterable[AnyPath]) -> list[Path]:
-    """Puts in the place of each folder its text files; files stay as given, whether they exist or not.
+    """Replaces each folder by its text files; files stay as given, whether they exist or not.
 
-    One that is named twice, as by its folder too, is there once.
+    A file that is named twice, for example by its folder as well, is listed once.
     """
     return finish(expand_work(paths))
 
 
 def expand_work(paths: Iterable[AnyPath], tell: Callable[[Folder], None] | None = None) -> Work[list[Path]]:
-    """Does what `expand` does, in bounded pieces, and passes each folder to `tell`."""
+    """Does the same as `expand` in bounded pieces, and passes each folder to `tell`."""
     files: list[Path] = []
     several = list(map(Path, paths))
     for path in several:
@@ -157,7 +153,7 @@ def expand_work(paths: Iterable[AnyPath], tell: Callable[[Folder], None] | None 
 
 
 def unique_work(files: Iterable[Path]) -> Work[list[Path]]:
-    """The files, each once, by whatever name it is reached."""
+    """The files without duplicates, also where a file has several names."""
     known: dict[str, Path] = {}
     for file in files:
         place = str(file)
@@ -169,9 +165,9 @@ def unique_work(files: Iterable[Path]) -> Work[list[Path]]:
 
 
 def _read(path: Path) -> Work[tuple[NDArray[np.uint8], os.stat_result]]:
-    """Reads as many bytes as the file had when it was opened; it may grow meanwhile, but not shrink or vanish.
+    """Reads as many bytes as the file had when it was opened; it may grow meanwhile, but not shrink or disappear.
 
-    A file that is large for the free memory stays where it is.
+    A file that is too large for the free memory stays on the disk.
     """
     _refuse_irregular(path)
     with path.open("rb", buffering=0) as file:
@@ -180,7 +176,7 @@ def _read(path: Path) -> Work[tuple[NDArray[np.uint8], os.stat_result]]:
         if not size:
             raise CorpusError(f"{file_name(path)}: the file is empty.")
         if free is not None and size > _MOST_OF_FREE * free:
-            # Behaves like an array where it is read.
+            # A `FileText` behaves like an array where it is read.
             return cast("NDArray[np.uint8]", FileText(path)), status
         raw = np.empty(size, dtype=np.uint8)
         view, done = raw.data, 0
@@ -210,8 +206,8 @@ def _refuse_irregular(path: Path) -> None:
 
 
 @contextmanager
-def _said_plainly(path: Path) -> Generator[None]:
-    """Tells in one sentence what the system refused."""
+def _plain_errors(path: Path) -> Generator[None]:
+    """Turns errors of the system into one sentence."""
     try:
         yield
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -225,18 +221,18 @@ def _said_plainly(path: Path) -> Generator[None]:
 
 
 def read_file_work(path: Path, largest: int | None = None) -> Work[bytes]:
-    """All of a file, in bounded pieces.
+    """Reads a whole file in bounded pieces.
 
-    A pipe that this process was started with is read as well: `<(...)` of a shell names it by its descriptor.
+    A pipe that this process was started with is read as well: a shell names `<(...)` by its descriptor.
 
     Args:
         path: The file.
-        largest: Most bytes that it may have; None for what fits into the free memory.
+        largest: The largest size in bytes; None for as much as fits into the free memory.
 
     Raises:
         CorpusError: It cannot be read or is too large; the message says why.
     """
-    with _said_plainly(path):
+    with _plain_errors(path):
         if not _is_given_pipe(path):
             _refuse_irregular(path)
         with path.open("rb") as file:
@@ -245,27 +241,27 @@ def read_file_work(path: Path, largest: int | None = None) -> Work[bytes]:
 
 
 def read_stream_work(file: BinaryIO, name: str, largest: int | None = None, size: int = 0) -> Work[bytes]:
-    """All of what stands in a stream until its end, in bounded pieces.
+    """Reads a stream until its end, in bounded pieces.
 
     Args:
         file: The stream.
-        name: What errors call it.
-        largest: Most bytes that it may have; None for what fits into the free memory.
-        size: How many bytes are expected; 0 where nobody knows.
+        name: Its name in errors.
+        largest: The largest size in bytes; None for as much as fits into the free memory.
+        size: The expected size in bytes; 0 where it is unknown.
 
     Raises:
         CorpusError: It is too large.
         OSError: It cannot be read.
     """
     free = free_memory()
-    # The pieces and the whole are there together for a moment.
+    # The pieces and the whole are held together for a moment.
     fitting = None if free is None else int(_MOST_OF_FREE * free)
     most = min((limit for limit in (largest, fitting) if limit is not None), default=None)
     pieces: list[bytes] = []
     done = 0
     while most is None or max(done, size) <= most:
         piece = file.read(_PIECE)
-        if piece is None:  # pyright: ignore[reportUnnecessaryComparison] -- a stream that does not wait
+        if piece is None:  # pyright: ignore[reportUnnecessaryComparison] -- a non-blocking stream
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         if not piece:
             return b"".join(pieces)
@@ -287,8 +283,8 @@ def _is_hidden(entry: os.DirEntry[str]) -> bool:
     return entry.name.startswith(".") or bool(attributes & stat.FILE_ATTRIBUTE_HIDDEN)
 
 
-def _what(entry: os.DirEntry[str]) -> str:
-    """`_FOLDER`, or why a file is left out; "" for one that holds text."""
+def _folder_or_reason(entry: os.DirEntry[str]) -> str:
+    """`_FOLDER`, or the reason to skip a file; "" for a text file."""
     try:
         if _is_hidden(entry):
             return "hidden"

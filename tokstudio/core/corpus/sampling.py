@@ -1,4 +1,4 @@
-"""Takes a part of a corpus: text from all over it, cut at lines, in the order in which it stands there."""
+"""Takes samples of a corpus: slices from all over it, cut at lines, in their order."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -18,15 +18,15 @@ _MOST_SOURCES = 64
 
 
 def sample_work(corpus: Corpus, size: int) -> Work[Corpus]:
-    """About `size` bytes in slices from all over the corpus, for a training where all of it does not fit.
+    """Takes about `size` bytes in slices from all over the corpus, where training on all of it does not fit.
 
-    A slice is a document of its own where it is a part of one; where lines are not very long, it is made of whole ones.
-    Each source stays one, and so do one's name and file.
+    A slice of a document becomes a document; it consists of whole lines unless they are very long. Sources stay
+    separate, with their names and files.
     """
     made: list[Source] = []
     total = sum(len(source.data) for source in corpus.sources)
     parts: dict[Source, list[Source]] = {}
-    for source, start, stop in _places(corpus, size):
+    for source, start, stop in _spans(corpus, size):
         parts.setdefault(source, []).append(_slice(source, start, stop))
         yield Progress("reading", sum(len(part.data) for parts_of in parts.values() for part in parts_of), total)
     for source, slices in parts.items():
@@ -38,18 +38,18 @@ def sample_work(corpus: Corpus, size: int) -> Work[Corpus]:
 
 
 def sample_in_one(corpus: Corpus, size: int) -> Corpus:
-    """The same for a quick try: many sources become one, as each of them takes time of its own."""
+    """Takes a sample for a quick try, with many sources joined into one, because each source takes time of its own."""
     sources = corpus.sources
     if sum(len(source.data) for source in sources) <= size and len(sources) <= _MOST_SOURCES:
         return corpus
-    parts = [_slice(*place) for place in _places(corpus, size)]
+    parts = [_slice(*span) for span in _spans(corpus, size)]
     texts = [part for part in parts if part.counts is None and len(part.data)]
     counts = [part for part in parts if part.counts is not None and len(part.data)]
     return Corpus(tuple(_joined(alike) for alike in (texts, counts) if alike))
 
 
-def _places(corpus: Corpus, size: int) -> Iterator[tuple[Source, int, int]]:
-    """Where the slices are: each in a source, from here to there; those of a source in its order."""
+def _spans(corpus: Corpus, size: int) -> Iterator[tuple[Source, int, int]]:
+    """The start and stop of each slice in its source, in order."""
     sources = corpus.sources
     lengths = np.array([len(source.data) for source in sources], np.int64)
     ends = np.cumsum(lengths, dtype=np.int64)
@@ -67,7 +67,7 @@ def _places(corpus: Corpus, size: int) -> Iterator[tuple[Source, int, int]]:
 
 
 def _joined(parts: list[Source]) -> Source:
-    """One source of several, which have counts all of them or none."""
+    """Joins sources, all or none of which have counts."""
     offsets = np.cumsum([0, *(len(part.data) for part in parts[:-1])], dtype=np.int64)
     ends = np.concatenate([part.ends for part in parts]) + np.repeat(offsets, [len(part.ends) for part in parts])
     counts = [part.counts for part in parts if part.counts is not None]
@@ -99,7 +99,7 @@ def _slice(source: Source, start: int, stop: int) -> Source:
 
 
 def _line_after(source: Source, at: int) -> int:
-    """The next beginning of a line, or of a character where lines are very long."""
+    """The beginning of the next line, or of the next character where lines are very long."""
     if at == 0:
         return 0
     window = source.data[at : at + _LEAST_SLICE]

@@ -1,4 +1,4 @@
-"""One source of a corpus: its documents as bytes, and where they came from."""
+"""One source of a corpus: its documents as bytes, with their file and encoding."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tokstudio.core.text.utf8 import Text, is_utf8, to_utf8
 
 DOCUMENTS = ("file", "line")
 
-# Small enough that no numpy call on a piece holds the interpreter for more than a few milliseconds.
+# Small, so that no numpy call on a piece holds the interpreter for more than a few milliseconds.
 _PIECE = 1 << 18
 
 
@@ -28,43 +28,43 @@ def check_documents(documents: str) -> None:
 
 
 def document_ends(data: NDArray[np.uint8], documents: str) -> Work[NDArray[np.int64]]:
-    r"""Finds where each document ends in `data`: at its end only ("file"), or after every line feed ("line").
+    r"""The ends of the documents in `data`: its own end ("file"), or the position after every line feed ("line").
 
-    A line keeps its line feed: the ends of `b"ab\nc"` are 3 and 4.
+    A line includes its line feed: the ends of `b"ab\nc"` are 3 and 4.
     """
     check_documents(documents)
     if documents == "file":
         return np.array([len(data)], dtype=np.int64)
-    # Counted first, so that millions of ends need no second copy.
+    # Counted first, so that millions of ends are not copied.
     total = int(len(data) > 0 and data[-1] != ord("\n"))
     for start in range(0, len(data), _PIECE):
         total += int(np.count_nonzero(data[start : start + _PIECE] == ord("\n")))
         yield Progress("splitting", start // 2, len(data))
-    ends, found = np.full(total, len(data), dtype=np.int64), 0
+    ends, filled = np.full(total, len(data), dtype=np.int64), 0
     for start in range(0, len(data), _PIECE):
         here = np.flatnonzero(data[start : start + _PIECE] == ord("\n"))
-        ends[found : found + len(here)] = here + (start + 1)
-        found += len(here)
+        ends[filled : filled + len(here)] = here + (start + 1)
+        filled += len(here)
         yield Progress("splitting", (len(data) + start) // 2, len(data))
     return ends
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """One place text came from: a file, a sample or what was pasted.
+    """One source of text: a file, a sample or pasted text.
 
     Attributes:
         name: The file's name, "Pasted text", or the title of a sample.
-        path: Where the file is; None for pasted text and samples.
-        encoding: What it was read as, such as "utf-8" or "windows-1252"; "bytes" where nothing was decoded.
-        note: One short remark for the person, such as "byte order mark dropped"; mostly empty.
-        data: All documents, one after another, without separators; UTF-8 where it could be decoded. Read-only. Of a
-            file that is large for the memory it is a `FileText`, which behaves like an array as far as slices go.
-        ends: Where each document ends in `data`, ascending. Read-only.
-        modified: The file's time of modification when it was read, in seconds since the epoch.
+        path: The file; None for pasted text and samples.
+        encoding: The encoding it was read in, such as "utf-8" or "windows-1252"; "bytes" where nothing was decoded.
+        note: A short remark for the person, such as "byte order mark dropped"; mostly empty.
+        data: All documents, one after another, without separators; UTF-8 where the text could be decoded. Read-only.
+            For a file that is large for the memory, a `FileText`, which supports slices like an array.
+        ends: The end of each document in `data`, ascending. Read-only.
+        modified: The file's modification time when it was read, in seconds since the epoch.
         size_on_disk: The file's size when it was read.
-        counts: Where word counts are given: int64, how often each document, a pre-token, occurs; none is empty.
-            Else None, and each document occurs once. Read-only.
+        counts: For word counts: int64, how often each document, a pre-token, occurs; none is empty. Otherwise None, and
+            each document occurs once. Read-only.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Source:
 
     @classmethod
     def from_texts(cls, texts: Iterable[Text], name: str = "Pasted text") -> Source:
-        """Makes a source of texts at hand, each a document."""
+        """Makes a source of given texts, each a document."""
         parts = [to_utf8(text) for text in ([texts] if isinstance(texts, (str, bytes)) else texts)]
         data = np.frombuffer(b"".join(parts), dtype=np.uint8)
         ends = np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)), dtype=np.int64)
@@ -92,20 +92,20 @@ class Source:
 
     @cached_property
     def bytes(self) -> int:
-        """How many bytes of text there are; where counts are given, of the text that was counted."""
+        """Bytes of text; for word counts, bytes of the text that was counted."""
         if self.counts is None:
             return len(self.data)
         return int((np.diff(self.ends, prepend=0) * self.counts).sum())
 
     @property
     def documents(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
         return len(self.ends)
 
     def split_work(self, documents: str) -> Work[Source]:
-        """Gives the same text as one document ("file") or a document a line ("line"), without reading it again.
+        """Divides the same text into one document ("file") or one per line ("line"), without reading it again.
 
-        Given word counts stay as they are.
+        Word counts stay as they are.
         """
         if self.counts is not None:
             return self
@@ -113,7 +113,7 @@ class Source:
         return replace(self, ends=ends)
 
     def changed_on_disk(self) -> bool:
-        """Says whether the file is another, or gone, since it was read; always False where there is no file."""
+        """Whether the file has changed or disappeared since it was read; False where there is no file."""
         if self.path is None:
             return False
         try:
@@ -123,7 +123,7 @@ class Source:
         return (status.st_mtime, status.st_size) != (self.modified, self.size_on_disk)
 
     def gone_from_disk(self) -> bool:
-        """Says whether the file is not there any more; of one that may not be looked at, that is not known."""
+        """Whether the file no longer exists; False where this cannot be known."""
         try:
             return self.path is not None and not self.path.exists()
         except OSError:

@@ -1,7 +1,7 @@
-"""What a corpus holds, counted: characters, lines, scripts; and the first lines of a source.
+"""Statistics of a corpus (characters, lines, scripts), and the first lines of a source.
 
-Bytes that are not UTF-8 are counted apart and are no characters. Of given word counts each word counts as often as it
-occurs. Works in bounded pieces over numpy arrays.
+Bytes that are not UTF-8 are counted separately and are not characters. In word counts, each word counts as often as it
+occurs.
 """
 
 # SPDX-License-Identifier: MIT
@@ -28,15 +28,15 @@ _INVALID = slice(0xDC80, 0xDD00)
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a corpus holds.
+    """Statistics of a corpus.
 
     Attributes:
         bytes: Bytes of text.
-        documents: Documents; given words are none.
-        words: Different words whose counts are given, not counted from text.
+        documents: Documents, without the words of word counts.
+        words: Distinct words with given counts, not counted from text.
         characters: Unicode characters.
         lines: Lines of text; a document's last line counts with or without a line feed, an empty document has none.
-        distinct_characters: How many different characters there are.
+        distinct_characters: Distinct characters.
         invalid_bytes: Bytes that are part of no UTF-8 character.
         scripts: Each script with its share of the letters (and of the marks on them), the largest first.
         longest_line_bytes: Bytes of the longest line, without its line feed.
@@ -54,7 +54,7 @@ class Statistics:
 
 
 def statistics_work(corpus: Corpus) -> Work[Statistics]:
-    """Counts what `corpus` holds, in bounded pieces."""
+    """Counts the statistics of a corpus in bounded pieces."""
     counts = np.zeros(0x110000, dtype=np.int64)
     lines = longest = done = 0
     total = sum(len(source.data) for source in corpus.sources)
@@ -88,14 +88,14 @@ def statistics_work(corpus: Corpus) -> Work[Statistics]:
 
 
 def preview(source: Source, lines: int = 200) -> str:
-    """Gives the first lines of a source, and never more than its first 64 KiB."""
+    """The first lines of a source, at most its first 64 KiB."""
     whole = len(source.data) <= _PREVIEW_BYTES
     text = codecs.utf_8_decode(source.data[:_PREVIEW_BYTES].tobytes(), "replace", whole)[0]
     return "\n".join(text.split("\n", lines)[:lines])
 
 
 def _lines(source: Source) -> Work[tuple[int, int]]:
-    """Counts lines and finds the length of the longest: a line ends after a line feed and where its document ends."""
+    """Counts lines and measures the longest: a line ends after a line feed and at the end of its document."""
     data, ends = source.data, source.ends
     lines = longest = line_start = 0
     for start in range(0, len(data), _PIECE):
@@ -115,7 +115,7 @@ def _lines(source: Source) -> Work[tuple[int, int]]:
 
 
 def _characters(source: Source) -> Iterator[tuple[NDArray[np.uint32], int]]:
-    """Yields code points and how many bytes they took; no character reaches from one document into the next."""
+    """Yields code points and how many bytes they took; no character extends over two documents."""
     start = 0
     for stop in [*_split_characters(source), len(source.data)]:
         yield from code_points(source.data[start:stop])
@@ -125,33 +125,33 @@ def _characters(source: Source) -> Iterator[tuple[NDArray[np.uint32], int]]:
 def _weighted_characters(
     source: Source, counts: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.int64], int]]:
-    """Yields the code points of given words, how often each occurs, and how many bytes they took."""
+    """Yields the code points of word counts, how often each occurs, and how many bytes they took."""
     start = 0
     for first in range(0, len(counts), _WORDS_IN_A_PIECE):
         begin, words = start, list[str]()
         for end in source.ends[first : first + _WORDS_IN_A_PIECE].tolist():
             words.append(source.data[start:end].tobytes().decode("utf-8", "surrogateescape"))
             start = end
-        # numpy copies the characters as they are, where a codec would stop at every surrogate.
+        # numpy copies the characters directly; a codec would stop at every surrogate.
         points = np.array(["".join(words)]).view(np.uint32)
         occurrences = counts[first : first + _WORDS_IN_A_PIECE]
         yield points, np.repeat(occurrences, list(map(len, words))), start - begin
 
 
 def _split_characters(source: Source) -> list[int]:
-    """Finds the document borders that have a continuation byte behind them; mostly there are none."""
-    found: list[int] = []
+    """The document borders that are followed by a continuation byte; mostly there are none."""
+    borders: list[int] = []
     for start in range(0, len(source.data), _PIECE):
         piece = source.data[start : start + _PIECE]
         first, last = np.searchsorted(source.ends, [start, start + len(piece)]).tolist()
         ends = source.ends[first:last]
-        found += ends[(piece[ends - start] & 0xC0) == 0x80].tolist()
-    return found
+        borders += ends[(piece[ends - start] & 0xC0) == 0x80].tolist()
+    return borders
 
 
 def _scripts(counts: NDArray[np.int64]) -> Work[tuple[tuple[str, float], ...]]:
-    """Shares out the letters counted in `counts`, by code point, among the scripts."""
-    found = yield from scripts_work(np.flatnonzero(counts).astype(np.uint32))
-    of_each = [(script, int(counts[points].sum())) for script, points in found]
+    """The share of each script in the letters of `counts`, which is indexed by code point."""
+    scripts = yield from scripts_work(np.flatnonzero(counts).astype(np.uint32))
+    of_each = [(script, int(counts[points].sum())) for script, points in scripts]
     total = sum(count for _, count in of_each)
     return tuple(sorted(((script, count / total) for script, count in of_each), key=lambda share: -share[1]))

@@ -1,7 +1,4 @@
-"""Tells JSON, JSON Lines and tables from prose by name and content, to say that they are read as plain text.
-
-Reading their fields is left to a later version.
-"""
+"""Recognizes JSON, JSON Lines and tables by name and content, to remark that they are read as plain text."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -14,22 +11,22 @@ from pathlib import PurePath
 import numpy as np
 from numpy.typing import NDArray
 
-_HEAD = 1 << 16  # bytes that are looked at
+_HEAD = 1 << 16  # bytes to look at
 _END = 16
-_LINES = 20  # lines that are looked at
-_FEWEST_LINES = 5  # that make a table without its name
-_FEWEST_COLUMNS = 3  # that do, unless they stand between tabs
+_LINES = 20  # lines to look at
+_FEWEST_LINES = 5  # of a table that its name does not tell
+_FEWEST_COLUMNS = 3  # of such a table, unless tabs separate them
 _NAMED_LINES = frozenset((".jsonl", ".ndjson"))
 _NAMED_TABLES = {".csv": "CSV", ".tsv": "TSV", ".tab": "TSV"}
 _OBJECT = re.compile(r'\s*(\[\s*)*\{\s*"([^"\\]|\\.)*"\s*:')
 
 
 def structure_remark(name: str, data: NDArray[np.uint8]) -> str:
-    """Says that a structured text is read as plain text; "" for any other text.
+    """The remark that a structured text is read as plain text; "" for any other text.
 
     Args:
-        name: Of the file.
-        data: Its text as UTF-8, of which the beginning and the end are looked at.
+        name: The name of the file.
+        data: Its text as UTF-8; the beginning and the end are looked at.
     """
     suffix, text = PurePath(name).suffix.lower(), data[:_HEAD].tobytes().decode(errors="replace")
     lines = [line for line in text.splitlines() if line.strip()]
@@ -66,7 +63,7 @@ def _parsed(text: str) -> object:
 
 
 def _table(suffix: str, lines: list[str]) -> str:
-    """What kind of table some lines are; "" where they are none."""
+    """The kind of table; "" where the lines are not a table."""
     named = _NAMED_TABLES.get(suffix, "")
     if named and any(separator in lines[0] for separator in ",;\t|" if lines):
         return named

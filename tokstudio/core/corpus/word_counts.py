@@ -1,4 +1,4 @@
-"""Reads word counts that were made elsewhere: pre-tokens, and how often each occurs."""
+"""Reads given word counts: pre-tokens, and how often each occurs."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LINES = 1 << 12
 _WORDS = 1 << 14
 _PIECE = 1 << 18
 _LARGEST = 1 << 62  # bytes of text in all: counts of pairs are 64-bit numbers
-_SURE_TO_BE_SMALL = 18  # digits
+_SMALL_DIGITS = 18  # a count of so many digits fits into 64 bits
 _COUNT = re.compile(rb"\s*-?[0-9]{1,30}\s*")
 _ESCAPE = re.compile(rb"\\(.?)", re.DOTALL)
 _ESCAPED = {b"\\": b"\\", b"t": b"\t", b"n": b"\n", b"r": b"\r"}
@@ -39,7 +39,7 @@ def counts_of_mapping(counts: Mapping[Text, int], name: str = "Word counts") -> 
     """Makes a source of a mapping from pre-token to count.
 
     Raises:
-        CorpusError: There are none, a pre-token is empty or no text, or a count is not a positive whole number.
+        CorpusError: It is empty, a pre-token is empty or not text, or a count is not a positive whole number.
     """
     made = _Counts()
     for token, count in counts.items():
@@ -51,14 +51,14 @@ def counts_of_mapping(counts: Mapping[Text, int], name: str = "Word counts") -> 
 
 
 def read_counts_work(path: Path) -> Work[Source]:
-    r"""Reads a file of word counts, in bounded pieces.
+    r"""Reads a file of word counts in bounded pieces.
 
     A line is a pre-token, a tab and its count (in the pre-token `\t`, `\n`, `\r` and `\\` stand for a tab, a line
     feed, a carriage return and a backslash), or a JSON value: `["the", 12]` or `{"token": "the", "count": 12}`.
-    A pre-token that stands there twice is counted together.
+    The counts of a repeated pre-token are added.
 
     Raises:
-        CorpusError: The file cannot be read, or a line is wrong; the message names it.
+        CorpusError: The file cannot be read, or a line is invalid; the message names the line.
     """
     raw = yield from read_source(path, encoding="bytes")
     made, name = _Counts(), raw.name
@@ -81,7 +81,7 @@ def read_counts_work(path: Path) -> Work[Source]:
 
 
 def refuse_overflow(sources: Sequence[Source]) -> None:
-    """Raises CorpusError where sources stand for more text than can be counted, each for itself or together."""
+    """Raises CorpusError where the counted text of all sources together is too large to count."""
     if sum(source.bytes for source in sources) > _LARGEST:
         raise CorpusError(
             "The corpus is too large: its word counts add up to more text than can be counted. Remove some."
@@ -89,7 +89,7 @@ def refuse_overflow(sources: Sequence[Source]) -> None:
 
 
 def _whole_lines(data: NDArray[np.uint8]) -> Iterator[bytes]:
-    """Cuts text behind line feeds; a piece is empty while a long line goes on."""
+    """Splits text after line feeds; a piece is empty while a long line goes on."""
     begun: list[bytes] = []
     for at in range(0, len(data), _PIECE):
         piece = np.asarray(data[at : at + _PIECE]).tobytes()
@@ -104,7 +104,7 @@ def _whole_lines(data: NDArray[np.uint8]) -> Iterator[bytes]:
 
 
 class _Counts:
-    """Pre-tokens and counts while they are being read."""
+    """Pre-tokens and counts during reading."""
 
     def __init__(self) -> None:
         self._counts: dict[bytes, int] = {}
@@ -114,12 +114,12 @@ class _Counts:
         return len(self._counts)
 
     def add_lines(self, lines: list[bytes]) -> tuple[int, str] | None:
-        """Takes lines; returns the first that is wrong, counted from 0, and what is wrong with it."""
+        """Adds lines; returns the number of the first invalid one, from 0, and what is wrong with it."""
         counts, is_text = self._counts, is_utf8(b"\n".join(lines))
         for number, line in enumerate(lines):
             token, _, digits = line.removesuffix(b"\r").rpartition(b"\t")
-            # What most lines are goes fast; all else is left to those who look closely.
-            if is_text and token and b"\\" not in token and digits.isdigit() and len(digits) <= _SURE_TO_BE_SMALL:
+            # A fast path for most lines; `_add_line` checks the others in detail.
+            if is_text and token and b"\\" not in token and digits.isdigit() and len(digits) <= _SMALL_DIGITS:
                 count = int(digits)
                 self._size += len(token) * count
                 if count and self._size <= _LARGEST:
@@ -131,7 +131,7 @@ class _Counts:
         return None
 
     def _add_line(self, line: bytes) -> str:
-        """Takes a line; returns what is wrong with it, or nothing."""
+        """Adds a line; returns what is wrong with it, or ""."""
         if not line:
             return ""
         token, tab, count = line.rpartition(b"\t")
@@ -144,10 +144,10 @@ class _Counts:
             return f"the count {count[:20].decode('utf-8', 'replace')!r} is not a whole number"
         if not is_utf8(token):
             return "the pre-token is not UTF-8"
-        wrong = next((found[0] for found in _ESCAPE.finditer(token) if found[1] not in _ESCAPED), None)
+        wrong = next((match[0] for match in _ESCAPE.finditer(token) if match[1] not in _ESCAPED), None)
         if wrong is not None:
             return f"{wrong.decode('utf-8', 'replace')} is not an escape: write a backslash as \\\\"
-        return self._add(_ESCAPE.sub(lambda found: _ESCAPED[found[1]], token), int(count))
+        return self._add(_ESCAPE.sub(lambda match: _ESCAPED[match[1]], token), int(count))
 
     def _add_json(self, line: bytes) -> str:
         try:
@@ -172,7 +172,7 @@ class _Counts:
         return 'it must be ["token", count] or {"token": ..., "count": ...}'
 
     def add_text(self, token: object, count: object) -> str:
-        """Adds a count; returns what is wrong with it, or nothing."""
+        """Adds a count; returns what is wrong with it, or ""."""
         if not isinstance(token, (str, bytes)):
             return f"the pre-token {_shown(token)} is not a string"
         raw = to_utf8(token)
@@ -190,7 +190,7 @@ class _Counts:
             return f"the count {_shown(count)} is not a whole number"
         number = int(count)
         if number < 1:
-            # Some numbers are too long to be written.
+            # Python refuses to print very long numbers.
             return f"the count {number:,} must be at least 1" if number > -_LARGEST else "a count must be at least 1"
         if self._size + len(token) * number > _LARGEST:
             return "the counts are too large: they add up to more text than can be counted"
@@ -201,7 +201,7 @@ class _Counts:
     def source_work(
         self, name: str, path: Path | None = None, modified: float | None = None, size_on_disk: int | None = None
     ) -> Work[Source]:
-        """Makes a source of them, in bounded pieces."""
+        """Makes a source of the counts in bounded pieces."""
         words = len(self._counts)
         parts: list[bytes] = []
         ends, counts = np.empty(words, np.int64), np.empty(words, np.int64)
@@ -226,5 +226,5 @@ class _Counts:
 
 
 def _shown(value: object) -> str:
-    """A value that is wrong, fit for a message, however long it is."""
+    """An invalid value for a message, shortened."""
     return reprlib.repr(value)

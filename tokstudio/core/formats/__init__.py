@@ -1,6 +1,6 @@
-"""Tokenizer files: `save`, `load` and the formats they know.
+"""Tokenizer files: `save`, `load` and the known formats.
 
-May import `core.tokenizer` and what that may import; not `core.training`, not `core.analysis`. A new format is one
+Imports `core.tokenizer` and the folders below it, but neither `core.training` nor `core.analysis`. A new format is a
 folder with a subclass of `Format`, and one line in `_KNOWN`.
 """
 
@@ -42,7 +42,7 @@ __all__ = [
     "save", "save_work", "tokenizer_files", "try_places_work",
 ]  # fmt: skip
 
-# In the order in which a folder is searched, and in which menus show them.
+# In the order of menus, and of the search in a folder.
 _KNOWN: tuple[Format, ...] = (
     HuggingFace(),
     Classic(),
@@ -59,7 +59,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType({known.name: known for known in
 
 _LARGEST_SAMPLE = 1_000_000
 _LARGEST_LOOKED_INTO = 5 * 10**9
-# A text may begin as a file of any format does, but for these a text does not end.
+# A text may begin like a file of any format, so the beginning is looked at only for these endings.
 _ENDINGS = (".json", ".model", ".tiktoken")
 
 
@@ -71,19 +71,19 @@ def save(
     *,
     sample: Text | None = None,
 ) -> ExportReport:
-    """Writes a tokenizer to files that other programs read, and proves that they hold it.
+    """Writes a tokenizer to files for other programs, and proves that the files hold it.
 
-    Either all files are written or none, and what was there before stays until the new files are proved.
+    Either all files are written or none; existing files stay until the new ones are proved.
 
     Args:
-        tokenizer: What to write; of a tokenizer `at` some merge, those merges.
-        path: A file, or a folder where the format has several files; a folder gets the usual name.
+        tokenizer: The tokenizer; one from `at` has only the merges up to there.
+        path: A file, or a folder where the format has several files; in a folder, files get their usual names.
         format: One of `FORMATS`.
-        accept_loss: Go on where the format cannot hold something.
-        sample: Text to prove it with, besides a text made to be hard; its first megabyte is used.
+        accept_loss: Whether to write even where the format cannot hold everything.
+        sample: Text to prove it with, besides a hard built-in text; its first megabyte is used.
 
     Raises:
-        ConfigError: The format is not known, or is only read.
+        ConfigError: The format is unknown, or cannot be written.
         FormatError: The format cannot hold this tokenizer, or the files cannot be written.
     """
     return finish(save_work(tokenizer, path, format, accept_loss, sample=sample))
@@ -98,9 +98,9 @@ def save_work(
     sample: Text | None = None,
     original: Tokenizer | None = None,
 ) -> Work[ExportReport]:
-    """Does what `save` does, in bounded pieces; closing it leaves everything as it was.
+    """Does the same as `save` in bounded pieces; closing the work leaves everything unchanged.
 
-    `original` is the tokenizer before the gaps between its ids were closed, if they were: the report says what moved.
+    `original` is the tokenizer before the gaps between its ids were closed, if they were: the report lists new ids.
     """
     chosen = writer_of(_writable(format), tokenizer)
     targets = _targets(chosen, Path(path))
@@ -140,14 +140,14 @@ def save_work(
 
 
 def try_places_work(path: AnyPath, format: str) -> Work[tuple[Path, ...]]:
-    """Finds before a long work whether its result can be written: makes the folders and empty files, which go again.
+    """Checks before a long work whether its result can be written, with folders and empty files that are removed again.
 
     Returns:
         The files that `save` would write.
 
     Raises:
-        ConfigError: The format is not known, or is only read.
-        FormatError: Something is in the way.
+        ConfigError: The format is unknown, or cannot be written.
+        FormatError: The files cannot be written.
     """
     chosen = _writable(format)
     targets = _targets(chosen, Path(path))
@@ -160,51 +160,51 @@ def try_places_work(path: AnyPath, format: str) -> Work[tuple[Path, ...]]:
 
 
 def fit(tokenizer: Tokenizer, format: str) -> Fit:
-    """How well a format would hold a tokenizer, before anything is written.
+    """Tells how well a format could hold a tokenizer, without writing anything.
 
     Raises:
-        ConfigError: The format is not known, or is only read.
+        ConfigError: The format is unknown, or cannot be written.
     """
     return finish(fit_work(tokenizer, format))
 
 
 def fit_work(tokenizer: Tokenizer, format: str) -> Work[Fit]:
-    """Does what `fit` does, in bounded pieces."""
+    """Does the same as `fit` in bounded pieces."""
     return (yield from writer_of(_writable(format), tokenizer).fit_work(tokenizer))
 
 
 def load(path: AnyPath, pattern: str | None = None) -> Tokenizer:
-    """Reads a tokenizer from a file, or from a folder that holds one.
+    """Reads a tokenizer from a file or a folder.
 
     Args:
         path: The file or the folder.
-        pattern: How the tokenizer splits text, where its files do not say it: a name of `patterns.NAMES` or a regular
+        pattern: The pattern of the tokenizer, where its files do not have it: a name of `patterns.NAMES` or a regular
             expression.
 
     Raises:
-        ConfigError: The pattern cannot work.
-        PatternNeeded: The files do not say how text is split, and no pattern is given.
-        FormatError: There is no tokenizer, or it is damaged, or it asks for what cannot be modelled; one sentence.
+        ConfigError: The pattern is invalid.
+        PatternNeeded: The files have no pattern, and none is given.
+        FormatError: There is no tokenizer, it is damaged, or it needs something that TokStudio does not support.
     """
     return finish(load_work(path, pattern)).tokenizer
 
 
 def load_work(path: AnyPath, pattern: str | None = None) -> Work[Loaded]:
-    """Does what `load` does, in bounded pieces, and says which files it took."""
+    """Does the same as `load` in bounded pieces, and names the files."""
     if pattern is not None:
         check_pattern(pattern)
     settled: set[Path] = set()
     yield from _settle_work((Path(path),), settled)
-    chosen, files = _found(Path(path))
+    chosen, files = _format_of(Path(path))
     yield from _settle_work(files, settled)
     tokenizer = yield from chosen.read(files, tuple(file_name(file) for file in files), pattern)
     return Loaded(tokenizer, files, chosen.name)
 
 
 def tokenizer_files(path: AnyPath) -> tuple[Path, ...]:
-    """The files of a tokenizer that a file or folder likely is, or belongs to; none for what is rather a text.
+    """The files of a tokenizer that a file or folder likely is, or belongs to; none for a likely text.
 
-    It goes by names, else by the ending and how a file begins. Of a folder with several, it is the folder.
+    Decides by names, otherwise by the ending and the beginning. For a folder with several tokenizers, it is the folder.
     """
     place = Path(path)
     readable = [known for known in _KNOWN if known.readable]
@@ -218,7 +218,7 @@ def tokenizer_files(path: AnyPath) -> tuple[Path, ...]:
             beginning = lines.peek()
         return (place,) if any(known.recognises(place, beginning) for known in readable) else ()
     except (FormatError, OSError, ValueError):
-        # Opening a folder says which file to choose; a file whose other half is missing may be any text.
+        # Opening a folder says which file to choose; a file without its counterpart may be any text.
         return (place,) if place.is_dir() else ()
 
 
@@ -230,7 +230,7 @@ def _writable(name: str) -> Format:
 
 
 def _targets(chosen: Format, path: Path) -> Mapping[str, Path]:
-    """Where each file goes, by its usual name."""
+    """The target of each file, by its usual name."""
     try:
         targets = chosen.targets(path)
         chosen.check_places(targets)
@@ -240,18 +240,18 @@ def _targets(chosen: Format, path: Path) -> Mapping[str, Path]:
 
 
 def _settle_work(paths: Iterable[Path], settled: set[Path]) -> Work[None]:
-    """Finishes exports to files, or to folders, that were interrupted; raises FormatError where one stays half done.
+    """Finishes interrupted exports to files or folders; raises FormatError where one stays partial.
 
     Args:
         paths: The files or folders.
-        settled: Folders that were looked at before; those looked at now are added.
+        settled: The folders that are done; new ones are added.
     """
     for path in paths:
         try:
             place = Path(os.path.realpath(path))
             folder = place if place.is_dir() else place.parent
         except (OSError, ValueError):
-            continue  # opening it says what is wrong
+            continue  # opening it reports the error
         if folder in settled:
             continue
         settled.add(folder)
@@ -264,7 +264,7 @@ def _settle_work(paths: Iterable[Path], settled: set[Path]) -> Work[None]:
 
 
 class _Meter:
-    """Hands pieces on, and keeps their size and SHA-256."""
+    """Passes pieces on, and measures their size and SHA-256."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = pieces
@@ -278,8 +278,8 @@ class _Meter:
             yield piece
 
 
-def _found(path: Path) -> tuple[Format, tuple[Path, ...]]:
-    """The format, and its files, that a path leads to."""
+def _format_of(path: Path) -> tuple[Format, tuple[Path, ...]]:
+    """The format and the files of a path."""
     readable = [known for known in _KNOWN if known.readable]
     try:
         if not path.exists():
@@ -297,7 +297,7 @@ def _found(path: Path) -> tuple[Format, tuple[Path, ...]]:
 
 
 def _recognised(path: Path, readable: list[Format]) -> Format:
-    """The format of a file with another name, by what it begins with."""
+    """The format of a file with another name, by its beginning."""
     name = file_name(path)
     with LineReader(path, name, _LARGEST_LOOKED_INTO) as lines:
         beginning = lines.peek()

@@ -1,7 +1,6 @@
 """The classic pair: `vocabulary.json` with the tokens' bytes, and `merges.json`, as `json.dump(indent=2)` writes them.
 
-The small programs that teach byte pair encoding write them. It holds no pattern, no special tokens and no
-characters.
+Small teaching programs write it. It has no pattern, no special tokens and no base characters.
 """
 
 # SPDX-License-Identifier: MIT
@@ -80,33 +79,33 @@ class Classic(Format):
     keys = frozenset({"merges"})
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
-        """It holds merges of bytes."""
+        """The format holds only merges of bytes."""
         return library_problem(tokenizer) or bytes_problem(tokenizer, self.title)
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
-        """Its programs split no text, know no special tokens, take bytes for ids and merge the smallest id first."""
-        found: list[str] = []
+        """Its programs split no text, know no special tokens, use bytes as ids and merge the smallest id first."""
+        losses: list[str] = []
         if not _has_usual_ids(tokenizer):
-            found.append("The ids change: this format numbers the bytes 0 to 255, then the merges in order.")
+            losses.append("The ids change: this format numbers the bytes 0 to 255, then the merges in order.")
         if tokenizer.pattern != "none":
-            found.append(f"The pattern {shown(tokenizer.pattern)} is lost: this format does not split text.")
+            losses.append(f"The pattern {shown(tokenizer.pattern)} is lost: this format does not split text.")
         if tokenizer.special_tokens:
-            found.append(f"{named_specials(tokenizer.special_tokens)} lost: this format has none.")
+            losses.append(f"{named_specials(tokenizer.special_tokens)} lost: this format has none.")
         if extra := len(tokenizer.extra_tokens):
-            found.append(f"Tokens that no merge makes are lost ({extra:,}): this format has only merges.")
+            losses.append(f"Tokens that no merge makes are lost ({extra:,}): this format has only merges.")
         if words := len(tokenizer.whole_words):
-            found.append(f"Words that become a token without merging are merged ({words:,}): some ids will differ.")
-        return tuple(found)
+            losses.append(f"Words that become a token without merging are merged ({words:,}): some ids will differ.")
+        return tuple(losses)
 
     def new_ids(self, tokenizer: Tokenizer) -> NDArray[np.int32]:
-        """The ids as they are where merges have ascending ones; else the bytes, and then the merges in order."""
+        """The same ids where those of the merges are ascending; otherwise the bytes, and then the merges in order."""
         new_id = np.full(len(tokenizer.tokens), -1, np.int32)
         held = np.concatenate([tokenizer.byte_ids, tokenizer.merge_results])
         new_id[held] = held if _has_usual_ids(tokenizer) else np.arange(len(held), dtype=np.int32)
         return new_id
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
-        """About the size of `vocabulary.json`: a line for each byte of each token."""
+        """An estimate of the size of `vocabulary.json`: a line for each byte of each token."""
         return 14 * token_bytes + 60 * len(tokenizer)
 
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
@@ -131,25 +130,25 @@ class Classic(Format):
         return _SNIPPET.format(path=repr(str(targets[MERGES].absolute())))
 
     def find(self, path: Path) -> tuple[Path, ...]:
-        """The merges are enough; the vocabulary is taken where it is there."""
+        """The merges are required; the vocabulary is optional."""
         in_folder = path.is_dir()
         folder = path if in_folder else path.parent
-        found = tuple(folder / name for name in self.files if (folder / name).is_file())
-        return found if folder / MERGES in found and (in_folder or path in found) else ()
+        files = tuple(folder / name for name in self.files if (folder / name).is_file())
+        return files if folder / MERGES in files and (in_folder or path in files) else ()
 
     def recognises(self, path: Path, beginning: bytes) -> bool:
         """Whether it begins with a list of merges."""
         return _BEGINNING.match(beginning) is not None
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
-        """Reads the merges, which come last in `files`, and compares the vocabulary with them, if there is one."""
+        """Reads the merges, the last of `files`, and compares the vocabulary with them, if there is one."""
         tokenizer = yield from _read_merges(files[-1], names[-1], pattern or "none")
         if len(files) > 1:
             yield from _check_vocabulary(tokenizer, files[0], names[0], names[-1])
         return tokenizer
 
     def _renumbered(self, tokenizer: Tokenizer) -> Tokenizer:
-        """The same merges with ids that the format can hold, and nothing else."""
+        """The same merges with ids that the format can hold, without anything else."""
         from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
         if not self.losses(tokenizer):
@@ -207,20 +206,20 @@ def _merges(tokenizer: Tokenizer) -> Iterator[bytes]:
 
 def _read_merges(path: Path, name: str, pattern: str) -> Work[Tokenizer]:
     merges = MergeList(Alphabet.of_bytes())
-    found = False
+    has_merges = False
     with JsonReader(path, name, GIGABYTE) as reader:
         for key in reader.items():
             if key != "merges":
                 reader.skip()
                 continue
-            if found:
+            if has_merges:
                 raise reader.fault('the key "merges" appears twice')
-            found = True
+            has_merges = True
             for position in reader.elements():
                 _add_merge(reader, merges, reader.value(), position + 1)
                 yield from reader.progress()
         reader.end()
-        if not found:
+        if not has_merges:
             raise reader.fault('the key "merges" is missing')
     return merges.tokenizer(name, pattern=pattern)
 
@@ -242,7 +241,8 @@ def _add_merge(reader: JsonReader, merges: MergeList, value: object, number: int
 def _check_vocabulary(tokenizer: Tokenizer, path: Path, name: str, merges: str) -> Work[None]:
     """Raises FormatError unless the vocabulary is that of the merges.
 
-    A file as we or Python write it is compared as it is, however long its tokens are; one laid out otherwise is read.
+    A file as TokStudio or Python writes it is compared byte by byte, whatever the length of its tokens; any other
+    layout is parsed.
     """
     with JsonReader(path, name, LARGEST_WRITTEN + GIGABYTE) as reader:
         if (yield from _is_written(tokenizer, path, reader.size)):
@@ -274,7 +274,7 @@ def _is_written(tokenizer: Tokenizer, path: Path, size: int) -> Work[bool]:
                 yield Progress("reading", min(done, size), size)
             return not file.read(1)
     except OSError:
-        # The reader tells it better.
+        # The reader gives a better message.
         return False
 
 

@@ -1,7 +1,4 @@
-"""Ids of a text in files: a JSON list, ids between white space, or a row of NumPy's `.npy`.
-
-Making and decoding them is left to the tokenizer.
-"""
+"""Files of ids: a JSON list, ids between white space, or a one-dimensional NumPy array (`.npy`)."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -42,8 +39,8 @@ def write_ids_work(ids: NDArray[np.uint32], path: Path, largest: int | None = No
     Args:
         ids: uint32 [n].
         path: The file.
-        largest: The largest id of the vocabulary, by which all arrays of a tokenizer are of one kind; None for the
-            largest of `ids`.
+        largest: The largest id of the vocabulary, so that all arrays of a tokenizer have one type; None for the largest
+            of `ids`.
 
     Raises:
         FormatError: It cannot be written.
@@ -54,10 +51,10 @@ def write_ids_work(ids: NDArray[np.uint32], path: Path, largest: int | None = No
 
 
 def read_ids_work(path: Path) -> Work[NDArray[np.uint32]]:
-    """Ids of a file, in whichever way they stand there; uint32 [n].
+    """Reads ids from a file of any of the forms; uint32 [n].
 
     Raises:
-        FormatError: It cannot be read, or holds something else; one sentence that says what, and where.
+        FormatError: It cannot be read, or has other content; the message names the place.
     """
     name = file_name(path)
     file, size = open_file(path, name, GIGABYTE)
@@ -73,11 +70,11 @@ def read_ids_work(path: Path) -> Work[NDArray[np.uint32]]:
 
 
 def ids_work(name: str, data: bytes) -> Work[NDArray[np.uint32]]:
-    """Ids of what a file holds; like `read_ids_work`.
+    """Parses ids; like `read_ids_work`.
 
     Args:
-        name: What errors call it.
-        data: All of it.
+        name: The name for errors.
+        data: The whole content.
     """
     if data.startswith(_NPY_MAGIC):
         return _from_npy(name, data)
@@ -95,7 +92,7 @@ def ids_work(name: str, data: bytes) -> Work[NDArray[np.uint32]]:
 
 
 def json_list(ids: NDArray[np.uint32]) -> Iterator[bytes]:
-    """A JSON list of ids on one line, in pieces."""
+    """Yields a JSON list of ids on one line, in pieces."""
     lead = b"["
     for first in range(0, len(ids), _IDS_IN_A_PIECE):
         yield lead + ", ".join(map(str, ids[first : first + _IDS_IN_A_PIECE].tolist())).encode()
@@ -130,27 +127,27 @@ def _from_npy(name: str, data: bytes) -> NDArray[np.uint32]:
 
 
 def _header(name: str, data: bytes) -> tuple[tuple[tuple[int, ...], bool, np.dtype[Any]], int]:
-    """Shape, order and kind that an array declares, and where its numbers begin; nothing in it is executed."""
+    """The shape, order and type that an array declares, and the start of its numbers; nothing is executed."""
     file = io.BytesIO(data)
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     try:
         version = np.lib.format.read_magic(file)
         return readers[version](file), file.tell()
-    except Exception as error:  # a damaged header can raise nearly anything
+    except Exception as error:  # a damaged header can raise nearly any exception
         raise FormatError(
             f"{name}: this NumPy array cannot be read: its header is damaged or from a newer version."
         ) from error
 
 
 def _check(name: str, ids: NDArray[Any]) -> None:
-    """Raises FormatError unless all are ids; the first that is none is named."""
+    """Raises FormatError for the first value that is not an id."""
     if len(ids) and (ids.min() < 0 or ids.max() > LARGEST_ID):
         place = int(np.argmax((ids < 0) | (ids > LARGEST_ID)))
         raise FormatError(f"{name}: item {place + 1:,}, {ids[place]}, is not an id.")
 
 
 def _words(text: bytes) -> Iterator[list[bytes]]:
-    """What stands between white space, some of it at a time."""
+    """Yields the words between white space, in pieces."""
     start = 0
     while start < len(text):
         blank = _BLANK.search(text, start + _BYTES_PARSED)
@@ -160,7 +157,7 @@ def _words(text: bytes) -> Iterator[list[bytes]]:
 
 
 def _items(text: bytes) -> Iterator[list[bytes]]:
-    """What stands between commas, some of it at a time."""
+    """Yields the items between commas, in pieces."""
     start = 0
     while start < len(text):
         comma = text.find(b",", start + _BYTES_PARSED)

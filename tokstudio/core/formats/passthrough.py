@@ -1,6 +1,6 @@
-"""Copies a tokenizer that its owner's library encodes for: its file as it was opened, in the format it came in.
+"""Copies a tokenizer whose own library encodes for it: its file as it was opened, in the same format.
 
-What a library makes of such a file is not ours to write anew. What stands beside it is written by its format.
+TokStudio does not write such a file anew. Other files of the format are written beside it.
 """
 
 # SPDX-License-Identifier: MIT
@@ -30,11 +30,11 @@ _PIECE = 1 << 16
 
 
 class Copy(Format):
-    """A format in which one tokenizer is copied.
+    """A format that copies one tokenizer.
 
     Args:
         of: The format.
-        tokenizer: What it holds.
+        tokenizer: The tokenizer.
     """
 
     def __init__(self, of: Format, tokenizer: LibraryTokenizer) -> None:
@@ -43,35 +43,35 @@ class Copy(Format):
         self.folder, self.readable, self.writable, self.largest = of.folder, of.readable, of.writable, of.largest
 
     def takes_folder(self, path: Path) -> bool:
-        """As its format does."""
+        """See the format."""
         return self._of.takes_folder(path)
 
     def targets(self, path: Path) -> Mapping[str, Path]:
-        """As its format has them."""
+        """See the format."""
         return self._of.targets(path)
 
     def check_places(self, targets: Mapping[str, Path]) -> None:
-        """As its format does."""
+        """See the format."""
         self._of.check_places(targets)
 
     def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
-        """Nothing is lost of what was opened."""
+        """A copy loses nothing."""
         yield Progress("measuring")
         beside = [file for file in self.files if file.endswith(".json") and file not in self._sources]
         return Fit(None, (), (_COPIED, *(_BESIDE.format(file=file) for file in beside)))
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
-        """That of the largest file."""
+        """The size of the largest file."""
         return max(map(len, self._sources.values()))
 
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
-        """What the library reads as it was, and what its format puts beside that."""
+        """The library's file unchanged, and the other files of the format."""
         usual, content = next(iter(self._sources.items()))
         pieces = (content[start : start + _PIECE] for start in range(0, len(content), _PIECE))
         return {**self._of.contents(tokenizer), usual: pieces}
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
-        """Opens the copy; it must hold the same, and give the same ids for hard text, special tokens and the sample."""
+        """Opens the copy; it must be equal, and give the same ids for a hard text, special tokens and the sample."""
         usual, *others = self._sources
         files = tuple(written[file] for file in self._sources)
         back = yield from self._of.read(files, (name, *others))
@@ -85,12 +85,12 @@ class Copy(Format):
         return (yield from compare_work(tokenizer, name, "read back", ours, theirs))
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
-        """As its format has it."""
+        """See the format."""
         return self._of.snippet(tokenizer, targets)
 
 
 def writer_of(chosen: Format, tokenizer: Tokenizer) -> Format:
-    """Who writes a tokenizer in a format: the format, or a copy where the tokenizer was opened through its library."""
+    """The format that writes a tokenizer: itself, or a copy where the tokenizer was opened through its library."""
     from tokstudio.core.tokenizer.library_tokenizer import LibraryTokenizer
 
     if isinstance(tokenizer, LibraryTokenizer) and tokenizer.library == chosen.library:

@@ -1,4 +1,4 @@
-"""What an export did, as a value and as a text that is kept beside the files. Writing that text is left to callers."""
+"""The report of an export, as a value and as a text to keep beside the files."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_NAMED = 20
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A file as it was written: where, its bytes, and the SHA-256 of its content."""
+    """A written file: its path, size in bytes, and SHA-256."""
 
     path: Path
     size: int
@@ -36,18 +36,18 @@ class WrittenFile:
 
 @dataclass(frozen=True)
 class ExportReport:
-    """What an export did.
+    """The report of an export.
 
     Attributes:
-        files: What was written.
-        losses: What the format could not hold, each a sentence.
-        proof: What reading it back showed, such as "identical over 1,234 tokens"; empty for a table.
-        notes: What is good to know before the files are used elsewhere, each a sentence.
-        snippet: Python that loads them; empty where nothing does.
-        format: What people call the format.
-        tokenizer: What was exported, in a few lines.
+        files: The written files.
+        losses: Properties that the format could not hold, each a sentence.
+        proof: The result of reading it back, such as "identical over 1,234 tokens"; empty for a table.
+        notes: Advice on using the files, each a sentence.
+        snippet: Python code that loads them; empty where there is none.
+        format: The title of the format.
+        tokenizer: A description of the tokenizer, in a few lines.
         written: The files again, with sizes and hashes.
-        renumbered: Which ids became others, a sentence; "" where none did.
+        renumbered: A sentence on changed ids; "" where none changed.
     """
 
     files: tuple[Path, ...]
@@ -61,7 +61,7 @@ class ExportReport:
     renumbered: str = ""
 
     def text(self) -> str:
-        """All of it for people to read, and the versions of the libraries."""
+        """The whole report as text, with the versions of the libraries."""
         return "\n".join(self._lines()) + "\n"
 
     def _lines(self) -> Iterator[str]:
@@ -82,7 +82,7 @@ class ExportReport:
 
 
 def described(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """What a tokenizer is, in a few lines."""
+    """A description of a tokenizer in a few lines."""
     specials, extra = tokenizer.special_tokens, tokenizer.extra_tokens
     counts = [f"{len(tokenizer.alphabet):,} {tokenizer.alphabet.base}", several(len(tokenizer.merges), "merge")]
     counts += [several(len(specials), "special token")] if specials else []

@@ -1,9 +1,9 @@
-r"""The merge log as CSV and JSON Lines, and the vocabulary as CSV: UTF-8, one record a line.
+r"""The merge log as CSV and JSON Lines, and the vocabulary as CSV: UTF-8, one record per line.
 
-Texts stand between quotes, with U+FFFD for what is not UTF-8; the column `hex` has the exact bytes. In CSV a backslash
-is `\\`, and a control character or a line separator is `\n`, `\t`, `\r`, `\x00` or `\u2028`, so that a record stays a
-line; in JSON they are escaped as JSON has it. Special tokens have no `uses`: they are cut out of the corpus before it
-is counted, so a run does not know theirs.
+Texts are in quotes, with U+FFFD for invalid UTF-8; the column `hex` has the exact bytes. In CSV a backslash is `\\`,
+and a control character or a line separator is `\n`, `\t`, `\r`, `\x00` or `\u2028`, so that a record is one line; in
+JSON they have JSON's escapes. Special tokens have no `uses`: they are cut out of the corpus before counting, so a run
+does not count them.
 """
 
 # SPDX-License-Identifier: MIT
@@ -42,7 +42,7 @@ _ESCAPES = {
 
 @dataclass(frozen=True)
 class _Style:
-    """How a record is written: what stands before each value, what a text between quotes is, and the end."""
+    """The form of a record: the bytes before each value, the escapes of texts, and the end."""
 
     leads: tuple[bytes, ...]
     escapes: Mapping[int, str]
@@ -59,12 +59,12 @@ def _json_lines(columns: Sequence[str]) -> _Style:
 
 
 class _Merges(Format):
-    """The merge log in either way."""
+    """The base class of both merge logs."""
 
     writable = True
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
-        """The counts are a run's."""
+        """The counts are those of a run."""
         if tokenizer.run is None:
             return "This tokenizer was not trained here, so there are no counts to write."
         return None
@@ -156,7 +156,7 @@ def _vocabulary_rows(tokenizer: Tokenizer) -> Iterator[bytes]:
     merge_of = np.zeros(size, np.int64)
     merge_of[tokenizer.merge_results] = np.arange(1, len(merges) + 1)
     base = tokenizer.alphabet.base.removesuffix("s").encode()
-    # One by one only what can differ.
+    # Only kinds that can differ are looked up one by one.
     specials = frozenset(tokenizer.special_tokens.values())
     kinds = dict.fromkeys(specials, b"special")
     kinds |= {token: tokenizer.kind(token).encode() for token in tokenizer.extra_tokens}
@@ -177,7 +177,7 @@ def _vocabulary_rows(tokenizer: Tokenizer) -> Iterator[bytes]:
 
 
 def _text(token: bytes, waiting: bytearray, escapes: Mapping[int, str]) -> Iterator[bytes]:
-    """Adds a token as text to what is waiting, and gives that away whenever it is enough."""
+    """Appends a token as text to `waiting`, and yields the content whenever it is long enough."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     for start in range(0, len(token), _PIECE):
         last = start + _PIECE >= len(token)

@@ -1,9 +1,9 @@
 """The loops that Numba compiles, and their cache: arrays in, arrays out. Nothing else in TokStudio is compiled.
 
-May import `core.text` and `core.base`.
+Imports `core.text` and `core.base`.
 
-Every loop here is `njit(nogil=True, cache=True)` of `compiled`: it holds no lock while it runs, and is compiled once an
-installation.
+Every loop here is `njit(nogil=True, cache=True)` of `compiled`: it runs without the interpreter's lock, and is compiled
+once per installation.
 """
 
 # SPDX-License-Identifier: MIT
@@ -11,5 +11,5 @@ from __future__ import annotations
 
 from tokstudio.core.kernels.cache import choose_folder
 
-# Before any loop loads Numba, which asks for it once.
+# Numba reads the folder of its cache once, when it is loaded.
 choose_folder()

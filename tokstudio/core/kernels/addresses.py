@@ -1,6 +1,6 @@
-"""Bytes at addresses, for loops that take these in place of arrays.
+"""Bytes at memory addresses, for loops that take addresses instead of arrays.
 
-A compiled function that is given an array counts references to it, at ten times the price of what the scanners do.
+A compiled function counts references to each array argument, which costs ten times as much as the work of a scanner.
 """
 
 # SPDX-License-Identifier: MIT
@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    # What the intrinsics are given inside of a loop, which their own signatures do not say.
+    # The types inside a compiled loop, which the signatures of the intrinsics do not give.
     def address_of(array: NDArray[np.generic]) -> int:  # noqa: D103
         ...
 
@@ -30,7 +30,7 @@ else:
 
     @intrinsic
     def address_of(context, array):  # noqa: ANN001, ANN201
-        """Where the elements of an array begin; whoever asks must keep the array."""
+        """The address of the first element of an array; the caller must keep the array alive."""
 
         def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
             made = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -50,7 +50,7 @@ else:
 
     @intrinsic
     def ascii_letters(context, address, index, fold):  # noqa: ANN001, ANN201
-        """How many small ASCII letters begin the 16 bytes there, once the bits of `fold` are set in each byte."""
+        """How many lower-case ASCII letters the next 16 bytes begin with, after setting the bits of `fold` in each."""
 
         def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
             address, index, fold = arguments

@@ -1,11 +1,11 @@
-"""Where the compiled loops are kept, and why they cannot be where that fails. Numba is not loaded here.
+"""The cache folder of the compiled loops, and the reason where they cannot be cached. Does not load Numba.
 
-From its sources or a wheel Numba keeps them beside the loops, or in its own folder of the person's caches. A bundle has
-a folder for each build, which all starts of it share: Numba would know it by its program, which does not hold the
-loops, and by its place, which for an AppImage is another one at each start. Where Debian's package has compiled them
-when it was installed, each person's folder begins with a copy of those.
+From its sources or a wheel Numba caches the loops beside them, or in its own folder of the user's caches. A bundle has
+a folder for each build, which all starts share: Numba would identify it by its program, which does not contain the
+loops, and by its path, which for an AppImage changes at each start. Where Debian's package has compiled the loops
+during installation, each user's folder begins with a copy of them.
 
-Each file begins with the digest of what follows: code that has been damaged is not run, but counts as not there.
+Each file begins with the digest of its content: damaged code is not run, but compiled again.
 """
 
 # SPDX-License-Identifier: MIT
@@ -23,20 +23,20 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from tokstudio.core.base.private_folders import cache_folder, is_roots_alone, make_own, passing_folders, try_room
+from tokstudio.core.base.private_folders import cache_folder, check_space, is_root_only, make_private, session_folders
 from tokstudio.core.base.subprocesses import is_bundle
 
-ROOM = 5 << 20  # bytes: twice what all loops take
+ROOM = 5 << 20  # bytes: twice the size of all loops
 _FOLDER = "NUMBA_CACHE_DIR"
-_OLD = 30 * 86_400  # seconds; two builds that are used side by side are not to delete each other's loops
-# Made by `packaging/linux/postinst`; only root may write there.
+_OLD = 30 * 86_400  # seconds; two builds that are used side by side must not delete each other's loops
+# Created by `packaging/linux/postinst`; only root may write there.
 SYSTEM = Path("/var/cache/tokstudio")
 _DIGEST = hashlib.sha256().digest_size
 _problems: list[str] = []
 
 
 def identity() -> str:
-    """16 hexadecimal digits that change with the loops, compiler and interpreter, and but for a bundle their place."""
+    """16 hexadecimal digits that identify the loops, compiler and interpreter, and except in a bundle their path."""
     return _identity("" if is_bundle() else str(Path(__file__).parent))
 
 
@@ -51,14 +51,14 @@ def _identity(place: str) -> str:
 
 
 def marker() -> Path:
-    """The file that lists all loops that have been compiled and kept."""
+    """The file that lists all cached loops."""
     if is_bundle() and (folder := os.environ.get(_FOLDER)):
         return Path(folder) / f"loops-{identity()}"
     return cache_folder() / f"loops-{identity()}"
 
 
-def are_kept() -> bool:
-    """Whether all loops have been compiled and kept, and nothing has damaged them since; they then count as used."""
+def are_cached() -> bool:
+    """Whether all loops are cached and undamaged; their time of last use is then updated."""
     note = marker()
     listed = read_whole(note)
     kept = bool(listed) and all(read_whole(Path(os.fsdecode(name))) for name in listed.split(b"\0"))
@@ -67,22 +67,22 @@ def are_kept() -> bool:
     return kept
 
 
-def list_kept(files: Iterable[Path]) -> None:
-    """Notes that these are all the loops.
+def list_cached(files: Iterable[Path]) -> None:
+    """Writes the list of all cached loops.
 
     Raises:
         OSError: It cannot be written.
     """
     note = marker()
-    # A bundle takes no folder of the person's caches that others may write to, as a usual one may be. One that is there
-    # may be one that the person has named, and stays as it is.
+    # A bundle does not use a cache folder that others may write to. An existing folder may be one that the user has
+    # chosen, and stays as it is.
     if not note.parent.is_dir():
-        make_own(note.parent)
+        make_private(note.parent)
     write_whole(note, b"\0".join(os.fsencode(file) for file in files if read_whole(file)))
 
 
 def read_whole(file: Path) -> bytes | None:
-    """What `write_whole` has written; None where it is not there, or damaged."""
+    """The content that `write_whole` has written; None where the file is missing or damaged."""
     try:
         content = file.read_bytes()
     except (OSError, ValueError):
@@ -108,21 +108,21 @@ def write_whole(file: Path, content: bytes) -> None:
 
 
 def choose_folder() -> None:
-    """Tells Numba, before it is loaded, where a bundle keeps its loops, unless the person has said where."""
+    """Sets the folder for Numba's cache of a bundle, before Numba is loaded, unless the user has set one."""
     if named := os.environ.get(_FOLDER):
-        # The processes that compile are started in another folder.
+        # The child processes that compile run in another folder.
         os.environ[_FOLDER] = os.path.abspath(named)
     if named or not is_bundle():
         return
     name = identity()
-    for caches in (cache_folder(), *passing_folders()):
+    for caches in (cache_folder(), *session_folders()):
         folder = caches / f"compiled-{name}"
-        # Both, as whoever owns the upper one could put another in the place of the lower.
-        if not make_own(caches) or not make_own(folder):
+        # Both, because the owner of the upper folder could replace the lower one.
+        if not make_private(caches) or not make_private(folder):
             continue
         if not (folder / f"loops-{name}").exists():
             try:
-                try_room(folder, ROOM)
+                check_space(folder, ROOM)
             except OSError:
                 continue
             _copy_system_loops(folder)
@@ -133,30 +133,30 @@ def choose_folder() -> None:
 
 
 def _copy_system_loops(folder: Path) -> None:
-    """Copies the loops that were compiled when the program was installed, if they are all there and of this build."""
+    """Copies the loops that were compiled during installation, if they are complete and of this build."""
     name = f"loops-{identity()}"
-    listed = read_whole(SYSTEM / name) if is_roots_alone(SYSTEM) else None
+    listed = read_whole(SYSTEM / name) if is_root_only(SYSTEM) else None
     if not listed:
         return
     files = [SYSTEM / Path(os.fsdecode(file)).name for file in listed.split(b"\0")]
     contents = {file.name: content for file in files if (content := read_whole(file))}
     if len(contents) < len(files):
         return
-    # One that fails is compiled: the note, which comes last, is not there then.
+        # Where a file cannot be written, all loops are compiled: the list is written last.
     with suppress(OSError):
         for file, content in contents.items():
             write_whole(folder / file, content)
         write_whole(folder / name, b"\0".join(os.fsencode(folder / file) for file in contents))
 
 
-def forget_older() -> None:
-    """Removes what other builds and versions have not used for long, once this one has kept its own."""
+def remove_older() -> None:
+    """Removes files of other builds and versions that have not been used for long, once this one is cached."""
     note, own = marker(), "[0-9a-f]" * 16
     for old in note.parent.glob(f"loops-{own}"):
         if old != note and _is_old(old):
             with suppress(OSError):
                 old.unlink(missing_ok=True)
-    # A folder that the person has named may have others of any name beside it.
+        # A folder that the user has chosen may be among other files.
     if is_bundle() and note.parent.name == f"compiled-{identity()}":
         for folder in note.parent.parent.glob(f"compiled-{own}"):
             if folder != note.parent and _is_old(folder):
@@ -164,7 +164,7 @@ def forget_older() -> None:
 
 
 def _note_use(path: Path) -> None:
-    # Reading changes no time of a file or folder that can be relied on.
+    # Access times of files and folders are not reliable.
     with suppress(OSError):
         os.utime(path)
 
@@ -177,10 +177,10 @@ def _is_old(path: Path) -> bool:
 
 
 def note_problem(reason: object) -> None:
-    """Notes why a compiled loop could not be kept."""
+    """Records why a compiled loop could not be cached."""
     _problems.append(" ".join(str(reason).split()))
 
 
 def problem() -> str | None:
-    """Why compiled loops could not be kept; None while they could."""
+    """The reason why compiled loops could not be cached; None if there is none."""
     return _problems[0] if _problems else None

@@ -1,6 +1,6 @@
-"""Numba's `njit` for the loops, with a cache whose failing costs time and nothing else.
+"""Numba's `njit` for the loops, with a cache whose failure only costs time.
 
-Numba's own cache lets a call fail whose loop cannot be written, as on a full disk, or whose file has been damaged.
+With Numba's own cache a call fails where the loop cannot be written, as on a full disk, or the file is damaged.
 """
 
 # SPDX-License-Identifier: MIT
@@ -25,19 +25,19 @@ else:
     from numba.core.serialize import dumps
 
     class _Files:
-        """The files of one loop, each for one kind of arguments; in the place of Numba's, which have an index.
+        """The files of one loop, one for each signature; they replace those of Numba, which have an index.
 
         Args:
-            folder: Where they are.
-            name: What their names begin with.
-            stamp: Changes with the source.
+            folder: Their folder.
+            name: The beginning of their names.
+            stamp: A value that changes with the source.
         """
 
         def __init__(self, folder: str, name: str, stamp: object) -> None:
             self._folder, self._name, self._stamp = Path(folder), name, stamp
 
         def load(self, key: object) -> object:
-            """What was saved under a key; None where there is nothing, or it is damaged."""
+            """The data that was saved with a key; None where there is none, or it is damaged."""
             content = read_whole(self._file(key))
             if content is None:
                 return None
@@ -45,7 +45,7 @@ else:
             return data if known == key else None
 
         def save(self, key: object, data: object) -> None:
-            """Keeps a loop."""
+            """Caches a loop."""
             write_whole(self._file(key), dumps((key, data)))
 
         def _file(self, key: object) -> Path:
@@ -53,7 +53,7 @@ else:
             return self._folder / f"{self._name}.{hashlib.sha256(words).hexdigest()[:16]}.nbc"
 
     class _BundlePlace(_CacheLocator):
-        """Where a bundle keeps a loop: in its one folder, wherever the bundle itself is now; and never elsewhere."""
+        """The cache location of a bundle: its one folder, whatever the path of the bundle."""
 
         def __init__(self, loop: Callable[..., Any]) -> None:
             self._py_file = inspect.getfile(loop)
@@ -61,7 +61,7 @@ else:
 
         @classmethod
         def from_function(cls, loop: Callable[..., Any], _: str) -> _BundlePlace | None:
-            """None where no folder could be chosen, or it takes nothing."""
+            """None where no folder could be chosen, or it is not writable."""
             place = cls(loop)
             try:
                 place.ensure_cache_path()
@@ -74,11 +74,11 @@ else:
             return numba.config.CACHE_DIR
 
         def get_source_stamp(self) -> str:
-            """Changes with any loop, as the ones that this one calls are compiled into it."""
+            """Changes with any loop, because called loops are compiled into this one."""
             return identity()
 
         def get_disambiguator(self) -> str:
-            """Tells loops of one name apart."""
+            """Distinguishes loops of the same name."""
             return str(self._line)
 
     class _BundlePlaces(CompileResultCacheImpl):
@@ -92,14 +92,14 @@ else:
             self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
         def save_overload(self, sig: object, data: object) -> None:
-            """Keeps a compiled loop, if it can be kept."""
+            """Caches a compiled loop, if possible."""
             try:
                 super().save_overload(sig, data)
             except OSError as error:
                 note_problem(error)
 
     def njit(*, cache: bool, **options: object) -> Callable[[Callable[..., Any]], Any]:
-        """As `numba.njit`, with the cache of this module."""
+        """Works like `numba.njit`, with the cache of this module."""
 
         def compile_lazily(loop: Callable[..., Any]) -> Any:  # noqa: ANN401
             compiled = numba.njit(**options)(loop)

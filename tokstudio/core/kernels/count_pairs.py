@@ -1,9 +1,9 @@
-"""Begins a round: squeezes the corpus to what is left, finds its pairs, and keeps those that reach the floor.
+"""Begins a round: compacts the corpus, counts its pairs, and keeps those that reach the floor.
 
-First the places of pairs are counted in cells. While there are few symbols, a cell belongs to one pair: the cells are a
-grid, and say all there is to know. With many, several pairs share a cell. A pair can only reach the floor where its
-cell does, so that just the pairs of such cells are looked up and counted one by one. Either way a pair's places are
-then written in order.
+Places of pairs are first counted in cells. While there are few symbols, each cell belongs to one pair: the cells form a
+grid, and their counts are exact. With many symbols, several pairs share a cell. A pair can reach the floor only where
+its cell does, so only the pairs of such cells are looked up and counted one by one. In both cases the places of each
+pair are then written in order.
 """
 
 # SPDX-License-Identifier: MIT
@@ -65,7 +65,7 @@ _BLOCK = 2048
 
 @njit(nogil=True, cache=True)
 def compact(symbols: Int32, weights: Int64, origin: Int32, token_span: Int32, state: Int64, budget: int) -> int:
-    """Moves every token to one position of its own, and drops the sequences that hold no pair any more."""
+    """Moves every token to a single position, and drops sequences without pairs."""
     weighted, placed = weights.size > 0, origin.size > 0
     start, target = state[CURSOR], state[TARGET]
     end = min(state[LENGTH], start + 4 * budget)
@@ -94,7 +94,7 @@ def compact(symbols: Int32, weights: Int64, origin: Int32, token_span: Int32, st
 
 @njit(nogil=True, cache=True)
 def count_cells(symbols: Int32, weights: Int64, cells: Int32, cell_weights: Int64, state: Int64, budget: int) -> int:
-    """Counts in the cells where each pair stands."""
+    """Counts the places of pairs in cells."""
     by_left, by_right, shift, mask = HASH_LEFT, HASH_RIGHT, CELL_SHIFT, cells.size - 1
     if state[WIDTH] > 0:
         by_left, by_right, shift, mask = state[WIDTH], 1, 0, -1
@@ -126,7 +126,7 @@ def count_cells(symbols: Int32, weights: Int64, cells: Int32, cell_weights: Int6
 def number_cells(pairs: Int64, cells: Int32, cell_weights: Int64, token_bytes: Int64, state: Int64, budget: int) -> int:
     """Gives a number and a run of the pool to every pair of the grid that reaches the floor.
 
-    The cell then holds where the pair's next place is to be written; 0 where the pair is dropped.
+    The cell then holds the position of the pair's next place in the pool; 0 where the pair is dropped.
     """
     width, pair, used = state[WIDTH], state[PAIRS], state[POOL]
     weighted = cell_weights.size > 0
@@ -175,9 +175,9 @@ def place_cells(symbols: Int32, pool: Int32, cells: Int32, state: Int64, budget:
 
 @njit(nogil=True, cache=True)
 def sift_cells(cells: Int32, cell_weights: Int64, frequent: Int32, state: Int64, budget: int) -> int:
-    """Sets a bit for every cell that reaches the floor: bits stay in the processor's cache where cells do not.
+    """Sets a bit for every cell that reaches the floor: the bits fit into the processor's cache where cells do not.
 
-    `TARGET` counts them, as there will be about as many pairs.
+    `TARGET` counts these cells; there will be about as many pairs.
     """
     floor, weighted, met = state[FLOOR], cell_weights.size > 0, state[TARGET]
     start = state[CURSOR]
@@ -209,9 +209,9 @@ def number_pairs(
     state: Int64,
     budget: int,
 ) -> int:
-    """Counts the pairs of cells that reach the floor one by one: in `COUNT`, and in `STOP` the places.
+    """Counts the pairs of cells that reach the floor one by one: their count in `COUNT`, their places in `STOP`.
 
-    `numbers` takes the pair's number at every position.
+    Writes the number of the pair at every position to `numbers`.
     """
     weighted, pair = weights.size > 0, state[PAIRS]
     mask, cell_mask = index.size - 1, 32 * frequent.size - 1
@@ -221,7 +221,7 @@ def number_pairs(
     if at == 0:
         index[:] = 0
     while at < end and pair < len(pairs):
-        # In two steps, as a branch on the cell would be mispredicted half of the time.
+        # In two steps, because a branch on the cell would be mispredicted half of the time.
         stop, met = min(end, at + _BLOCK), 0
         left = symbols[at]
         for i in range(at, stop):
@@ -266,7 +266,7 @@ def number_pairs(
 
 @njit(nogil=True, cache=True)
 def allot(pairs: Int64, state: Int64, budget: int) -> int:
-    """Gives a run of the pool to every pair that reaches the floor; the others' places go where nobody reads."""
+    """Gives a run of the pool to every pair that reaches the floor; places of other pairs go to index 0."""
     floor, used = state[FLOOR], state[POOL]
     start = state[CURSOR]
     end = min(state[PAIRS], start + budget)
@@ -285,7 +285,7 @@ def allot(pairs: Int64, state: Int64, budget: int) -> int:
 
 @njit(nogil=True, cache=True)
 def place_pairs(numbers: Int32, pool: Int32, pairs: Int64, state: Int64, budget: int) -> int:
-    """Writes the places of every pair that has a run."""
+    """Writes the places of every pair with a run."""
     start, last = state[CURSOR], state[LENGTH] - 1
     end = min(last, start + budget)
     for i in range(start, end):
@@ -302,7 +302,7 @@ def place_pairs(numbers: Int32, pool: Int32, pairs: Int64, state: Int64, budget:
 
 @njit(nogil=True, cache=True)
 def index_pairs(pairs: Int64, index: Int64, state: Int64, budget: int) -> int:
-    """Enters the numbers of pairs that are not in the index yet; none of them may be there."""
+    """Enters new pairs into the index; none of them may be there already."""
     mask = index.size - 1
     start = state[INDEXED]
     if start == 1:
@@ -321,7 +321,7 @@ def index_pairs(pairs: Int64, index: Int64, state: Int64, budget: int) -> int:
 
 @njit(nogil=True, cache=True)
 def has_eligible_pair(symbols: Int32, token_span: Int32, token_bytes: Int64, state: Int64) -> bool:
-    """Whether two neighbours are left that are short enough to be joined; looks no further than the first."""
+    """Whether two neighbours are short enough to be merged; stops at the first such pair."""
     at, left = 0, -1
     while at < state[LENGTH]:
         symbol = symbols[at]
@@ -332,14 +332,14 @@ def has_eligible_pair(symbols: Int32, token_span: Int32, token_bytes: Int64, sta
     return False
 
 
-def found(t: Tables, state: Int64, budget: int) -> int:
-    """Goes on with the beginning of a round, or with making room, for about `budget` steps.
+def count_pairs(t: Tables, state: Int64, budget: int) -> int:
+    """Continues counting, or making room, for about `budget` steps.
 
-    It is not compiled: that would compile everything that it calls a second time.
+    It is not compiled: that would compile all called loops a second time.
 
     Returns:
-        `ROUND_OVER` when merging can begin, `NEED_ROOM` when the tables of pairs are full, `COMPACTED` when cells for
-        what is left of the corpus are to be laid, else `BUDGET_SPENT`.
+        `ROUND_OVER` when merging can begin, `NEED_ROOM` when the tables of pairs are full, `COMPACTED` when the engine
+        must allocate cells for the compacted corpus, else `BUDGET_SPENT`.
     """
     while budget > 0:
         stage = state[STAGE]

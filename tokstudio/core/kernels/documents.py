@@ -1,4 +1,4 @@
-"""Loops over many documents in one call: splits them, finds special tokens in them, and sees whether they are UTF-8."""
+"""Loops over many documents in one call: splitting, finding special tokens, checking UTF-8."""
 
 # SPDX-License-Identifier: MIT
 # numpy's stubs cannot tell an element from an array where the index came out of an array itself.
@@ -16,36 +16,36 @@ from tokstudio.core.kernels.words import load_eight
 
 Bytes = NDArray[np.uint8]
 
-_NOT_ASCII = np.uint64(0x8080808080808080)  # the bits by which eight bytes are not all ASCII
+_NOT_ASCII = np.uint64(0x8080808080808080)  # the high bits of eight bytes; all are clear in ASCII
 
 
 @njit(nogil=True, cache=True)
 def scan_documents(
     kind: int, data: Bytes, at: int, document: int, stops: Int64, classes: Bytes, ends: Int64
 ) -> tuple[int, int, int]:
-    """Writes where the pre-tokens of some documents end.
+    """Writes the ends of the pre-tokens of documents.
 
     Args:
-        kind: The scanner, as `kernels.scan` numbers them.
+        kind: The number of the scanner in `kernels.scan`.
         data: The documents one after another.
-        at: Where to go on; the start of a pre-token.
+        at: The offset to continue at; the start of a pre-token.
         document: The document that `at` is in.
-        stops: int64, where each document ends.
+        stops: int64, the end of each document.
         classes: uint8 [0x110000], the class of each code point.
         ends: int64, written.
 
     Returns:
-        How many were written; where to go on, and in which document. Nothing is left when that is the last one's end.
+        How many were written; the offset and the document to continue at. The end of the last document means done.
     """
-    found = 0
-    while document < stops.size and found < ends.size:
+    written = 0
+    while document < stops.size and written < ends.size:
         stop = stops[document]
         if at < stop:
-            found += scan(kind, data, at, stop, classes, ends[found:])
-            at = ends[found - 1]
+            written += scan(kind, data, at, stop, classes, ends[written:])
+            at = ends[written - 1]
         if at == stop:
             document += 1
-    return found, at, document
+    return written, at, document
 
 
 @njit(nogil=True, cache=True)
@@ -61,37 +61,37 @@ def cut_specials(
     state: Int64,
     budget: int,
 ) -> int:
-    """Cuts documents into the pieces of text between special tokens: the leftmost, there the longest, and on behind it.
+    """Cuts documents at special tokens: at the leftmost, of several there at the longest, then after it.
 
     Args:
         data: uint8, the documents one after another.
-        documents: int64, where each of them ends; no special token reaches from one into the next.
-        first: int32 [257], where the specials that begin with each byte stand among all.
-        texts: uint8, all specials one after another, sorted.
-        offsets: int64 [n + 1], where each of them begins in `texts`, and the end of the last.
-        starts: int64, written: where each piece of text begins.
-        stops: int64, written: where it ends; a piece may be empty.
-        numbers: int32, written: the special token behind it, -1 for the end of its document.
-        state: int64 [3], where to go on, in which document, and where the piece begins; zeros at first.
-        budget: Bytes to look at and to compare; the last place is looked at to its end.
+        documents: int64, the end of each; no special token extends over two documents.
+        first: int32 [257], the number of the first special token for each first byte.
+        texts: uint8, all special tokens one after another, sorted.
+        offsets: int64 [n + 1], the start of each in `texts`, and the end of the last.
+        starts: int64, written: the start of each piece of text.
+        stops: int64, written: its end; a piece may be empty.
+        numbers: int32, written: the special token after it, -1 for the end of its document.
+        state: int64 [3], the offset and document to continue at, and the start of the piece; zeros at first.
+        budget: Bytes to look at and to compare; the last position is examined completely.
 
     Returns:
         How many pieces were written.
     """
     at, document, begin = state[0], state[1], state[2]
-    found = 0
-    while document < documents.size and found < starts.size and budget >= 0:
+    written = 0
+    while document < documents.size and written < starts.size and budget >= 0:
         stop = documents[document]
         number, length = -1, 0
         while at < stop and budget >= 0:
             budget -= 1
             byte = data[at]
-            # The specials from `low` to below `high` begin with the `same` bytes that stand here.
+            # The special tokens from `low` to below `high` begin with the `same` bytes of the text here.
             low, high, same = first[byte], first[byte + 1], 1
             while low < high:
                 place = offsets[low]
                 if offsets[low + 1] - place == same:
-                    # The shortest comes first; the others are longer, and one of them may stand here as well.
+                    # The shortest comes first; one of the longer ones may occur here as well.
                     number, length = low, same
                     low += 1
                     continue
@@ -102,7 +102,7 @@ def cut_specials(
                 if byte < lowest or byte > highest:
                     break
                 if lowest < highest:
-                    # First the end of those whose next byte is not above this one, then the start of those equal to it.
+                    # Binary search for the end of those whose next byte is at most this one, then for the start.
                     left, right = low, high
                     while left < right:
                         middle = (left + right) >> 1
@@ -128,32 +128,32 @@ def cut_specials(
             at += 1
         if length == 0 and at < stop:
             break
-        starts[found], stops[found], numbers[found] = begin, at, number
-        found += 1
+        starts[written], stops[written], numbers[written] = begin, at, number
+        written += 1
         at += length
         begin = at
         if length == 0:
             document += 1
     state[0], state[1], state[2] = at, document, begin
-    return found
+    return written
 
 
 @njit(nogil=True, cache=True)
 def valid_until(
     data: Bytes, at: int, document: int, stops: Int64, classes: Bytes, budget: int
 ) -> tuple[int, int, bool]:
-    """Looks for a byte that is part of no UTF-8 character; none reaches from one document into the next.
+    """Checks documents for invalid UTF-8; no character extends over two documents.
 
     Args:
         data: uint8, the documents one after another.
-        at: Where to go on.
+        at: The offset to continue at.
         document: The document that `at` is in.
-        stops: int64, where each document ends.
+        stops: int64, the end of each document.
         classes: uint8 [0x110000], the class of each code point.
         budget: Bytes and documents to look at.
 
     Returns:
-        Where to go on, in which document, and whether all is valid until there.
+        The offset and the document to continue at, and whether the text is valid until there.
     """
     text, known = address_of(data), address_of(classes)
     last = at + document + budget

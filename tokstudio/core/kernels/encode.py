@@ -1,12 +1,12 @@
 """Encoding: applies merges lowest rank first, leftmost first among equals, in bounded calls.
 
-A long sequence is a doubly linked list of tokens with a heap of (rank, place) that holds every pair a merge could join:
-O(n log n); an entry that is out of date by the time it is taken is passed over. A short word is searched anew for its
-lowest rank after each merge, which is faster there.
+A long sequence is a doubly linked list of tokens with a heap of (rank, place) for every pair that a merge could join:
+O(n log n); outdated entries are skipped. A short word is searched anew for its lowest rank after each merge, which is
+faster there.
 
-Pairs are looked up in one array (`pairs`, int64 [2 s], s a power of two): at k the pair, left << 32 | right, or -1 for
-a free slot; at s + k its rank << 32 | the id that the merge makes. Most pairs that are asked for are joined by no
-merge, and need the first half only.
+Pairs are in one hash table (`pairs`, int64 [2 s], s a power of two): slot k has the pair, left << 32 | right, or -1 if
+it is free; slot s + k has its rank << 32 | the id that the merge makes. Most pairs of a text are joined by no merge,
+and need the first half only.
 """
 
 # SPDX-License-Identifier: MIT
@@ -26,25 +26,25 @@ _NONE = -1
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _LOW = 0xFFFFFFFF
 
-# Places in the state of an encoding (int64).
+# Indexes of the state of an encoding (int64).
 STARTED, HEAP_SIZE, ROOTS, STATE_SIZE = range(4)
 
-# Base tokens that a word may have to be encoded as a short one.
+# The most base tokens of a short word.
 SHORT = 48
 
-# What `encode_words` came back for.
+# The results of `encode_words`.
 DONE, NEED_ROOM, TOO_LONG, UNKNOWN = range(4)
 
 
 @njit(nogil=True, cache=True, inline="always")
 def slot_of(pair: int, mask: int) -> int:
-    """Where to begin looking for a pair in a table of `mask` + 1 slots."""
+    """The first slot to try for a pair in a table of `mask` + 1 slots."""
     return np.int64((np.uint64(pair) * _MIX) >> np.uint64(32)) & mask
 
 
 @njit(nogil=True, cache=True, inline="always")
 def _find(pairs: Int64, left: int, right: int, limit: int) -> int:
-    """The rank << 32 | result of a pair, or -1 where no merge below rank `limit` joins it."""
+    """The rank << 32 | result of a pair; -1 where no merge below rank `limit` joins it."""
     pair = (np.int64(left) << 32) | right
     mask = (pairs.size >> 1) - 1
     slot = slot_of(pair, mask)
@@ -54,13 +54,13 @@ def _find(pairs: Int64, left: int, right: int, limit: int) -> int:
         held = pairs[slot]
     if held == _NONE:
         return _NONE
-    found = pairs[mask + 1 + slot]
-    return found if (found >> 32) < limit else _NONE
+    value = pairs[mask + 1 + slot]
+    return value if (value >> 32) < limit else _NONE
 
 
 @njit(nogil=True, cache=True)
 def fill_pairs(merges: Int32, results: Int32, pairs: Int64) -> None:
-    """Enters the rows of `merges` (int32 [n, 2]) under their rank; of a pair that stands twice, the first counts."""
+    """Enters the rows of `merges` (int32 [n, 2]) with their ranks; of a repeated pair, the first counts."""
     mask = (pairs.size >> 1) - 1
     for rank in range(len(merges)):
         pair = (np.int64(merges[rank, 0]) << 32) | merges[rank, 1]
@@ -84,15 +84,15 @@ def encode_sequence(
     state: Int64,
     budget: int,
 ) -> bool:
-    """Encodes one sequence with the merges below rank `limit`, for about `budget` steps a call.
+    """Encodes one sequence with the merges below rank `limit`, for about `budget` steps per call.
 
     Args:
-        pairs: The merges; see the module's head.
-        limit: How many of them count.
-        symbols: int32 [n], base tokens; afterwards the tokens, at the places that `following` leads through from 0.
+        pairs: The hash table of merges; see the module.
+        limit: The number of merges to apply.
+        symbols: int32 [n], base tokens; afterwards the tokens, at the places that `following` links from 0 on.
         following: int32 [n], scratch; afterwards the place of the next token, n after the last.
         previous: int32 [n], scratch.
-        pending: int64 [n], scratch: what `pairs` says of the pair that begins at each place, -1 for none.
+        pending: int64 [n], scratch: the value in `pairs` of the pair that begins at each place, -1 for none.
         heap: int64 [2 n], scratch: rank << 32 | place.
         state: int64 [STATE_SIZE], zeros at first.
         budget: Steps.
@@ -108,10 +108,10 @@ def encode_sequence(
         for i in range(begin, end):
             following[i], previous[i], pending[i] = i + 1, i - 1, _NONE
             if i + 1 < n:
-                found = _find(pairs, symbols[i], symbols[i + 1], limit)
-                pending[i] = found
-                if found != _NONE:
-                    heap[size] = (found & ~_LOW) | i
+                value = _find(pairs, symbols[i], symbols[i + 1], limit)
+                pending[i] = value
+                if value != _NONE:
+                    heap[size] = (value & ~_LOW) | i
                     size += 1
         state[HEAP_SIZE] = size
         state[STARTED] = end
@@ -120,7 +120,7 @@ def encode_sequence(
         budget -= end - begin
         state[ROOTS] = size // 2
 
-    # The heap is made from the bottom up.
+    # Builds the heap from the bottom up.
     size, root = state[HEAP_SIZE], state[ROOTS]
     while root > 0 and budget > 0:
         budget -= 1
@@ -141,7 +141,7 @@ def encode_sequence(
     while size > 0 and budget > 0:
         budget -= 1
         top = heap[0]
-        # The last entry takes the top's place and sinks.
+        # The last entry replaces the top and sinks.
         size -= 1
         entry, at, child = heap[size], 0, 1
         while child < size:
@@ -163,15 +163,15 @@ def encode_sequence(
         pending[gone] = pending[place] = _NONE
         if after < n:
             previous[after] = place
-        # The pair that begins here, then the one that ends here.
+        # The pair that begins here, then the pair that ends here.
         for begin, end in ((place, np.int64(after)), (np.int64(previous[place]), place)):
             if begin < 0 or end >= n:
                 continue
-            found = _find(pairs, symbols[begin], symbols[end], limit)
-            if found != pending[begin]:
-                pending[begin] = found
-                if found != _NONE:
-                    entry, at = (found & ~_LOW) | begin, size
+            value = _find(pairs, symbols[begin], symbols[end], limit)
+            if value != pending[begin]:
+                pending[begin] = value
+                if value != _NONE:
+                    entry, at = (value & ~_LOW) | begin, size
                     size += 1
                     while at > 0:
                         parent = (at - 1) >> 1
@@ -186,17 +186,17 @@ def encode_sequence(
 
 @njit(nogil=True, cache=True)
 def collect(symbols: Int32, following: Int32, place: int, ids: NDArray[np.uint32]) -> tuple[int, int]:
-    """Writes the tokens of an encoded sequence from `place` on into `ids`, as many as have room.
+    """Writes the tokens of an encoded sequence from `place` on into `ids`, as many as fit.
 
     Returns:
-        How many those are, and the place to go on at; n at the end.
+        How many were written, and the place to continue at; n at the end.
     """
-    found = 0
-    while place < len(symbols) and found < len(ids):
-        ids[found] = symbols[place]
-        found += 1
+    written = 0
+    while place < len(symbols) and written < len(ids):
+        ids[written] = symbols[place]
+        written += 1
         place = following[place]
-    return found, place
+    return written, place
 
 
 @njit(nogil=True, cache=True)
@@ -215,19 +215,19 @@ def encode_words(
 
     Args:
         words: uint8, the words one after another.
-        offsets: int64 [n + 1], where each begins, and the end of the last.
-        first: The first one to encode.
+        offsets: int64 [n + 1], the start of each, and the end of the last.
+        first: The first word to encode.
         unit_ids: int32 [256] for bytes or [0x110000] for characters: their ids, -1 for none.
-        unknown: The id for a character that has none; -1 to come back for it.
-        pairs: The merges; see the module's head.
-        limit: How many of them count.
+        unknown: The id for a character that has none; -1 to return at it.
+        pairs: The hash table of merges; see the module.
+        limit: The number of merges to apply.
         ids: uint32, written: the tokens of all words.
-        id_offsets: int64 [n + 1], written: where the tokens of each word begin, and the end of the last.
+        id_offsets: int64 [n + 1], written: the start of the tokens of each word, and the end of the last.
 
     Returns:
-        Why it came back, and at which word.
+        The reason to return, and the word.
     """
-    symbols, found = np.empty(SHORT, np.int64), np.empty(SHORT, np.int64)
+    symbols, values = np.empty(SHORT, np.int64), np.empty(SHORT, np.int64)
     in_bytes = unit_ids.size == 256
     for word in range(first, offsets.size - 1):
         at, end, to = offsets[word], offsets[word + 1], id_offsets[word]
@@ -252,22 +252,22 @@ def encode_words(
             symbols[n] = symbol
             n += 1
             at += size
-        # The pairs whose rank is not known yet.
+        # The pairs whose rank is not looked up yet.
         begin, stop = 0, n - 1
         while n > 1:
             for i in range(begin, stop):
-                found[i] = _find(pairs, symbols[i], symbols[i + 1], limit)
+                values[i] = _find(pairs, symbols[i], symbols[i + 1], limit)
             best, where = np.int64(0x7FFFFFFFFFFFFFFF), -1
             for i in range(n - 1):
-                if found[i] != _NONE and found[i] < best:
-                    best, where = found[i], i
+                if values[i] != _NONE and values[i] < best:
+                    best, where = values[i], i
             if where < 0:
                 break
             symbols[where] = best & _LOW
             n -= 1
             for i in range(where + 1, n):
                 symbols[i] = symbols[i + 1]
-                found[i - 1] = found[i]
+                values[i - 1] = values[i]
             begin, stop = max(0, where - 1), min(n - 1, where + 1)
         for i in range(n):
             ids[to + i] = symbols[i]
@@ -277,10 +277,10 @@ def encode_words(
 
 @njit(nogil=True, cache=True)
 def emit(numbers: Int32, ids: NDArray[np.uint32], id_offsets: Int64, out: NDArray[np.uint32]) -> int:
-    """Writes the tokens of some words, given by number, to `out`; -1 - id stands for that id itself.
+    """Writes the tokens of words, given by number, to `out`; -1 - id stands for that id itself.
 
     Returns:
-        How many tokens those are; where there is no room for all, how many there would be, and `out` is incomplete.
+        The number of tokens; where they don't fit, the number they would be, and `out` is incomplete.
     """
     total = 0
     for number in numbers:
@@ -298,17 +298,17 @@ def emit(numbers: Int32, ids: NDArray[np.uint32], id_offsets: Int64, out: NDArra
 
 
 @njit(nogil=True, cache=True)
-def take_apart(merges: Int32, first_id: int, standing: Int64) -> None:
-    """Adds to the number of each token how often it stands inside the longer ones.
+def take_apart(merges: Int32, first_id: int, counts: Int64) -> None:
+    """Adds the occurrences of each token inside longer ones to its count.
 
     Args:
         merges: int32 [n, 2], ids of left and right; row k made the id `first_id` + k, of tokens made before it.
         first_id: The id that the first row made.
-        standing: int64, how often each token stands in a text, by id. Afterwards: how often it was made, later merges
-            having taken it up again.
+        counts: int64, occurrences of each token in a text, by id. Afterwards: how often it was made, including by
+            merges whose results were merged again.
     """
-    # Backwards: what takes a token up was made after it, and is counted already.
+    # Backwards: a longer token was made later, and its count is complete already.
     for row in range(len(merges) - 1, -1, -1):
-        times = standing[first_id + row]
-        standing[merges[row, 0]] += times
-        standing[merges[row, 1]] += times
+        times = counts[first_id + row]
+        counts[merges[row, 0]] += times
+        counts[merges[row, 1]] += times

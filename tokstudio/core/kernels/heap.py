@@ -1,4 +1,4 @@
-"""The lazy heap of pairs, highest count first, ties by the rule of the training; `merge` chooses from it."""
+"""The lazy heap of pairs for `merge`: highest count first, ties by the rule of the training."""
 
 # SPDX-License-Identifier: MIT
 # numpy's stubs cannot tell an element from an array where the index came out of an array itself.
@@ -36,7 +36,7 @@ from tokstudio.core.kernels.tables import (
 
 @njit(nogil=True, cache=True)
 def _compare_tokens(spelling: Int64, units: Int32, one: int, other: int) -> int:
-    """Below, at or above 0 as the bytes of token `one` sort before, with or after those of `other`."""
+    """Negative, zero or positive as the bytes of token `one` sort before, equal to or after those of `other`."""
     if one == other:
         return 0
     one_length, other_length = spelling[one, SPELT], spelling[other, SPELT]
@@ -60,9 +60,9 @@ def sorts_after(pairs: Int64, spelling: Int64, units: Int32, pair: int, other: i
 
 @njit(nogil=True, cache=True)
 def tie_of_ids(rule: int, left_order: int, right_order: int, left_prefix: int) -> int:
-    """What decides between equal counts where places don't, lower first.
+    """The key that decides between equal counts, except by place; the lower is chosen.
 
-    With `BY_BYTES` it is the beginning of the left token; equal keys are then compared in full.
+    With `BY_BYTES` it is the beginning of the left token; pairs with equal keys are compared completely.
     """
     if rule == BY_ORDER:
         return (left_order << 32) | right_order
@@ -78,7 +78,7 @@ def prefix_of(unit_bits: int, left_prefix: int, left_units: int, right_prefix: i
 
 @njit(nogil=True, cache=True)
 def before(count: int, tie: int, other_count: int, other_tie: int) -> bool:
-    """Whether a pair is to be chosen before another, by count and tie key alone."""
+    """Whether a pair is chosen before another, by count and tie key alone."""
     return count > other_count or (count == other_count and tie < other_tie)
 
 
@@ -93,7 +93,7 @@ def sift_down(
     spelling: Int64,
     units: Int32,
 ) -> None:
-    """Puts an entry where `at` is or below it, and better ones above it. An entry has four children."""
+    """Moves an entry down from `at` to its position; better ones move up. An entry has four children."""
     count, tie, pair = entry
     child = 4 * at + 1
     while child < size:
@@ -132,7 +132,7 @@ def build_heap(
 ) -> int:
     """Fills the heap with all pairs that reach the floor, then orders it from the bottom up.
 
-    The first place of every pair's run stands.
+    The first place of every pair's run must be valid.
     """
     rule, size = state[TIE_RULE], state[HEAP]
     if state[STAGE] == FILL_HEAP:

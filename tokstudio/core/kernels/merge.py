@@ -1,9 +1,9 @@
 """The merge loop: chooses pairs and merges them, in bounded calls.
 
 A merge makes two passes over the places of its pair, each in order of place: `REPLACE` writes the new id and counts the
-neighbours in slots indexed by their id, `WRITE` stores the places of each new pair that reaches the floor. Between them
-every neighbour met is looked up once: the old pair with it loses what the new one has. Work is bounded by the number of
-tokens merged away.
+neighbours in slots indexed by their id, `WRITE` stores the places of each new pair that reaches the floor. Between the
+passes every neighbour is looked up once: the new pair's count is subtracted from the old pair's. Work is bounded by the
+number of tokens merged away.
 """
 
 # SPDX-License-Identifier: MIT
@@ -73,7 +73,7 @@ _AHEAD = 16
 
 @njit(nogil=True, cache=True)
 def squeeze(symbols: Int32, pool: Int32, pairs: Int64, token_span: Int32, state: Int64, budget: int) -> int:
-    """Drops dead places and pairs below the floor, and numbers the rest anew; runs stay in order, so it works in place.
+    """Drops invalid places and pairs below the floor, and renumbers the rest in place, because runs stay in order.
 
     `CURSOR` is the next pair to look at, `TARGET` its new number, `MERGED` the new end of the pool.
     """
@@ -107,8 +107,8 @@ def squeeze(symbols: Int32, pool: Int32, pairs: Int64, token_span: Int32, state:
 def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
     """Merges for about `budget` visits of places, or until `batch` merges are written to `out`.
 
-    One long loop over local names: handing `Tables` to a function for each stage of each merge takes longer than most
-    merges do.
+    It is one long loop over local variables: passing `Tables` to a function for each stage of each merge takes longer
+    than most merges do.
 
     Returns:
         `BUDGET_SPENT`; `BATCH_FULL`; `NEED_ROOM` when the chosen pair's merge doesn't fit (squeeze or grow, then call
@@ -135,7 +135,7 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
                 count = pairs[pair, COUNT]
                 if count == heap[0, HEAP_COUNT]:
                     break
-                # Out of date. Counts only fall: re-key it and let it sink, or put the last in its place.
+                # Outdated. Counts only decrease: update it and let it sink, or replace it by the last entry.
                 tie = heap[0, HEAP_TIE]
                 if count < floor:
                     size -= 1
@@ -155,7 +155,7 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
             if pair == 0:
                 continue
 
-            # Each place can make two new ones, and two new pairs; and holds two neighbours for a while.
+            # Each place can make two new places and two new pairs, and needs room for two neighbours meanwhile.
             start = pairs[pair, START]
             places = pairs[pair, STOP] - start
             if not weighted:
@@ -178,7 +178,7 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
                 while symbols[pool[start]] != left or symbols[pool[start] + span] != right:
                     start += 1
                 spelling[token, SPELT_AT] = t.origin[pool[start]]
-            # One of these is likely to be the next.
+            # One of these is likely to be chosen next.
             for k in range(1, min(5, size)):
                 prefetch(pairs, 4 * heap[k, HEAP_PAIR])
             pairs[pair, START] = start
@@ -212,7 +212,7 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
                 symbols[i + left_span] = INSIDE
                 symbols[i] = token
                 symbols[i + span - 1] = token | END
-                # Two of the new token side by side are counted once, from the left one.
+                # Two adjacent new tokens are counted once, from the left one.
                 if after_it == left and symbols[i + span + left_span] == right:
                     after_it = token
                 if before_it != TOKEN and before_it != token:
@@ -241,8 +241,8 @@ def merge(t: Tables, state: Int64, budget: int, batch: int) -> int:
             if end < stop:
                 continue
 
-            # What the old pairs lose, and the new ones get. The slots turn from numbers of places into numbers of
-            # pairs: 0 for those that the floor drops.
+            # Updates the counts of old pairs and adds the new ones. The slots turn from numbers of places into numbers
+            # of pairs: 0 for those below the floor.
             new, used = state[PAIRS], state[POOL]
             for k in range(met):
                 on_left = touched[k] >= 0

@@ -1,4 +1,4 @@
-"""Tells the processor which memory is needed soon."""
+"""Prefetches memory into the processor's cache."""
 
 # SPDX-License-Identifier: MIT
 # pyright: reportMissingTypeStubs=false
@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 from tokstudio.core.kernels.tables import Int32
 
 if TYPE_CHECKING:
-    # What an intrinsic is given inside of a loop, which its own signature does not say.
+    # The types inside a compiled loop, which the signature of the intrinsic does not give.
     def prefetch(array: Int32, index: int) -> None:  # noqa: D103
         ...
 
@@ -22,7 +22,7 @@ else:
 
     @intrinsic
     def prefetch(context, array, index):  # noqa: ANN001, ANN201
-        """Asks for the cache line of `array[index]`; the index must lie within the array."""
+        """Prefetches the cache line of `array[index]`; the index must be within the array."""
 
         def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
             kind = signature.args[0]

@@ -1,8 +1,8 @@
-"""Finds the merges of a vocabulary that is only ranked: each token is encoded with the merges of the tokens before it.
+"""Recovers the merges of a ranked vocabulary: each token is encoded with the merges of the tokens before it.
 
-Where that ends in two tokens, those are what its merge joins: what stands where the token does is merged as if it were
-alone, so that no other pair that spells it is ever joined. A token that ends in more can be reached at most by way of
-one with a higher rank, which no list of merges in order can say; see `formats.ranks`.
+Where that gives two tokens, its merge joins these. Text inside a longer sequence is merged as if it were alone, so no
+other pair with the same spelling is ever joined. A token that gives more than two can be made at most through a token
+with a higher rank, which an ordered list of merges cannot express; see `formats.common.recover_merges`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -38,15 +38,15 @@ def recover(
     state: Int64,
     budget: int,
 ) -> int:
-    """Goes on from `token` for about `budget` steps.
+    """Continues from `token` for about `budget` steps.
 
     Args:
         units: int32, the tokens one after another in base tokens, lowest rank first; they are numbered in this order.
-        offsets: int64 [n + 1], where each begins, and the end of the last.
-        token: The token to go on with, and 0 at first.
-        pairs: int64 [2 s], the table of pairs that `kernels.encode` describes, at most half full at the end.
+        offsets: int64 [n + 1], the start of each, and the end of the last.
+        token: The token to continue with; 0 at first.
+        pairs: int64 [2 s], the hash table that `kernels.encode` describes, at most half full at the end.
         parts: int32 [n, 2], written: the tokens that each one's merge joins, -1 for none.
-        symbols: int32, scratch, like all that follow as long as the longest token; see `encode_sequence`.
+        symbols: int32, scratch, as long as the longest token, like those below; see `encode_sequence`.
         following: int32, scratch.
         previous: int32, scratch.
         pending: int64, scratch.
@@ -55,7 +55,7 @@ def recover(
         budget: Steps.
 
     Returns:
-        The token to go on with; n at the end.
+        The token to continue with; n at the end.
     """
     mask = (pairs.size >> 1) - 1
     while token < offsets.size - 1 and budget > 0:

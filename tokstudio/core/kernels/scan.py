@@ -1,18 +1,18 @@
-r"""The scanners of the named patterns: where pre-tokens end, exactly as the regular expression says, without one.
+r"""The scanners of the named patterns: the ends of pre-tokens, exactly as the regular expression gives them.
 
-A character is looked at as bits: its class (`unicode_classes` has them), and from bit 8 on how many bytes it takes; no
-bits stand for the end of the text. A byte that is no part of valid UTF-8 is a character of its own, of class `OTHER`.
+A character is represented by bits: its class (see `unicode_classes`), and from bit 8 on its length in bytes; 0 stands
+for the end of the text. A byte outside valid UTF-8 is a character of its own, of class `OTHER`.
 
-What the branches of the expressions come to, in every family: a run of letters with what may stand before it, a run of
-numbers, a run of other characters with what may stand before and behind it, or white space. White space gives up its
-last character to what follows, unless it is the only one; but where the pattern has a branch for line breaks, it ends
-behind the last of those.
+In every family the branches of the expressions match a run of letters with an optional prefix, a run of numbers, a run
+of other characters with an optional prefix and suffix, or white space. White space leaves its last character to the
+following pre-token, unless it is the only one; but where the pattern has a branch for line breaks, it ends after the
+last of those.
 
-The loops take addresses in place of arrays: see `addresses`.
+The loops take addresses instead of arrays: see `addresses`.
 """
 
 # SPDX-License-Identifier: MIT
-# numpy's stubs do not take its numbers for Python's.
+# numpy's stubs do not accept its numbers as Python's.
 # pyright: reportMissingTypeStubs=false, reportArgumentType=false, reportReturnType=false
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ NONE, WHITESPACE, GPT2, CL100K, LLAMA3, QWEN2, O200K = range(7)
 _APOSTROPHE, _BLANK, _SLASH, _CR, _LF = 0x27, 0x20, 0x2F, 0x0D, 0x0A
 _ONE_BYTE = 1 << 8
 
-# Numbers of numpy's: for each of Python's own, Numba would compile the functions that are given it once more.
+# These are numpy's numbers: for Python's, Numba would compile the functions that receive them once more.
 _LETTER, _NUMBER, _SPACE, _NEWLINE, _OTHER, _UPPER, _LOWER = (
     np.int64(bit) for bit in (LETTER, NUMBER, SPACE, NEWLINE, OTHER, UPPER, LOWER)
 )
 _NOT_SPACE = _LETTER | _NUMBER | _OTHER
-_AS_IT_IS, _FOLDED = np.int64(0), np.int64(0x20)  # bits that make an ASCII capital a small letter
+_AS_IT_IS, _FOLDED = np.int64(0), np.int64(0x20)  # bits that turn an ASCII capital into a small letter
 _ONE, _THREE = np.int64(1), np.int64(3)
-# How white space ends; see `_white_space`.
+# The ends of white space; see `_white_space`.
 _WHOLE_AT_END, _BREAKS = np.int64(1), np.int64(2)
 
 if TYPE_CHECKING:
     _inner = njit(nogil=True, cache=True)
 else:
-    # What only other loops call needs no door to Python, which would take as long to compile.
+    # Loops that only other loops call need no wrappers for Python, which would take as long to compile.
     _inner = njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @_inner
 def wide(data: int, at: int, stop: int, classes: int) -> int:
-    """The character at `at`, which is not ASCII: its bits, and its bytes from bit 8 on; one byte where it is none."""
+    """The non-ASCII character at `at`: its class, and its length from bit 8 on; one byte where it is invalid."""
     lead, left = byte_at(data, at), stop - at
     if 0xC2 <= lead < 0xE0:
         if left >= 2:
@@ -74,7 +74,7 @@ def wide(data: int, at: int, stop: int, classes: int) -> int:
 
 @_inner
 def _character(data: int, at: int, stop: int, classes: int) -> int:
-    """The character at `at`: its bits, and its bytes from bit 8 on; 0 at the end."""
+    """The character at `at`: its class, and its length from bit 8 on; 0 at the end."""
     if at >= stop:
         return 0
     byte = byte_at(data, at)
@@ -85,7 +85,7 @@ def _character(data: int, at: int, stop: int, classes: int) -> int:
 
 @_inner
 def _run(data: int, at: int, stop: int, classes: int, kinds: int) -> int:
-    """Where the characters of some kinds end."""
+    """The end of a run of characters of given classes."""
     while at < stop:
         byte = byte_at(data, at)
         if byte < 0x80:
@@ -102,7 +102,7 @@ def _run(data: int, at: int, stop: int, classes: int, kinds: int) -> int:
 
 @_inner
 def _letters(data: int, at: int, stop: int, classes: int, kinds: int, fold: int) -> int:
-    """Does what `_run` does for `_LETTER` and `_FOLDED` or `_LOWER` and `_AS_IT_IS`, sixteen letters at a time."""
+    """Like `_run` for `_LETTER` and `_FOLDED` or `_LOWER` and `_AS_IT_IS`, sixteen letters at a time."""
     while at + 16 <= stop:
         length = ascii_letters(data, at, fold)
         at += length
@@ -115,7 +115,7 @@ def _letters(data: int, at: int, stop: int, classes: int, kinds: int, fold: int)
 
 @_inner
 def _numbers(data: int, at: int, stop: int, classes: int, most: int) -> int:
-    """Where at most `most` numbers end, of which there is one."""
+    """The end of a run of at most `most` numbers."""
     while most > 0:
         character = _character(data, at, stop, classes)
         if not character & _NUMBER:
@@ -127,7 +127,7 @@ def _numbers(data: int, at: int, stop: int, classes: int, most: int) -> int:
 
 @_inner
 def _line_breaks(data: int, at: int, stop: int, also: int) -> int:
-    """Where the line breaks, and bytes equal to `also`, end."""
+    """The end of a run of line breaks and bytes equal to `also`."""
     while at < stop:
         byte = byte_at(data, at)
         if byte not in (_LF, _CR, also):
@@ -138,7 +138,7 @@ def _line_breaks(data: int, at: int, stop: int, also: int) -> int:
 
 @_inner
 def _contraction(data: int, at: int, stop: int, fold: int) -> int:
-    """How many bytes the contraction takes whose apostrophe is at `at`; 0 for none.
+    """The length in bytes of the contraction whose apostrophe is at `at`; 0 for none.
 
     `fold` is `_FOLDED` where capitals count as well (then U+017F, the long s, is an s), else `_AS_IT_IS`.
     """
@@ -160,9 +160,9 @@ def _contraction(data: int, at: int, stop: int, fold: int) -> int:
 
 @_inner
 def _white_space(data: int, at: int, stop: int, classes: int, how: int) -> int:
-    """Where a pre-token of white space ends that begins at `at`.
+    """The end of a pre-token of white space that begins at `at`.
 
-    With `_BREAKS` in `how` it ends behind its last line break; with `_WHOLE_AT_END`, even so, at the end of the text.
+    With `_BREAKS` in `how` it ends after its last line break; with `_WHOLE_AT_END` it extends to the end of the text.
     """
     end = _run(data, at, stop, classes, _SPACE)
     if end == stop and how & _WHOLE_AT_END:
@@ -183,20 +183,20 @@ def _white_space(data: int, at: int, stop: int, classes: int, how: int) -> int:
 
 @_inner
 def _whitespace(data: int, at: int, stop: int, classes: int, ends: Int64) -> int:
-    found, room = 0, ends.size
-    while at < stop and found < room:
+    written, room = 0, ends.size
+    while at < stop and written < room:
         at = _run(data, at, stop, classes, _SPACE)
         at = _run(data, at, stop, classes, _NOT_SPACE)
-        ends[found] = at
-        found += 1
-    return found
+        ends[written] = at
+        written += 1
+    return written
 
 
 @_inner
 def _gpt2(data: int, at: int, stop: int, classes: int, ends: Int64) -> int:
-    found, room = 0, ends.size
-    while at < stop and found < room:
-        # What decides is the character behind a blank.
+    written, room = 0, ends.size
+    while at < stop and written < room:
+        # The character after a space decides.
         begin = at + (byte_at(data, at) == _BLANK)
         character = _character(data, begin, stop, classes)
         if character & _LETTER:
@@ -208,16 +208,16 @@ def _gpt2(data: int, at: int, stop: int, classes: int, ends: Int64) -> int:
             at = at + length if length else _run(data, begin + (character >> 8), stop, classes, _OTHER)
         else:
             at = _white_space(data, at, stop, classes, _WHOLE_AT_END)
-        ends[found] = at
-        found += 1
-    return found
+        ends[written] = at
+        written += 1
+    return written
 
 
 @_inner
 def _cl100k(data: int, at: int, stop: int, classes: int, numbers: int, white_space: int, ends: Int64) -> int:
-    """Also `llama3` and `qwen2`; `numbers` stand together, `white_space` is for `_white_space`."""
-    found, room = 0, ends.size
-    while at < stop and found < room:
+    """Also for `llama3` and `qwen2`; `numbers` is the longest run of numbers, `white_space` is for `_white_space`."""
+    written, room = 0, ends.size
+    while at < stop and written < room:
         character = _character(data, at, stop, classes)
         behind = at + (character >> 8)
         if character & _LETTER:
@@ -238,18 +238,18 @@ def _cl100k(data: int, at: int, stop: int, classes: int, numbers: int, white_spa
                 at = _line_breaks(data, at, stop, _LF)
             else:
                 at = _white_space(data, at, stop, classes, white_space)
-        ends[found] = at
-        found += 1
-    return found
+        ends[written] = at
+        written += 1
+    return written
 
 
 @_inner
 def _cased_word(data: int, at: int, stop: int, classes: int, character: int) -> int:
-    """Where the word of `o200k` ends that begins with `character` at `at`; `at` if there is none.
+    """The end of the word of `o200k` that begins with `character` at `at`; `at` if there is none.
 
     The two branches are P?U*L+ and P?U+L*, where a mark is in all three of P, U and L, and a letter without case is in
-    U and L. The first branch gives back characters of U until one is left that is in L as well; before the second
-    branch comes up, the first tries a mark as part of the word, not as what stands before it.
+    U and L. The first branch backtracks over characters of U until one is left that is in L as well; before the second
+    branch is tried, the first tries a mark as part of the word, not as the prefix.
     """
     behind = at + (character >> 8)
     begin = at if character & _LETTER else behind
@@ -272,8 +272,8 @@ def _cased_word(data: int, at: int, stop: int, classes: int, character: int) -> 
 
 @_inner
 def _o200k(data: int, at: int, stop: int, classes: int, ends: Int64) -> int:
-    found, room = 0, ends.size
-    while at < stop and found < room:
+    written, room = 0, ends.size
+    while at < stop and written < room:
         character = _character(data, at, stop, classes)
         if character & _NUMBER:
             at = _numbers(data, at, stop, classes, _THREE)
@@ -292,14 +292,14 @@ def _o200k(data: int, at: int, stop: int, classes: int, ends: Int64) -> int:
                     at = _line_breaks(data, at, stop, _SLASH)
                 else:
                     at = _white_space(data, at, stop, classes, _BREAKS)
-        ends[found] = at
-        found += 1
-    return found
+        ends[written] = at
+        written += 1
+    return written
 
 
 @njit(nogil=True, cache=True)
 def scan_at(kind: int, data: int, at: int, stop: int, classes: int, ends: Int64) -> int:
-    """Does what `scan` does with addresses, so that arrays that may not be written are no kind of their own."""
+    """Does the same as `scan` with addresses, so that read-only arrays need no compilation of their own."""
     if at >= stop or ends.size == 0:
         return 0
     if kind == GPT2:
@@ -318,25 +318,25 @@ def scan_at(kind: int, data: int, at: int, stop: int, classes: int, ends: Int64)
 
 @njit(nogil=True, cache=True)
 def scan(kind: int, data: NDArray[np.uint8], at: int, stop: int, classes: NDArray[np.uint8], ends: Int64) -> int:
-    """Writes where pre-tokens of data[at:stop] end, until `ends` is full or `stop` is reached.
+    """Writes the ends of the pre-tokens of data[at:stop], until `ends` is full or `stop` is reached.
 
     Args:
-        kind: The scanner.
-        data: uint8; nothing is read outside of data[at:stop].
-        at: Where a pre-token begins.
-        stop: The end of the text, as patterns see it.
+        kind: The number of the scanner.
+        data: uint8; nothing outside data[at:stop] is read.
+        at: The start of a pre-token.
+        stop: The end of the text for the pattern.
         classes: uint8 [0x110000], `unicode_classes.classes()`.
         ends: int64, written.
 
     Returns:
-        How many were written; none only if `at` is `stop` or `ends` has no room.
+        How many were written; 0 only if `at` is `stop` or `ends` has no room.
     """
     return scan_at(kind, address_of(data), at, stop, address_of(classes), ends)
 
 
 @njit(nogil=True, cache=True)
 def cut_at(data: int, at: int, stop: int, classes: int) -> int:
-    """Does what `patterns.cut` does, with addresses."""
+    """Does the same as `patterns.cut` with addresses."""
     begin = at
     for place in range(begin + 1, stop):
         byte = byte_at(data, place)
@@ -346,11 +346,11 @@ def cut_at(data: int, at: int, stop: int, classes: int) -> int:
         while last > begin and place - last < 4 and byte_at(data, last) & 0xC0 == 0x80:
             last -= 1
         if last == begin and byte_at(data, last) & 0xC0 == 0x80:
-            # Nobody knows what this is the rest of.
+            # The character that this continues begins before `at`.
             continue
         character = _character(data, last, place, classes)
         if last + (character >> 8) < place:
-            # Not all of it is one character, so its last byte is one of its own.
+            # The bytes are not one character, so the last byte is a character of its own.
             character = _OTHER
         if character & (_LETTER | _NUMBER) or (character & _OTHER and byte == _BLANK):
             return place

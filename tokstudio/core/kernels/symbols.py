@@ -13,7 +13,7 @@ from tokstudio.core.kernels.tables import Int32, Int64
 
 Bytes = NDArray[np.uint8]
 
-# Places in the state of a layout (int64).
+# Indexes of the state of a layout (int64).
 AT, SEQUENCE, SYMBOL, NEXT_ID, UNKNOWN, STRANGE, STATE_SIZE = range(7)
 
 
@@ -30,12 +30,12 @@ def lay_out_bytes(
     base_counts: Int64,
     budget: int,
 ) -> None:
-    """Lays out about `budget` bytes of some sequences, going on from `state`.
+    """Lays out about `budget` bytes of sequences, continuing from `state`.
 
     Args:
         data: uint8, the sequences.
-        starts: int64 [n], where each begins.
-        stops: int64 [n], where each ends.
+        starts: int64 [n], the start of each.
+        stops: int64 [n], the end of each.
         counts: int64 [n], how often each occurs; [0] for once each.
         state: int64 [STATE_SIZE]: the next byte (if above the start of its sequence), sequence and symbol.
         first_id: The id of byte 0.
@@ -83,16 +83,16 @@ def lay_out_characters(
     base_counts: Int64,
     budget: int,
 ) -> None:
-    """Lays out about `budget` bytes of valid UTF-8 as characters, going on from `state`.
+    """Lays out about `budget` bytes of valid UTF-8 as characters, continuing from `state`.
 
-    A character without an id takes the next one (`state[NEXT_ID]`) while the alphabet is growing. Else it becomes a
-    separator, as unknown tokens take part in no merge: `state[UNKNOWN]` counts them, and `state[STRANGE]` keeps the
-    place of the first one (+ 1).
+    A character without an id gets the next one (`state[NEXT_ID]`) while the alphabet is growing. Otherwise it becomes a
+    separator, because unknown tokens take part in no merge: `state[UNKNOWN]` counts them, and `state[STRANGE]` keeps
+    the offset of the first one + 1.
 
     Args:
         data: uint8, the sequences.
-        starts: int64 [n], where each begins.
-        stops: int64 [n], where each ends.
+        starts: int64 [n], the start of each.
+        stops: int64 [n], the end of each.
         counts: int64 [n], how often each occurs; [0] for once each.
         state: int64 [STATE_SIZE].
         ids: int32 [0x110000], the id of each code point, -1 for none; written while growing.
@@ -160,6 +160,6 @@ def lay_out_characters(
 
 @njit(nogil=True, cache=True)
 def measure_tokens(merges: Int32, results: Int32, lengths: Int64) -> None:
-    """Enters the length of every merge's result, in bytes; the parts of a merge come before it."""
+    """Writes the length in bytes of every merge's result; the parts of a merge precede it."""
     for k in range(len(merges)):
         lengths[results[k]] = lengths[merges[k, 0]] + lengths[merges[k, 1]]

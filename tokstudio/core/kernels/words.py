@@ -1,9 +1,9 @@
-"""A table of distinct words (pre-tokens, as bytes), numbered in the order in which they are first met.
+"""A hash table of distinct words (pre-tokens, as bytes), numbered in the order of their first occurrence.
 
-Open addressing over 32 bits of a hash; the words themselves stand one after another in one array, so that nothing
-refers to the text they came from. Words are hashed and compared eight bytes at a time: where words are read, eight
-bytes must be readable behind the last one. (Of those eight, the ones behind a word's end are masked away; that the
-first byte is the lowest one holds on every processor this runs on.)
+It uses open addressing with 32 bits of a hash; the words are one after another in one array, so that nothing refers to
+the original text. Words are hashed and compared eight bytes at a time: wherever words are read, eight bytes must be
+readable after the last one. (The bytes after a word's end are masked away, on the assumption of a little-endian
+processor.)
 """
 
 # SPDX-License-Identifier: MIT
@@ -26,7 +26,7 @@ from tokstudio.core.kernels.tables import Int32, Int64
 Bytes = NDArray[np.uint8]
 UInt64 = NDArray[np.uint64]
 
-PADDING = 8  # bytes that must be readable behind the last word
+PADDING = 8  # bytes that must be readable after the last word
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -64,21 +64,21 @@ def look_up(
     arena: Bytes,
     used: int,
 ) -> tuple[int, int]:
-    """Writes the number of each word of `data` to `numbers`, and adds the words that are new.
+    """Writes the number of each word of `data` to `numbers`, and adds new words.
 
     Args:
         data: uint8, the words one after another, from `start` on.
-        start: Where the first word begins.
-        ends: int64 [n], where each ends; no word is empty.
+        start: The start of the first word.
+        ends: int64 [n], the end of each word; no word is empty.
         numbers: int32 [n], written.
         hashes: uint64 [n], scratch.
         slots: uint64, a power of two: 32 bits of the hash and the word's number + 1; 0 is free.
-        offsets: int64, where each word of the table begins in `arena`, and where the last one ends.
+        offsets: int64, the start of each word of the table in `arena`, and the end of the last.
         arena: uint8, the words of the table.
-        used: How many words the table holds.
+        used: The number of words in the table.
 
     Returns:
-        How many words of `data` were looked up (fewer than n where the table is full), and how many the table holds.
+        How many words of `data` were looked up (fewer than n where the table is full), and how many are in the table.
     """
     mask = np.uint64(slots.size - 1)
     at = start
@@ -136,7 +136,7 @@ def look_up(
 
 @njit(nogil=True, cache=True)
 def spread(slots: UInt64, larger: UInt64) -> None:
-    """Enters what the table's slots hold into a larger array of slots, all free."""
+    """Enters the slots of a table into a larger, empty array of slots."""
     mask = np.uint64(larger.size - 1)
     for held in slots:
         if held != 0:
@@ -150,20 +150,20 @@ def spread(slots: UInt64, larger: UInt64) -> None:
 def add_up(
     numbers: Int32, ends: Int64, start: int, position: int, weights: Int64, counts: Int64, firsts: Int64, known: int
 ) -> int:
-    """Counts words by their number; notes where each new one was met first.
+    """Counts words by their number, and records the first occurrence of new ones.
 
     Args:
         numbers: int32 [n], the words.
-        ends: int64 [n], where each ends.
-        start: Where the first begins.
-        position: What to add to a word's place, for the place in the whole corpus.
-        weights: int64 [n], how often each stands there; [0] for once each.
+        ends: int64 [n], the end of each.
+        start: The start of the first.
+        position: The position of the text in the whole corpus.
+        weights: int64 [n], how often each occurs; [0] for once each.
         counts: int64, added to.
-        firsts: int64, place of each word's first occurrence; of words numbered `known` and up it is written.
-        known: How many words were met before.
+        firsts: int64, position of each word's first occurrence; written for words numbered from `known` on.
+        known: The number of words before.
 
     Returns:
-        How many words have been met now.
+        The number of words now.
     """
     weighted = weights.size > 0
     for k in range(numbers.size):
@@ -178,7 +178,7 @@ def add_up(
 
 @njit(nogil=True, cache=True)
 def gather(arena: Bytes, offsets: Int64, order: Int64, into: Bytes, ends: Int64, first: int, last: int) -> None:
-    """Copies the words `order[first:last]` to where the word before ended; `ends` takes where each ends."""
+    """Copies the words `order[first:last]` one after another; writes the end of each to `ends`."""
     at = ends[first - 1] if first > 0 else 0
     for k in range(first, last):
         number = order[k]

@@ -1,6 +1,6 @@
-"""Other tokenizer libraries, called in a process of their own.
+"""Other tokenizer libraries, called in a child process.
 
-May import `core.pretokenization` and what that may import.
+Imports `core.pretokenization` and the folders below it.
 """
 
 # SPDX-License-Identifier: MIT

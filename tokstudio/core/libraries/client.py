@@ -1,6 +1,6 @@
-"""Asks the libraries that own the formats: what they make of a file, how they split, what ids mean to them.
+"""Asks the libraries that own the file formats: their ids, decoded texts and splits, for comparison with TokStudio's.
 
-What they do is in `owner_process`, which runs here for small questions and in a process of its own for others.
+`server` has the answers; it runs in this process for small questions, and in a child process for others.
 """
 
 # SPDX-License-Identifier: MIT
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.memory import share_for_libraries
 from tokstudio.core.base.progress import Progress, Work
-from tokstudio.core.base.subprocesses import own_command, own_folder
+from tokstudio.core.base.subprocesses import import_folder, module_command
 from tokstudio.core.libraries.server import DONE, LENGTH, NO_MEMORY, REFUSED, TITLES, Answers, read_exactly
 from tokstudio.core.libraries.torture_text import torture_text
 
@@ -33,14 +33,14 @@ _SMALL = 1_000_000
 
 
 @dataclass(frozen=True)
-class OwnedFile:
+class LibraryInput:
     """A file for its library to read.
 
     Attributes:
-        library: Which.
-        path: Where the file is.
-        name: What a message calls it.
-        settings: What the library needs to be told besides: for tiktoken `pattern` and `special_tokens`, for tokenizers
+        library: The library that owns the format.
+        path: The path of the file.
+        name: Its name in messages.
+        settings: Further settings of the library: for tiktoken `pattern` and `special_tokens`, for tokenizers
             `post_process` where that is wanted, and for GPT-2's `vocab.json` the path of its `merges`, the `regex` that
             splits text or None, and a list of `special_tokens`.
     """
@@ -52,48 +52,48 @@ class OwnedFile:
 
     @property
     def title(self) -> str:
-        """What a message calls the library."""
+        """The name of the library in messages."""
         return TITLES[self.library]
 
     def request(self, do: str, **more: object) -> dict[str, Any]:
-        """A question about the file."""
+        """A request about the file."""
         try:
             status = self.path.stat()
         except OSError as error:
             raise FormatError(f"{self.name}: the file cannot be read: {error.strerror or error}.") from error
-        path = str(self.path.absolute())  # the process that is asked runs in another folder
+        path = str(self.path.absolute())  # the child process runs in another folder
         known = {"library": self.library, "path": path, "name": self.name, "settings": dict(self.settings)}
         return {"do": do, **known, "stamp": [status.st_size, status.st_mtime_ns], **more}
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A text for a library to encode, and what it must decode to; None where that is not looked at."""
+    """A text for a library to encode, and the text that its ids must decode to; None to skip that check."""
 
     text: str
     decoded: str | None
 
 
-def library_ids(file: OwnedFile, trials: Sequence[Trial], elsewhere: bool = False) -> Work[list[NDArray[np.uint32]]]:
-    """The ids that the library gives each text with this file, after making sure that it decodes them as it must.
+def library_ids(file: LibraryInput, trials: Sequence[Trial], in_child: bool = False) -> Work[list[NDArray[np.uint32]]]:
+    """The ids that the library gives each text with this file, after a check that it decodes them as expected.
 
     Special tokens in the texts are recognised.
 
     Args:
         file: The file.
         trials: The texts.
-        elsewhere: Let another process do it even if the file is small.
+        in_child: Whether to ask a child process even if the file is small.
 
     Raises:
         FormatError: The library does not read the file, or decodes differently.
     """
     texts, decoded = [trial.text for trial in trials], [trial.decoded for trial in trials]
     request = file.request("encode", texts=texts, decoded=decoded, specials=True)
-    return [np.frombuffer(part, np.uint32) for part in (yield from _answer(request, elsewhere or not _is_small(file)))]
+    return [np.frombuffer(part, np.uint32) for part in (yield from _answer(request, in_child or not _is_small(file)))]
 
 
 def is_installed(library: str) -> bool:
-    """Whether a library is there; tiktoken is not on every system."""
+    """Whether a library is installed; tiktoken is not available on every system."""
     return importlib.util.find_spec(library) is not None
 
 
@@ -104,10 +104,10 @@ def check_split_work(
     texts: Sequence[str] = (),
     library: Literal["tokenizers", "tiktoken"] = "tokenizers",
 ) -> Work[None]:
-    """Makes sure that a library splits a hard text, and some others, by `regex` as we do by `pattern`.
+    """Checks that a library splits a hard text, and some others, by `regex` as TokStudio does by `pattern`.
 
     Raises:
-        FormatError: It does not; `name` is the file's in the message.
+        FormatError: It does not; the message begins with `name`.
     """
     from tokstudio.core.pretokenization.patterns import splitter
 
@@ -130,7 +130,7 @@ def check_split_work(
 
 
 def _first_split(text: str, ours: list[int], theirs: list[int]) -> str:
-    """Where two ways of splitting part, with the two pieces."""
+    """The first difference between two ways of splitting, in words."""
     at = next((i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), min(len(ours), len(theirs)))
     start = ours[at - 1] if at else 0
     pieces = [json.dumps(text[start : ends[at]][:40], ensure_ascii=False) if at < len(ends) else "nothing"
@@ -138,13 +138,13 @@ def _first_split(text: str, ours: list[int], theirs: list[int]) -> str:
     return f"Where TokStudio finds {pieces[0]}, it finds {pieces[1]}."
 
 
-class OwnerProcess:
-    """A process that answers questions about files, started when it is first asked; for any number of threads.
+class LibraryProcess:
+    """A child process that answers requests about files, started on first use; safe in several threads.
 
-    A question that is given up ends the process; the next one starts another.
+    A cancelled request ends the process; the next request starts another.
 
     Args:
-        opening: What each process is asked before anything else, and what belongs to it.
+        opening: The first request to each process, with its content.
     """
 
     def __init__(self, opening: tuple[Mapping[str, Any], bytes] | None = None) -> None:
@@ -156,19 +156,19 @@ class OwnerProcess:
         self._asked: _Question | None = None
         self._guard = threading.Lock()
 
-    def ask(self, request: Mapping[str, Any], behind: bytes = b"", phase: str = "proving") -> Work[list[bytes] | None]:
-        """The answers to a request; None where no process can be had.
+    def ask(self, request: Mapping[str, Any], content: bytes = b"", phase: str = "proving") -> Work[list[bytes] | None]:
+        """The answers to a request; None where no process can be started.
 
         Args:
-            request: As `Answers.answer` takes it.
-            behind: What belongs to it.
-            phase: What a report calls it meanwhile.
+            request: A request that `Answers.answer` describes.
+            content: The content that belongs to it.
+            phase: The phase for the progress.
 
         Raises:
             FormatError: The library refuses, or ends the process.
         """
-        question = _Question(request, behind)
-        # In a thread of its own, so that whoever stands still between two reports keeps nobody waiting.
+        question = _Question(request, content)
+        # In a thread of its own, so that a caller that stops between two reports keeps no other caller waiting.
         waiting = threading.Thread(target=self._put, args=(question,), daemon=True)
         waiting.start()
         try:
@@ -178,11 +178,11 @@ class OwnerProcess:
         except BaseException:
             self._give_up(question, waiting)
             raise
-        if question.is_homeless:
+        if question.no_process:
             return None
         if question.answer is None:
             title = TITLES[request.get("library", "tokenizers")]
-            # How libraries end that get no memory.
+            # Libraries that get no memory end with this signal.
             why = f": {NO_MEMORY}" if question.code == -signal.SIGABRT and share_for_libraries() else "; try again."
             raise FormatError(f"{request['name']}: {title} ended without an answer{why}")
         status, content = question.answer
@@ -195,7 +195,7 @@ class OwnerProcess:
         self._running.end()
 
     def _put(self, question: _Question) -> None:
-        """Puts a question when its turn has come, and enters its answer."""
+        """Sends a request when its turn has come, and stores the answer."""
         with self._turn:
             with self._guard:
                 if question.is_given_up:
@@ -214,7 +214,7 @@ class OwnerProcess:
             with self._guard:
                 self._running.process = _started()
             if self._running.process is None:
-                question.is_homeless = True
+                question.no_process = True
                 return
             if self._opening is not None:
                 answer = _exchange(self._running.process, _Question(*self._opening))
@@ -235,13 +235,13 @@ class OwnerProcess:
 
 
 class _Running:
-    """The process that runs at the moment, if any."""
+    """The current process, if any."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
 
     def end(self) -> int | None:
-        """Ends it, and gives the code that it ended with."""
+        """Ends the process and returns its exit code."""
         process, self.process = self.process, None
         if process is not None:
             process.kill()
@@ -256,10 +256,10 @@ class _Running:
 @dataclass
 class _Question:
     request: Mapping[str, Any]
-    behind: bytes
+    content: bytes
     answer: tuple[bytes, bytes] | None = None
     code: int | None = None
-    is_homeless: bool = False
+    no_process: bool = False
     is_given_up: bool = False
 
 
@@ -267,12 +267,12 @@ def _started() -> subprocess.Popen[bytes] | None:
     most = share_for_libraries()
     try:
         return subprocess.Popen(
-            own_command("tokstudio.core.libraries.server", *([str(most)] if most else [])),
+            module_command("tokstudio.core.libraries.server", *([str(most)] if most else [])),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            cwd=own_folder(),
-            # A terminal that is closed ends what was started in it, and would end the proof of an export.
+            cwd=import_folder(),
+            # Closing a terminal ends the processes of its session; this one must go on proving an export.
             start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
@@ -281,13 +281,13 @@ def _started() -> subprocess.Popen[bytes] | None:
 
 
 def _exchange(process: subprocess.Popen[bytes], question: _Question) -> tuple[bytes, bytes] | None:
-    """Puts one question, and gives the status and content of the answer; None where the process dies."""
+    """Sends one request, and returns the status and content of the answer; None where the process dies."""
     assert process.stdin is not None
     assert process.stdout is not None
     request = json.dumps(question.request).encode()
     with suppress(OSError, ValueError):
-        process.stdin.write(LENGTH.pack(len(request)) + request + LENGTH.pack(len(question.behind)))
-        process.stdin.write(question.behind)
+        process.stdin.write(LENGTH.pack(len(request)) + request + LENGTH.pack(len(question.content)))
+        process.stdin.write(question.content)
         process.stdin.flush()
         head = read_exactly(process.stdout, 1 + LENGTH.size)  # pyright: ignore[reportArgumentType]
         if head is None or head[:1] not in (DONE, REFUSED):
@@ -297,10 +297,10 @@ def _exchange(process: subprocess.Popen[bytes], question: _Question) -> tuple[by
     return None
 
 
-def _answer(request: Mapping[str, Any], elsewhere: bool) -> Work[list[bytes]]:
-    """What the library has to say to one request."""
-    if elsewhere:
-        process = OwnerProcess()
+def _answer(request: Mapping[str, Any], in_child: bool) -> Work[list[bytes]]:
+    """The answers of the library to one request."""
+    if in_child:
+        process = LibraryProcess()
         try:
             answer = yield from process.ask(request)
         finally:
@@ -315,7 +315,7 @@ def _answer(request: Mapping[str, Any], elsewhere: bool) -> Work[list[bytes]]:
 
 
 def _parts(content: bytes) -> list[bytes]:
-    """Takes apart what was joined with the length of each."""
+    """Splits content into the parts that were joined with their lengths."""
     parts: list[bytes] = []
     start = 0
     while start < len(content):
@@ -326,5 +326,5 @@ def _parts(content: bytes) -> list[bytes]:
     return parts
 
 
-def _is_small(file: OwnedFile) -> bool:
+def _is_small(file: LibraryInput) -> bool:
     return file.path.stat().st_size <= _SMALL

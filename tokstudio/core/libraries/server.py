@@ -1,7 +1,7 @@
-"""What the libraries that own the formats make of files and texts; run as a program, it answers its parent.
+"""Answers requests about files and texts with the libraries that own the formats; runs as a program for its parent.
 
-The libraries keep the interpreter to themselves while they read and encode, and would freeze a window; so all but small
-questions are put to another process. Asking is left to `owners`.
+The libraries hold the interpreter's lock while they read and encode, and would freeze a window. So all but small
+requests are sent to a child process, by `client`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -33,14 +33,14 @@ TITLES = {
 
 
 class Library(Protocol):
-    """A file as its library has read it."""
+    """A file that its library has read."""
 
     def encode(self, text: str, specials: bool) -> Sequence[int]:
         """The ids of a text, with special tokens recognised in it or not."""
         ...
 
     def encode_with_ends(self, text: str, specials: bool) -> tuple[Sequence[int], NDArray[np.int64]]:
-        """The ids of a text, and for each the byte of the text behind what it stands for."""
+        """The ids of a text, and for each token its end in the UTF-8 of the text."""
         ...
 
     def decode(self, ids: list[int]) -> str:
@@ -52,7 +52,7 @@ class _Tokenizers:
     def __init__(self, source: str | bytes, settings: Mapping[str, Any]) -> None:
         import tokenizers
 
-        # The library is compiled, and its types are not known.
+        # The library is compiled and has no types.
         library: Any = tokenizers
         if "merges" in settings:
             self._tokenizer = _of_pair(library, str(source), settings)
@@ -60,10 +60,10 @@ class _Tokenizers:
             self._tokenizer = library.Tokenizer.from_file(source)
         else:
             self._tokenizer = library.Tokenizer.from_buffer(source)
-            # Where a text is cut or filled up is for the model that it is given to.
+            # Truncation and padding are settings of a model's input.
             self._tokenizer.no_truncation()
             self._tokenizer.no_padding()
-        # Whether what the file's post-processor adds is wanted.
+        # Whether to add the tokens of the file's post-processor.
         self._adds = bool(settings.get("post_process", False))
 
     def encode(self, text: str, specials: bool) -> Sequence[int]:
@@ -81,7 +81,7 @@ class _Tokenizers:
 
 
 def _of_pair(library: Any, path: str, settings: Mapping[str, Any]) -> Any:  # noqa: ANN401
-    """GPT-2's pair of files, with what they do not say."""
+    """The tokenizer of GPT-2's pair of files, with the settings that the files lack."""
     tokenizer = library.Tokenizer(library.models.BPE.from_file(path, settings["merges"]))
     steps = [library.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
     if settings["regex"] is not None:
@@ -96,7 +96,7 @@ class _Tiktoken:
     def __init__(self, source: str | bytes, settings: Mapping[str, Any]) -> None:
         import tiktoken
 
-        # Its own reader keeps a copy by the file's name, and would give an older one of the same name.
+        # Its own reader caches by the file's name, and would return an older file of the same name.
         lines = (line.split() for line in _content(source).splitlines() if line)
         self._encoding = tiktoken.Encoding(
             "tokstudio",
@@ -124,7 +124,7 @@ class _SentencePiece:
 
         library: Any = sentencepiece
         self._processor = library.SentencePieceProcessor()
-        # Not by the path: the library speaks of the platform's narrow characters.
+        # Not by the path: the library expects it in the platform's narrow characters.
         self._processor.LoadFromSerializedProto(_content(source))
 
     def encode(self, text: str, specials: bool) -> Sequence[int]:
@@ -136,7 +136,7 @@ class _SentencePiece:
         schema: Any = sentencepiece_pb2
         pieces = schema.SentencePieceText.FromString(self._processor.encode(text, out_type="serialized_proto")).pieces
         ends = np.array([piece.end for piece in pieces], np.int64)
-        # Of the bytes of a character only the last is said to take any text; they share all of it.
+        # Of the tokens for the bytes of one character, only the last has an extent; all of them share its end.
         for number in range(len(pieces) - 2, -1, -1):
             here, following = pieces[number], pieces[number + 1]
             if here.begin == here.end and self._processor.IsByte(here.id) and self._processor.IsByte(following.id):
@@ -155,48 +155,50 @@ _LIBRARIES: Mapping[str, Callable[[str | bytes, Mapping[str, Any]], Library]] = 
 
 
 class Answers:
-    """Answers questions about one file after another; a file is read once, as long as the next question is of it."""
+    """Answers requests; a file is kept open as long as the next request is about the same one."""
 
     def __init__(self) -> None:
         self._key = ""
         self._library: Library | None = None
 
-    def answer(self, request: Mapping[str, Any], behind: bytes = b"") -> list[bytes]:
+    def answer(self, request: Mapping[str, Any], content: bytes = b"") -> list[bytes]:
         """The answer to each text or each list of ids of a request.
 
-        A request says `do` and what `name` a message calls the file. But for "split" it has the `library`, and either
-        the `path`, the `settings` and the `stamp` of a file, which changes with its content, or none of these where the
+        A request has `do` and `name`, the file's name for messages. Except for "split" it has the `library`, and either
+        the `path`, `settings` and `stamp` of a file (the stamp changes with its content), or none of these where the
         file was opened before.
+
         "encode" has `texts`, `specials` and `decoded` (a text or null for each), and gives uint32 ids; "decode" has
-        `ids` and gives UTF-8; "split" has a `library`, `texts`, a `regex` and for each text the
-        `pieces` that are expected, and gives uint32 ends in characters.
-        "open" has `settings` and the content of a file behind it, and gives nothing; then there are "encode texts",
-        which has `specials` and `sizes` in bytes of the texts behind it, and gives the uint32 ids of all of them,
-        "encode with ends", which gives also int64 ends, each in its own text and never descending, and int64 how many
-        ids each text has, and "decode ids", which has uint32 ids behind it.
+        `ids` and gives UTF-8; "split" has a `library`, `texts`, a `regex` and for each text the expected `pieces`, and
+        gives uint32 ends in characters.
+
+        "open" has `settings` and the content of a file, and gives nothing. After it, "encode texts" has `specials`,
+        the texts as content and their `sizes` in bytes, and gives the uint32 ids of all of them; "encode with ends"
+        also gives int64 ends, each in its own text and never decreasing, and int64 how many ids each text has;
+        "decode ids" has uint32 ids as content.
 
         Raises:
-            FormatError: The library refuses, or does not decode its ids to what `decoded` says.
+            FormatError: The library refuses, or does not decode its ids to `decoded`.
         """
-        return list(self.answers(request, behind))
+        return list(self.answers(request, content))
 
-    def answers(self, request: Mapping[str, Any], behind: bytes = b"") -> Iterable[bytes]:
-        """Like `answer`, one by one."""
+    def answers(self, request: Mapping[str, Any], content: bytes = b"") -> Iterable[bytes]:
+        """Yields the answers of `answer` one by one."""
         match request["do"]:
             case "split":
                 yield from _split(request)
             case "open":
-                self._library, self._key = _opened(request, behind), ""
+                self._library, self._key = _opened(request, content), ""
             case "encode texts" | "encode with ends":
-                yield from self._encode_texts(request, behind)
+                yield from self._encode_texts(request, content)
             case "decode ids":
-                yield from self._decode(request, [np.frombuffer(behind, np.uint32).tolist()])
+                yield from self._decode(request, [np.frombuffer(content, np.uint32).tolist()])
             case "decode":
                 yield from self._decode(request, request["ids"])
             case _:
                 yield from self._encode(request)
 
-    def _encode_texts(self, request: Mapping[str, Any], behind: bytes) -> Iterable[bytes]:
+    def _encode_texts(self, request: Mapping[str, Any], content: bytes) -> Iterable[bytes]:
         library, specials = self._read(request), request["specials"]
         ids: list[NDArray[np.uint32]] = []
         ends: list[NDArray[np.int64]] = []
@@ -204,14 +206,14 @@ class Answers:
         with _Refusals(f"{request['name']}: {TITLES[request['library']]} cannot encode with it"):
             for size in request["sizes"]:
                 start, stop = stop, stop + size
-                text = behind[start:stop].decode()
+                text = content[start:stop].decode()
                 if request["do"] == "encode texts":
                     ids.append(np.array(library.encode(text, specials), np.uint32))
                     continue
-                numbers, places = library.encode_with_ends(text, specials)
+                numbers, text_ends = library.encode_with_ends(text, specials)
                 ids.append(np.array(numbers, np.uint32))
-                # A library may let a token begin before another ends.
-                ends.append(np.minimum(np.maximum.accumulate(places), size))
+                # In some libraries a token may begin before another ends.
+                ends.append(np.minimum(np.maximum.accumulate(text_ends), size))
         yield np.concatenate(ids).tobytes()
         if ends:
             yield np.concatenate(ends).tobytes()
@@ -257,12 +259,12 @@ def _opened(request: Mapping[str, Any], source: str | bytes) -> Library:
 
 
 def _content(source: str | bytes) -> bytes:
-    """What stands in a file that is given by its path or by what stands in it."""
+    """The content of a file that is given by its path or by its content."""
     return source if isinstance(source, bytes) else Path(source).read_bytes()
 
 
 def _bytes_before(text: str) -> NDArray[np.int64]:
-    """For each character of a text, and for its end, how many bytes of UTF-8 stand before it."""
+    """For each character of a text, and for its end, how many bytes of UTF-8 precede it."""
     points = np.frombuffer(text.encode("utf-32-le"), "<u4")
     lengths = 1 + (points >= 0x80).astype(np.int64) + (points >= 0x800) + (points >= 0x10000)
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
@@ -285,10 +287,11 @@ def _split_by_tokenizers(text: str, regex: str, pieces: list[str]) -> Sequence[i
 
 
 def _split_by_tiktoken(text: str, regex: str, pieces: list[str]) -> NDArray[np.int64]:
-    """Where tokens end, if the pieces that are expected, and any two that meet, are tokens.
+    """The ends of tokens in a vocabulary of the expected pieces and of any two adjacent ones.
 
-    A pre-token that is such a piece becomes that token, and one of several pieces never becomes just these, as two of
-    them would be joined. So the ends are those of the pieces only where tiktoken splits the text into them.
+    A pre-token that is an expected piece becomes that token, and a pre-token of several pieces never becomes just
+    these, because two of them would be merged. So the ends are those of the pieces only where tiktoken splits the text
+    into them.
     """
     import tiktoken
 
@@ -309,7 +312,7 @@ _SPLITTERS: Mapping[str, Callable[[str, str, list[str]], Sequence[int] | NDArray
 
 
 class _Refusals:
-    """Turns what the library raises in a `with` block into a FormatError that begins with `what`."""
+    """Turns errors of the library in a `with` block into a FormatError that begins with `what`."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -318,7 +321,7 @@ class _Refusals:
         pass
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        # Where a regular expression takes too long the library panics, which is no Exception.
+        # Where a regular expression takes too long the library panics; a panic is not an Exception.
         is_panic = kind is not None and kind.__name__ == "PanicException"
         if isinstance(error, MemoryError):
             raise FormatError(f"{self._what}: {NO_MEMORY}") from error
@@ -327,7 +330,7 @@ class _Refusals:
 
 
 def read_exactly(file: BinaryIO, size: int) -> bytes | None:
-    """So many bytes; None where the file ends before."""
+    """Reads `size` bytes; None where the file ends before."""
     parts: list[bytes] = []
     while size and (part := file.read(size)):
         parts.append(part)
@@ -336,15 +339,15 @@ def read_exactly(file: BinaryIO, size: int) -> bytes | None:
 
 
 def _sized(file: BinaryIO) -> bytes | None:
-    """So many bytes as a length before them says; None where the file ends before."""
+    """Reads a length and so many bytes; None where the file ends before."""
     head = read_exactly(file, LENGTH.size)
     return None if head is None else read_exactly(file, *LENGTH.unpack(head))
 
 
 def main() -> int:
-    """Answers requests until there are no more; an argument says how many bytes of memory it may take.
+    """Answers requests until the input ends; the first argument, if any, limits the memory in bytes.
 
-    Each is JSON and what belongs to it, both with their lengths; each answer a status, a length and parts.
+    A request is JSON and content, both preceded by their lengths; an answer is a status, a length and parts.
     """
     if len(sys.argv) > 1:
         limit_memory(int(sys.argv[1]))

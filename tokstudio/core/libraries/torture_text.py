@@ -1,6 +1,6 @@
-"""A text made to be hard on tokenizers; exports are proved with it.
+"""A text that is hard for tokenizers, for the proof of exports.
 
-It holds every byte below 128, all kinds of white space, many scripts, joined emoji, combining marks and long runs.
+It contains every byte below 128, all kinds of white space, many scripts, joined emoji, combining marks and long runs.
 """
 
 # SPDX-License-Identifier: MIT
@@ -36,6 +36,6 @@ _EDGES = (
 
 
 def torture_text() -> str:
-    """The text, some 9 kB as UTF-8; it begins with a space and ends with white space."""
+    """The text, about 9 kB of UTF-8; it begins with a space and ends with white space."""
     parts = (*_SCRIPTS, _EMOJI, _MARKS, _SPACES, _LINES, _CODE, _RUNS, _CODES, _EDGES)
     return " " + "\n".join(parts) + "\n" + " ".join(reversed(_SCRIPTS)) + _LINES

@@ -1,6 +1,6 @@
-"""The immutable values that all layers exchange: configuration, alphabet, tokens, merges, run.
+"""The immutable values of all layers: configuration, alphabet, tokens, merges, run.
 
-May import `core.pretokenization` and what that may import.
+Imports `core.pretokenization` and the folders below it.
 """
 
 # SPDX-License-Identifier: MIT

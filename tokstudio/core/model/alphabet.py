@@ -1,4 +1,4 @@
-"""What merging begins with: the 256 bytes, or characters, and their ids."""
+"""The base tokens that merging begins with, bytes or characters, and their ids."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Alphabet:
     """The base tokens of a tokenizer, without its special tokens.
 
     Attributes:
-        base: What the base tokens are.
-        units: int32 [n], each one's byte or code point; read-only.
-        ids: int32 [n], each one's id; read-only.
-        unknown: The id of the unknown token, which stands for a character that is not here; None where there is none.
+        base: The kind of base tokens.
+        units: int32 [n], the byte or code point of each; read-only.
+        ids: int32 [n], the id of each; read-only.
+        unknown: The id of the unknown token, which stands for any other character; None where there is none.
 
     Raises:
-        ConfigError: Two base tokens are equal or share an id, or of the bytes one is missing.
+        ConfigError: Two base tokens are equal or share an id, or a byte is missing.
     """
 
     base: Base
@@ -51,12 +51,12 @@ class Alphabet:
 
     @classmethod
     def of_bytes(cls, ids: ArrayLike | None = None, first: int = 0) -> Alphabet:
-        """The 256 bytes with `ids` by byte; without, with ids from `first` on."""
+        """The 256 bytes with `ids` by byte; without `ids`, numbered from `first`."""
         return cls("bytes", _numbers(BYTES), _numbers(BYTES, first) if ids is None else np.asarray(ids))
 
     @classmethod
     def of_characters(cls, characters: str, ids: ArrayLike | None = None, unknown: int | None = None) -> Alphabet:
-        """Each of some characters with its id; without `ids`, numbered from 0."""
+        """Characters with their ids; without `ids`, numbered from 0."""
         units = np.array([ord(character) for character in characters], np.int32)
         given = _numbers(len(units)) if ids is None else frozen_ids(np.asarray(ids, np.int64))
         return cls("characters", units, given, unknown)
@@ -75,17 +75,17 @@ class Alphabet:
 
     @cached_property
     def id_of(self) -> NDArray[np.int32]:
-        """int32 [256] or [0x110000], the id of each byte or code point; -1 for one that is not here."""
+        """int32 [256] or [0x110000], the id of each byte or code point; -1 for any other."""
         ids = np.full(BYTES if self.base == "bytes" else CODE_POINTS, -1, np.int32)
         ids[self.units] = self.ids
         ids.setflags(write=False)
         return ids
 
     def ids_of(self, characters: str) -> NDArray[np.int32]:
-        """int32 [n], the id of each of some characters; the base tokens must be characters.
+        """int32 [n], the ids of characters; the base tokens must be characters.
 
         Raises:
-            ConfigError: One is not here, and there is no unknown token.
+            ConfigError: One is not in the alphabet, and there is no unknown token.
         """
         points = np.frombuffer(characters.encode("utf-32-le"), "<u4")
         ids = self.id_of[points]
@@ -99,18 +99,18 @@ class Alphabet:
         return ids
 
     def renumbered(self, new_id: NDArray[np.int32]) -> Alphabet:
-        """The same with the ids `new_id[id]`."""
+        """The same alphabet with the ids `new_id[id]`."""
         unknown = None if self.unknown is None else int(new_id[self.unknown])
         return Alphabet(self.base, self.units, new_id[self.ids], unknown)
 
 
 def chr_bytes(code_point: int) -> bytes:
-    """The UTF-8 of a code point; of a surrogate, which is no character, that of U+FFFD."""
+    """The UTF-8 of a code point; that of U+FFFD for a surrogate, which is not a character."""
     return b"\xef\xbf\xbd" if code_point in _SURROGATES else chr(code_point).encode()
 
 
 def frozen_ids(ids: ArrayLike) -> NDArray[np.int32]:
-    """Ids that nobody can change any more, as int32: copied, unless they are read-only already.
+    """Read-only ids as int32: copied, unless they are read-only already.
 
     Raises:
         ConfigError: They are not ids.

@@ -1,7 +1,4 @@
-"""Base vocabularies from elsewhere: read from a file, or the characters of a corpus.
-
-Whether one can work is the configuration's to say.
-"""
+"""Given base vocabularies: read from a file, or the characters of a corpus."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -23,17 +20,17 @@ from tokstudio.core.text.encodings import code_points
 
 _ESCAPE = re.compile(r"\\(.?)", re.DOTALL)
 _ESCAPED = {"\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
-_LARGEST = 10**8  # bytes: there are a million characters
+_LARGEST = 10**8  # bytes: there are about a million characters
 _LINES = 1 << 12
 _REPLACEMENT = 0xFFFD
 
 
 def read_base_vocabulary_work(path: Path) -> Work[list[str]]:
-    r"""The entries of a base vocabulary: one a line, with `\n`, `\r`, `\t` and `\\` as in word counts; or a JSON list.
+    r"""The entries of a base vocabulary: one per line, with the escapes `\n`, `\r`, `\t` and `\\`; or a JSON list.
 
     Raises:
-        ConfigError: The file is neither; the message says where.
-        CorpusError: It cannot be read.
+        ConfigError: The file is neither; the message names the place.
+        CorpusError: The file cannot be read.
     """
     try:
         text = (yield from read_file_work(path, _LARGEST)).decode("utf-8-sig")
@@ -52,24 +49,24 @@ def read_base_vocabulary_work(path: Path) -> Work[list[str]]:
 
 
 def corpus_characters_work(corpus: Corpus) -> Work[list[str]]:
-    """The characters of a corpus as they first appear; bytes that are not UTF-8 count as U+FFFD."""
+    """The characters of a corpus in the order of first occurrence; bytes that are not UTF-8 count as U+FFFD."""
     seen = np.zeros(CODE_POINTS, np.bool_)
-    found: list[int] = []
+    characters: list[int] = []
     total, done = sum(len(source.data) for source in corpus.sources), 0
     for source in corpus.sources:
         for points, size in code_points(source.data):
             points = np.where((points >= 0xD800) & (points < 0xE000), _REPLACEMENT, points)
             new = points[~seen[points]]
-            distinct, places = np.unique(new, return_index=True)
+            distinct, firsts = np.unique(new, return_index=True)
             seen[distinct] = True
-            found += distinct[np.argsort(places)].tolist()
+            characters += distinct[np.argsort(firsts)].tolist()
             done += size
             yield Progress("counting characters", done, total)
-    return [chr(point) for point in found]
+    return [chr(point) for point in characters]
 
 
 def _json_list(path: Path, text: str) -> list[str] | None:
-    """The list in a JSON file; None for a file of lines, which may begin with a bracket as well."""
+    """The list of a JSON file; None for a file of lines, which may begin with a bracket as well."""
     must = path.suffix.lower() == ".json"
     if not must and not text.lstrip().startswith("["):
         return None
@@ -95,8 +92,8 @@ def _unescaped(path: Path, number: int, line: str) -> str:
     if not line:
         raise ConfigError(f"{path.name}: line {number:,} is empty. Write a line feed as \\n.")
     if line == "\\":
-        return line  # alone it can mean nothing else
-    for found in _ESCAPE.finditer(line):
-        if found[1] not in _ESCAPED:
-            raise ConfigError(f"{path.name}: line {number:,}: {found[0]} is not an escape. Write a backslash as \\\\.")
-    return _ESCAPE.sub(lambda found: _ESCAPED[found[1]], line)
+        return line  # not an escape when alone
+    for match in _ESCAPE.finditer(line):
+        if match[1] not in _ESCAPED:
+            raise ConfigError(f"{path.name}: line {number:,}: {match[0]} is not an escape. Write a backslash as \\\\.")
+    return _ESCAPE.sub(lambda match: _ESCAPED[match[1]], line)

@@ -1,4 +1,4 @@
-"""What a training is asked for, and the rules that make it possible or not."""
+"""The configuration of a training, with its checks."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -27,25 +27,26 @@ _LARGEST_NUMBER = 2**62
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingConfig:
-    """How to train. At least one of `vocabulary_size` and `min_frequency` must be set; with both, both hold.
+    """The configuration of a training: at least one of `vocabulary_size` and `min_frequency`; with both, both hold.
 
     Attributes:
-        vocabulary_size: Tokens in all: base tokens, merges and special tokens. Merging stops when there are that many.
+        vocabulary_size: Tokens in all: base tokens, merges and special tokens. Merging stops at that number.
         min_frequency: Merging stops when the best pair's count is below it.
         pattern: How documents are split before merging: "none" (not at all, so that merges may cross spaces), another
             name of `patterns.NAMES`, or a regular expression.
-        base: What merging begins with: "bytes" or "characters".
+        base: The base tokens: "bytes" or "characters".
         base_vocabulary: For characters, all base tokens in the order of their ids; an entry of several characters is a
-            special token at that place. None: the characters of the corpus in order of first appearance.
+            special token with that id. None: the characters of the corpus in the order of first occurrence.
         unknown_token: For characters, the special token that stands for a character outside the base vocabulary.
         special_tokens: Texts that are cut out before counting and have an id of their own.
-        special_placement: Whether their ids come "last", after the merges, or "first", before everything.
-        tie_break: Which of several pairs with the highest count is merged: the one that stands "first", the one with
-            the "lowest-id", the one that the `tokenizers` library takes ("huggingface"), or the greatest by "bytes".
-        max_token_bytes: Longest token that may be made, in UTF-8 bytes, inclusive.
+        special_placement: Whether their ids come "last", after the merges, or "first", before all others.
+        tie_break: The choice between several pairs with the highest count: the one that occurs "first", the one with
+            the "lowest-id", the choice of the `tokenizers` library ("huggingface"), or the greatest by "bytes".
+        max_token_bytes: The longest token to make, in UTF-8 bytes, inclusive.
         held_out: Share of the corpus, from 0 to below 1, that is kept out of training.
 
     Raises:
+        ConfigError: A value is invalid, or neither limit is set.
         ConfigError: A value cannot work, or neither limit is set.
     """
 
@@ -65,7 +66,7 @@ class TrainingConfig:
         size = _whole("Vocabulary size", self.vocabulary_size, _LARGEST_VOCABULARY)
         frequency = _whole("Minimum frequency", self.min_frequency)
         longest = _whole("Longest token", self.max_token_bytes)
-        # Plain values from here on, whatever kind of number or sequence was given.
+        # Converts numbers and sequences of any type to plain ones.
         plain = {
             "vocabulary_size": size,
             "min_frequency": frequency,
@@ -105,32 +106,32 @@ class TrainingConfig:
 
     @property
     def base_specials(self) -> tuple[str, ...]:
-        """Special tokens that stand in the base vocabulary."""
+        """Special tokens in the base vocabulary."""
         return tuple(entry for entry in self.base_vocabulary or () if len(entry) > 1)
 
     @property
     def all_specials(self) -> tuple[str, ...]:
-        """All special tokens, wherever their ids are."""
+        """All special tokens."""
         return (*self.base_specials, *self.special_tokens)
 
     @property
     def base_size(self) -> int | None:
-        """Ids before those of the merges; None where the characters of the corpus decide."""
+        """Ids before those of the merges; None where they depend on the corpus."""
         if self.base == "bytes":
             return len(self.leading_specials) + BYTES
         return None if self.base_vocabulary is None else len(self.leading_specials) + len(self.base_vocabulary)
 
     @property
     def alphabet(self) -> Alphabet:
-        """The base tokens as far as they are known without the corpus: no characters where it decides."""
+        """The base tokens as far as they are known without the corpus: no characters where they depend on it."""
         first = len(self.leading_specials)
         if self.base == "bytes":
             return Alphabet.of_bytes(first=first)
-        places = [(entry, first + place) for place, entry in enumerate(self.base_vocabulary or ()) if len(entry) == 1]
-        return Alphabet.of_characters("".join(entry for entry, _ in places), [place for _, place in places])
+        entries = [(entry, first + at) for at, entry in enumerate(self.base_vocabulary or ()) if len(entry) == 1]
+        return Alphabet.of_characters("".join(entry for entry, _ in entries), [number for _, number in entries])
 
     def max_merges(self, base_size: int) -> int | None:
-        """How many merges the vocabulary size allows after `base_size` ids; None where it does not limit."""
+        """How many merges the vocabulary size allows after `base_size` ids; None for no limit."""
         if self.vocabulary_size is None:
             return None
         return self.vocabulary_size - base_size - len(self.trailing_specials)
@@ -204,7 +205,7 @@ def _texts(name: str, given: object) -> tuple[str, ...]:
         if not text:
             raise ConfigError(f"{name} must not contain an empty string.")
         texts.append(text)
-    # Checked together: a window asks about a list of thousands at every key.
+    # Checked together for speed: a window checks a list of thousands after every key.
     together = "".join(texts)
     return tuple(texts) if to_utf8(together).decode() == together else tuple(to_utf8(text).decode() for text in texts)
 

@@ -1,7 +1,4 @@
-"""What a training leaves behind: batches of merges and the run.
-
-Both are values. Making them is left to the Trainer, using them to encode is left to the Tokenizer.
-"""
+"""The results of a training: batches of merges, and the run."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -24,13 +21,13 @@ STOPPED = "stopped"
 
 @dataclass(frozen=True, eq=False)
 class MergeBatch:
-    """Some merges in order, as the Trainer makes them; arrays of one length, read-only.
+    """Consecutive merges from the `Trainer`; arrays of one length, read-only.
 
     Attributes:
         first: Number of its first merge; merges are numbered from 1.
         left: int32, id of the left token of each merge.
         right: int32, id of the right token.
-        count: int64, adjacent places of the pair when it was chosen.
+        count: int64, occurrences of the pair when it was chosen.
         tokens_after: int64, tokens in the corpus after the merge.
     """
 
@@ -46,12 +43,12 @@ class MergeBatch:
 
 @dataclass(frozen=True)
 class TrainedOn:
-    """What a run knows of its corpus.
+    """The facts about its corpus that a run keeps.
 
     Attributes:
-        bytes: Bytes of text that merges were made in: held-out text and special tokens are not among them.
-        documents: Documents, those held out included.
-        sha256: Of the corpus that was given; see `Corpus.sha256`.
+        bytes: Bytes of text that merges were made in, without held-out text and special tokens.
+        documents: Documents, including held-out ones.
+        sha256: The hash of the given corpus; see `Corpus.sha256`.
     """
 
     bytes: int
@@ -61,22 +58,23 @@ class TrainedOn:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A training, finished or stopped.
+    """The result of a training, finished or stopped.
 
     Attributes:
-        config: What was asked for.
+        config: The configuration.
         merges: int32 [n, 2], ids of left and right in the order they were made; merge k (from 1) made the id
             `base_size + k - 1`.
-        counts: int64 [n], adjacent places of each pair when it was chosen.
+        counts: int64 [n], occurrences of each pair when it was chosen.
         tokens_before: Tokens in the corpus before the first merge.
         tokens_after: int64 [n], tokens in the corpus after each merge.
-        ended: How it ended: "reached vocabulary size", "nothing left to merge", "no pair occurs N times", "stopped".
-        corpus: What it was trained on.
-        alphabet: What merging began with.
-        base_counts: int64 [base], how often each id before the merges stood in the corpus at first. Special tokens
-            whose ids are among them have 0, but for the unknown token.
-        versions: Of TokStudio and of the libraries that matter to the result.
-        seconds: Time it took, without pauses.
+        ended: The reason of the end: "reached vocabulary size", "nothing left to merge", "no pair occurs N times",
+            "stopped".
+        corpus: The corpus.
+        alphabet: The base tokens.
+        base_counts: int64 [base], occurrences of each id below the merges before the first merge. Special tokens among
+            them have 0, except for the unknown token.
+        versions: The versions of TokStudio and of the libraries that affect the result.
+        seconds: Duration without pauses.
     """
 
     config: TrainingConfig
@@ -118,16 +116,16 @@ class Run:
 
     @cached_property
     def merged(self) -> NDArray[np.int64]:
-        """int64 [n], replacements each merge made: the fall in tokens."""
+        """int64 [n], replacements of each merge: the decrease in tokens."""
         return merged(self.tokens_before, self.tokens_after)
 
     def uses(self, merges: int | None = None) -> NDArray[np.int64]:
-        """How often each token stands in the corpus after so many merges (None: all), by id."""
+        """How often each token occurs in the corpus after so many merges (None: all), by id."""
         n = len(self) if merges is None else merges
         return uses(self.base_counts, self.merges[:n], self.merged[:n])
 
     def bytes_per_token(self, merges: int | None = None) -> float:
-        """The compression ratio after so many merges (None: all): UTF-8 bytes a token; 0 for an empty corpus."""
+        """The compression ratio after so many merges (None: all): UTF-8 bytes per token; 0 for an empty corpus."""
         n = len(self) if merges is None else merges
         tokens = self.tokens_before if n == 0 else int(self.tokens_after[n - 1])
         return self.corpus.bytes / tokens if tokens else 0.0
@@ -136,31 +134,31 @@ class Run:
 def special_ids(config: TrainingConfig, end: int) -> dict[str, int]:
     """The id of each special token of a training whose base tokens and merges take the ids below `end`."""
     ids = {token: number for number, token in enumerate(config.leading_specials)}
-    for place, entry in enumerate(config.base_vocabulary or ()):
+    for at, entry in enumerate(config.base_vocabulary or ()):
         if len(entry) > 1:
-            ids[entry] = len(config.leading_specials) + place
+            ids[entry] = len(config.leading_specials) + at
     return ids | {token: end + number for number, token in enumerate(config.trailing_specials)}
 
 
 def merged(tokens_before: int, tokens_after: NDArray[np.int64]) -> NDArray[np.int64]:
-    """int64 [n], the fall in tokens at each merge."""
+    """int64 [n], the decrease in tokens at each merge."""
     return -np.diff(tokens_after, prepend=tokens_before)
 
 
 def uses(
     base_counts: NDArray[np.int64], merges: NDArray[np.int32], replacements: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """How often each token stands in the corpus: what it was made, less what later merges took of it.
+    """How often each token occurs in the corpus: how often it was made, minus the occurrences that were merged later.
 
     Args:
-        base_counts: int64 [base], how often each base token stood there at first.
+        base_counts: int64 [base], occurrences of each base token before the first merge.
         merges: int32 [n, 2], ids of left and right.
-        replacements: int64 [n], how often each merge was made.
+        replacements: int64 [n], replacements of each merge.
 
     Returns:
         int64 [base + n], by id.
     """
-    standing = np.concatenate([base_counts, replacements])
+    counts = np.concatenate([base_counts, replacements])
     for side in (0, 1):
-        np.subtract.at(standing, merges[:, side], replacements)
-    return standing
+        np.subtract.at(counts, merges[:, side], replacements)
+    return counts

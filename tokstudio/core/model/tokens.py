@@ -1,7 +1,7 @@
-"""The tokens of a vocabulary as bytes, made from its merges when they are asked for.
+"""The tokens of a vocabulary as bytes, made from its merges on demand.
 
-Where merges go on to pairs that occur once, tokens grow as long as the corpus and all of them together are quadratic in
-it; so long ones are not kept.
+Where merges go on to pairs that occur once, tokens grow as long as the corpus, and all of them together would take
+quadratic memory; so long tokens are not cached.
 """
 
 # SPDX-License-Identifier: MIT
@@ -19,15 +19,14 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Progress, Work
 
 _LONGEST_KEPT = 512
-_IDS = 1 << 12  # spelled out at once, in half a millisecond: no other thread runs meanwhile
-
-#: What a token is: there before any merge, made by one, special, or one that no merge makes: only a whole pre-token
-#: becomes it, or no text at all, or what its library makes so by rules of its own.
+_IDS = 1 << 12  # ids decoded at once, in half a millisecond: no other thread runs meanwhile
+#: The kind of a token: a base token, made by a merge, special, or made by no merge. The last are produced only by a
+#: whole pre-token, by no text at all, or by rules of another library.
 TokenKind = Literal["byte", "character", "merge", "special", "whole word", "unreachable", "other"]
 
 
 class TokenParts:
-    """How every token is made: its bytes, or the two tokens it joins. Shared by all tokenizers of one run.
+    """The parts of every token: its bytes, or the two tokens it joins. Shared by all tokenizers of one run.
 
     Attributes:
         size: Highest id + 1.
@@ -70,7 +69,7 @@ class TokenParts:
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
-        """Measured when first asked for: a window may show tokens before the compiled loops are loaded."""
+        """Measured on first use: a window may show tokens before the compiled loops are loaded."""
         from tokstudio.core.kernels.symbols import measure_tokens
 
         lengths = np.full(self.size, -1, np.int64)
@@ -125,13 +124,13 @@ class Tokens(Sequence[bytes | None]):
         return 0 <= token < len(self) and bool(self._in_use[token])
 
     def are_in_use(self, tokens: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Of each of some ids, whether there is a token with it."""
+        """Whether each of the ids is in use, as an array."""
         known = (tokens >= 0) & (tokens < len(self))
         known[known] = self._in_use[tokens[known]]
         return known
 
     def known(self, ids: Iterable[int]) -> list[int]:
-        """The same ids.
+        """Checks ids and returns them as a list.
 
         Raises:
             ConfigError: One is not in use; the message names it.
@@ -142,7 +141,7 @@ class Tokens(Sequence[bytes | None]):
         return numbers
 
     def joined_work(self, ids: Iterable[int]) -> Work[bytes]:
-        """The bytes of some tokens one after another, in bounded pieces.
+        """The bytes of tokens joined, in bounded pieces.
 
         Raises:
             ConfigError: An id is not in use; the message names it.
@@ -163,7 +162,7 @@ class Tokens(Sequence[bytes | None]):
         return b"".join(parts)
 
     def prefix(self, token: int, limit: int) -> bytes:
-        """The first `limit` bytes of a token that is in use, however long it is."""
+        """The first `limit` bytes of a token in use, without making the rest."""
         return self._parts.prefix(token, limit)
 
     def length(self, token: int) -> int:
@@ -175,10 +174,10 @@ class Tokens(Sequence[bytes | None]):
         return np.where(self._in_use, self._parts.lengths[: len(self)], -1)
 
     def spelling(self, raw: bytes) -> list[int]:
-        """The ids in use of the tokens that are these bytes; mostly one or none."""
+        """The ids in use whose tokens are these bytes; mostly one or none."""
         parts = self._parts
         tokens = np.flatnonzero(self._in_use & (parts.lengths[: len(self)] == len(raw)))
-        # Few have the right ends, and only those are spelled out.
+        # Few tokens have the right first and last base token, and only those are compared.
         for side, fits in ((parts.right, raw.endswith), (parts.left, raw.startswith)):
             ends = tokens
             while np.any(side[ends] >= 0):
@@ -189,10 +188,10 @@ class Tokens(Sequence[bytes | None]):
 
 
 def whole_number(name: str, value: object) -> int:
-    """A number that may have come as one of numpy's.
+    """Converts a number of any integer type, such as numpy's.
 
     Raises:
-        ConfigError: It is none; the message begins with `name`.
+        ConfigError: It is not an integer; the message begins with `name`.
     """
     try:
         return index(value)  # pyright: ignore[reportArgumentType]

@@ -1,4 +1,4 @@
-"""Makes sure that merges, base tokens and all others can make up one tokenizer."""
+"""Checks that merges, base tokens and other tokens form one tokenizer."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -12,13 +12,13 @@ from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.wording import several
 from tokstudio.core.model.alphabet import LARGEST_ID, Alphabet
 
-_SPARSEST = 16  # ids a token, beyond a million: tables are as long as the highest id
+_SPARSEST = 16  # ids per token, beyond a million: tables are as long as the highest id
 
 
 def check_sparseness(
     results: NDArray[np.int32], alphabet: Alphabet, specials: Mapping[str, int], extra_tokens: Mapping[int, bytes]
 ) -> None:
-    """Raises ConfigError where tables by id would be out of all proportion, as a damaged file may want them."""
+    """Raises ConfigError for an id so high that tables by id would take too much memory, as in a damaged file."""
     highest = max(*specials.values(), *extra_tokens, int(alphabet.ids.max(initial=0)), int(results.max(initial=0)))
     tokens = len(alphabet) + len(results) + len(specials) + len(extra_tokens)
     if highest > _SPARSEST * tokens + (1 << 20):
@@ -32,7 +32,7 @@ def check_vocabulary(
     specials: Mapping[str, int],
     extra_tokens: Mapping[int, bytes],
 ) -> None:
-    """Raises ConfigError unless every merge joins tokens that exist by then and makes a new one."""
+    """Raises ConfigError unless every merge joins tokens that exist already and makes a new one."""
     known = set(alphabet.ids.tolist())
     for number, token in extra_tokens.items():
         if not token or number in known or not 0 <= number <= LARGEST_ID:

@@ -1,6 +1,6 @@
-"""How text is split before merging: patterns, custom regular expressions, special tokens, counting pre-tokens.
+"""Splitting of text before merging: patterns, custom regular expressions, special tokens, counts of pre-tokens.
 
-May import `core.corpus`, `core.kernels`, `core.text` and `core.base`.
+Imports `core.corpus`, `core.kernels`, `core.text` and `core.base`.
 """
 
 # SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-"""Counts the distinct pre-tokens of a corpus, in threads, and numbers them in the order of their first occurrence."""
+"""Counts the distinct pre-tokens of a corpus in threads, and numbers them in the order of their first occurrence."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tokstudio.core.pretokenization.special_tokens import Pieces
 from tokstudio.core.pretokenization.word_table import MOST_WORDS, PADDING, WordTable
 
 _CHUNK = 1 << 21  # bytes: some 10 ms
-_DOCUMENTS = 1 << 15  # in a chunk at most
+_DOCUMENTS = 1 << 15  # at most in a chunk
 _MOST_THREADS = 8
-_PATIENCE = 0.02  # seconds between two looks at the threads
+_PATIENCE = 0.02  # seconds to wait for a thread between two reports of progress
 _NO_WEIGHTS = np.empty(0, np.int64)
 _CUT_WINDOW = 1 << 12
 _NEVER = np.iinfo(np.int64).max
@@ -35,13 +35,13 @@ _SECONDS_OF_A_PIECE = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """What merging goes over: no merge reaches from one sequence into another.
+    """The byte sequences that merges are made in: no merge crosses from one sequence into another.
 
     Attributes:
         data: uint8, bytes.
-        starts: int64 [n], where each sequence begins.
-        stops: int64 [n], where it ends.
-        counts: int64 [n], how often it occurs; None where each occurs once.
+        starts: int64 [n], the start of each sequence.
+        stops: int64 [n], the end of each sequence.
+        counts: int64 [n], how often each occurs; None where each occurs once.
     """
 
     data: NDArray[np.uint8]
@@ -53,22 +53,20 @@ class Sequences:
 def count_work(
     texts: Sequence[tuple[Source, Pieces]], splitter: Splitter, threads: int | None = None
 ) -> Work[Sequences]:
-    """Counts the pre-tokens of some sources.
-
-    A source of given counts holds pre-tokens already: those are added as they are.
+    """Counts the pre-tokens of sources; the pre-tokens of word counts are added as they are.
 
     Args:
         texts: The sources in the order of the corpus, each with its text between special tokens.
-        splitter: How text is split; not "none".
-        threads: How many count side by side; None for one a core. The result does not depend on it.
+        splitter: The splitter; not of "none".
+        threads: The number of threads; None for one per core. The result does not depend on it.
 
     Returns:
-        The distinct pre-tokens in order of first occurrence, with how often each occurs.
+        The distinct pre-tokens in the order of first occurrence, with their counts.
     """
     size = sum(len(source.data) for source, _ in texts)
     if threads is None:
         threads = min(os.cpu_count() or 1, _MOST_THREADS)
-    crew = _Crew(splitter, max(1, min(threads, size // (2 * _CHUNK))), size)
+    crew = _Counters(splitter, max(1, min(threads, size // (2 * _CHUNK))), size)
     position = 0
     try:
         for source, pieces in texts:
@@ -93,19 +91,19 @@ def count_work(
 def word_ends(
     splitter: Splitter, text: NDArray[np.uint8], at: int, stops: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], int]]:
-    """Finds where the pre-tokens of some texts end, in bounded pieces.
+    """Finds the ends of the pre-tokens of texts, in bounded pieces.
 
     Args:
-        splitter: How they are split.
+        splitter: The splitter.
         text: uint8, the texts one after another.
-        at: Where the first begins.
-        stops: int64, where each ends.
+        at: The start of the first text.
+        stops: int64, the end of each text.
 
     Yields:
-        At most `MOST_WORDS` ends, perhaps none, valid until the next; and how many of the texts are done with those.
+        At most `MOST_WORDS` ends, perhaps none, valid until the next piece; and how many texts are complete.
     """
     if splitter.kind < 0:
-        yield from _own_ends(splitter, text, at, stops)
+        yield from _custom_ends(splitter, text, at, stops)
         return
     from tokstudio.core.kernels.documents import scan_documents
 
@@ -116,10 +114,10 @@ def word_ends(
         yield ends[:n], document
 
 
-def _own_ends(
+def _custom_ends(
     splitter: Splitter, text: NDArray[np.uint8], at: int, stops: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], int]]:
-    """Does what `word_ends` does, by an expression of a person's own; many short texts give one piece."""
+    """Does the same as `word_ends` for a custom regular expression; many short texts give one piece."""
     nothing, half = np.empty(0, np.int64), MOST_WORDS // 2
     gathered, size, until = [nothing], 0, monotonic() + _SECONDS_OF_A_PIECE
     for done, stop in enumerate(stops.tolist()):
@@ -136,14 +134,14 @@ def _own_ends(
 
 @dataclass(frozen=True, eq=False)
 class _Chunk:
-    """Some text to be counted: documents one after another, and where they stand in the corpus."""
+    """Text to be counted: parts of documents, and their position in the corpus."""
 
     data: NDArray[np.uint8]
     parts: Sequence[tuple[int, int]]
     position: int
 
     def laid_out(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """The documents without what stood between them, with padding; and where each ends."""
+        """The parts one after another, with padding; and the end of each."""
         lengths = [stop - start for start, stop in self.parts]
         ends = np.cumsum(lengths, dtype=np.int64)
         text = np.empty(int(ends[-1]) + PADDING, np.uint8)
@@ -160,7 +158,7 @@ class _Chunk:
 
 
 def _chunks(data: NDArray[np.uint8], pieces: Pieces, position: int) -> Iterator[_Chunk]:
-    """Groups short pieces of text and cuts long ones, so that each chunk is about `_CHUNK` long."""
+    """Groups short pieces of text and splits long ones, so that each chunk is about `_CHUNK` long."""
     parts: list[tuple[int, int]] = []
     size = 0
     for first in range(0, len(pieces.starts), _DOCUMENTS):
@@ -180,20 +178,20 @@ def _chunks(data: NDArray[np.uint8], pieces: Pieces, position: int) -> Iterator[
 
 
 def _cut(data: NDArray[np.uint8], at: int, stop: int) -> int:
-    """Where text may be cut, looking at no more of it than is needed: it may stay in its file."""
+    """The next place to split text, reading no more of it than necessary: it may be in a file."""
     size = _CUT_WINDOW
     while True:
         # A character takes four bytes at most.
         start, end = max(0, at - 4), min(stop, at + size)
         window = data[start:end]
-        found = start + cut(window, at - start, len(window))
-        if found < end or end == stop:
-            return found
+        place = start + cut(window, at - start, len(window))
+        if place < end or end == stop:
+            return place
         size *= 4
 
 
 class _Counter:
-    """The counts of one thread. It is given chunks in the order of the corpus."""
+    """The counts of one thread, which receives chunks in the order of the corpus."""
 
     def __init__(self) -> None:
         self.table = WordTable(1 << 12)
@@ -216,7 +214,7 @@ class _Counter:
         position: int,
         weights: NDArray[np.int64] = _NO_WEIGHTS,
     ) -> None:
-        """Counts words that stand one after another; at most `MOST_WORDS`."""
+        """Counts adjacent words, at most `MOST_WORDS`."""
         from tokstudio.core.kernels.words import add_up
 
         known = len(self.table)
@@ -225,7 +223,7 @@ class _Counter:
         add_up(numbers, read_only(ends), start, position, read_only(weights), self.counts, self.firsts, known)
 
     def add_given(self, source: Source, position: int) -> Iterator[int]:
-        """Counts the words of a source of given counts, in bounded pieces; gives where each ends."""
+        """Counts the words of a source of word counts in bounded pieces; yields the end of each."""
         assert source.counts is not None
         padded = np.concatenate([np.asarray(source.data), np.zeros(PADDING, np.uint8)])
         start = 0
@@ -236,7 +234,7 @@ class _Counter:
             yield start
 
     def add_split(self, source: Source, pieces: Pieces, splitter: Splitter, position: int) -> Iterator[int]:
-        """Splits by an expression of a person's own and counts, in bounded pieces; gives where each ends."""
+        """Splits by a custom regular expression and counts, in bounded pieces; yields the end of each."""
         for group in pieces.groups(_CHUNK):
             text, stops = pieces.joined(source.data, *group)
             start, at = int(pieces.starts[group[0]]), 0
@@ -247,7 +245,7 @@ class _Counter:
                 yield start + at
 
     def absorb_work(self, other: _Counter) -> Work[None]:
-        """Adds the counts of another, which met other parts of the corpus."""
+        """Adds the counts of another thread, from other parts of the corpus."""
         offsets, n = other.table.offsets, len(other.table)
         for first in range(0, n, MOST_WORDS):
             last = min(first + MOST_WORDS, n)
@@ -255,7 +253,7 @@ class _Counter:
             numbers = self.table.look_up(other.table.words, int(offsets[first]), offsets[first + 1 : last + 1])
             self._make_room()
             self.firsts[known : len(self.table)] = _NEVER
-            # No word stands twice in a table, so none of these numbers does.
+            # A table has no word twice, so these numbers are distinct.
             self.counts[numbers] += other.counts[first:last]
             self.firsts[numbers] = np.minimum(self.firsts[numbers], other.firsts[first:last])
             yield Progress("joining", last, n)
@@ -266,7 +264,7 @@ class _Counter:
             self.firsts = _grown(self.firsts, self.table.room)
 
 
-class _Crew:
+class _Counters:
     """Threads that each count into a table of their own."""
 
     def __init__(self, splitter: Splitter, threads: int, size: int) -> None:
@@ -274,24 +272,24 @@ class _Crew:
         self._progress = Progress("counting", 0, size)
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._threads = threads
-        self._own = threading.local()
+        self._local = threading.local()
         self._busy: deque[Future[None]] = deque()
         self.counters: list[_Counter] = [_Counter()]
         self._free = deque(self.counters)
 
     def progress_at(self, position: int) -> Progress:
-        """How far the counting is when the text before `position` is counted; it never falls back."""
+        """The progress when the text before `position` is counted; it never decreases."""
         size = self._progress.total
         self._progress = Progress("counting", min(size, max(self._progress.done, position)), size)
         return self._progress
 
     @property
     def first(self) -> _Counter:
-        """A counter for what is counted without threads, when they are done."""
+        """The counter for counting without threads, after `finish_work`."""
         return self.counters[0]
 
     def take_work(self, chunk: _Chunk) -> Work[None]:
-        """Lets a chunk be counted; waits while all threads have one and another in store."""
+        """Submits a chunk; waits while each thread has one, and another waiting."""
         if self._pool is None:
             self._count(chunk)
             return
@@ -303,7 +301,7 @@ class _Crew:
         yield from self._wait(0)
 
     def dismiss(self) -> None:
-        """Lets the threads end; what was not begun is dropped."""
+        """Ends the threads, and drops chunks that were not begun."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
@@ -316,18 +314,18 @@ class _Crew:
                 yield self._progress
 
     def _count(self, chunk: _Chunk) -> None:
-        # A thread keeps its counter, so that a counter's chunks come in order.
-        if not hasattr(self._own, "counter"):
+        # A thread keeps its counter, so that the counter receives its chunks in order.
+        if not hasattr(self._local, "counter"):
             try:
-                self._own.counter = self._free.popleft()
+                self._local.counter = self._free.popleft()
             except IndexError:
-                self._own.counter = _Counter()
-                self.counters.append(self._own.counter)
-        self._own.counter.count(chunk, self._splitter)
+                self._local.counter = _Counter()
+                self.counters.append(self._local.counter)
+        self._local.counter.count(chunk, self._splitter)
 
 
 def _joined(counters: list[_Counter]) -> Work[Sequences]:
-    """All counts in one, in the order of first occurrence; the counters are emptied one by one."""
+    """Joins all counts, in the order of first occurrence; the counters are emptied one by one."""
     from tokstudio.core.kernels.words import gather
 
     counters.sort(key=lambda counter: -len(counter.table))

@@ -1,7 +1,7 @@
-"""A person's own regular expressions: compiled within limits, and matched with documents in bounded time.
+"""Custom regular expressions: compiled within limits, and matched with documents in bounded time.
 
-They go through the `regex` library, never without a time limit: a whole document at a time, which takes several times
-its memory, and in one thread, as the library keeps the interpreter's lock.
+The `regex` library matches them, always with a time limit: a whole document at a time, which takes several times its
+memory, and in one thread, because the library keeps the interpreter's lock.
 """
 
 # SPDX-License-Identifier: MIT
@@ -37,7 +37,7 @@ _MUST_TAKE = "each match must take at least one character."
 _MATCHES_EMPTY = f"The pattern matches empty text: {_MUST_TAKE}"
 _TRIAL = "It's 2 o'clock,\r\n  naïve 日本\t(?)  "
 
-# What stands for characters that only a newer Unicode than ours knows, and for the one letter that it puts elsewhere.
+# Stand-ins for characters that only a newer Unicode knows, and for the one letter that has moved to another class.
 _STAND_IN = 0x50000
 CHANGED = MappingProxyType({0x295: 0x2A9})
 
@@ -45,14 +45,14 @@ Ends = Generator[NDArray[np.int64], None, None]
 
 
 def without_newer(text: str) -> str:
-    """A text without the characters that the installed `regex` puts into other classes than we do."""
+    """A text without the characters that the installed `regex` puts into other classes than Unicode 16 does."""
     codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
     kept = codes[~np.isin(codes, [*_newer().tolist(), *CHANGED])]
     return kept.tobytes().decode("utf-32-le")
 
 
 class CustomRegex:
-    """A person's own expression: compiled, and how characters are translated before it sees them."""
+    """A compiled custom expression, and the translation of characters for it."""
 
     def __init__(self, pattern: str) -> None:
         self._compiled = _compile(pattern)
@@ -60,7 +60,7 @@ class CustomRegex:
         self._translation: NDArray[np.uint32] | None = None
 
     def ends_work(self, data: NDArray[np.uint8], start: int, stop: int) -> Ends:
-        """Does what `Splitter.ends_work` does."""
+        """Does the same as `Splitter.ends_work`."""
         document = yield from self._decode_work(data, start, stop)
         at = 0
         while at < len(document.text):
@@ -72,7 +72,7 @@ class CustomRegex:
         self, data: NDArray[np.uint8], start: int, stop: int
     ) -> Generator[NDArray[np.int64], None, _Document]:
         texts: list[str] = []
-        # There are no more characters than bytes; what is not written to takes no memory.
+        # There are no more characters than bytes; pages that are never written take no memory.
         widths = np.empty(stop - start, np.uint8)
         characters = 0
         decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
@@ -104,7 +104,7 @@ class CustomRegex:
 
 
 class _Document:
-    """The text that an expression is matched with, and where its characters stand in `data`.
+    """The text for an expression to match, with the positions of its characters in `data`.
 
     Attributes:
         text: As many characters as there are, some of them translated.
@@ -115,25 +115,25 @@ class _Document:
         self._data = data
         self._start = start
         self._widths = widths  # bytes of each character; None where each has one
-        self._known = 0, start  # a character and the byte that it begins at
+        self._known = 0, start  # a character and its first byte
 
     def in_bytes_work(self, first: int, ends: list[int]) -> Ends:
-        """The same ends as places in `data`; `first` is where the characters begin that they are the ends of."""
-        places = np.array(ends, np.int64)
+        """Converts ends from characters to offsets in `data`; `first` is the start of the first match."""
+        offsets = np.array(ends, np.int64)
         if self._widths is None:
-            yield places + self._start
+            yield offsets + self._start
             return
         _, byte = self._known
         for at in range(first, ends[-1], _BYTES_IN_A_PIECE):
             widths = self._widths[at : min(at + _BYTES_IN_A_PIECE, ends[-1])]
             bytes_behind = np.cumsum(widths, dtype=np.int64) + byte
-            here = places[(places > at) & (places <= at + len(widths))]
+            here = offsets[(offsets > at) & (offsets <= at + len(widths))]
             yield bytes_behind[here - at - 1]
             byte = int(bytes_behind[-1])
         self._known = ends[-1], byte
 
     def shown(self, first: int, last: int) -> str:
-        """Some of the text as it was before it was translated, fit for a message."""
+        """A part of the original text for a message."""
         character, byte = self._known if self._widths is not None else (0, self._start)
         skipped = first - character
         byte += skipped if self._widths is None else int(self._widths[character:first].sum(dtype=np.int64))
@@ -150,11 +150,11 @@ def _printable(character: str) -> str:
 
 
 def _find(pattern: Pattern[str], document: _Document, at: int) -> list[int]:
-    """The ends of the next matches from `at` on; one at least.
+    """The ends of the next matches from `at` on; at least one.
 
-    `regex` gives up the interpreter's lock for every match unless told not to, and getting it back from a busy thread
-    takes longer than thousands of matches. So the lock is kept for a short time first, and given up only for a single
-    match that takes longer than that.
+    By default `regex` releases the interpreter's lock for every match, and getting it back from a busy thread takes
+    longer than thousands of matches. So the lock is kept for a short time, and released only for a single match that
+    takes longer.
     """
     text, ends = document.text, list[int]()
     here = at
@@ -205,7 +205,7 @@ def _compile(pattern: str) -> Pattern[str]:
 
 
 def compile_expression(pattern: str) -> Pattern[str]:
-    """Compiles a regular expression of a person's own, within limits.
+    """Compiles a custom regular expression within limits.
 
     Raises:
         ConfigError: It does not compile (the message has the place), is too long, repeats too much or goes backwards.
@@ -214,16 +214,16 @@ def compile_expression(pattern: str) -> Pattern[str]:
 
     if len(pattern) > _LONGEST_PATTERN:
         raise ConfigError(f"The pattern is too long: {len(pattern):,} characters, at most {_LONGEST_PATTERN:,}.")
-    # `regex` writes fixed repeats out, which for some within others takes for ever.
+    # `regex` expands fixed repeats, which takes almost endless time for nested ones.
     if len(pattern) * prod(max(1, int(count[:12])) for count in re.findall(r"\{(\d+)[,}]", pattern)) > _LONGEST_REPEATS:
         raise ConfigError("The pattern repeats too much: use smaller numbers in braces.")
     try:
         with warnings.catch_warnings():
-            # What a later version of the library may read otherwise is not for whoever trains.
+            # Warnings about later versions of the library do not concern the user.
             warnings.simplefilter("ignore")
             compiled = regex.compile(pattern)
     except regex.error as error:
-        # The type stubs do not know these two.
+        # The type stubs lack these two.
         message, position = getattr(error, "msg", str(error)), getattr(error, "pos", None)
         place = "" if position is None else f" at character {position + 1:,}"
         raise ConfigError(f"The pattern does not compile{place}: {message}.") from None
@@ -235,7 +235,7 @@ def compile_expression(pattern: str) -> Pattern[str]:
 
 
 def _matches_nothing(pattern: Pattern[str]) -> bool:
-    """Whether it shows at once that some match takes no character."""
+    """Whether a quick trial finds a match of no characters."""
     try:
         if pattern.match("", timeout=_SECONDS_OF_A_TRIAL):
             return True
@@ -245,7 +245,7 @@ def _matches_nothing(pattern: Pattern[str]) -> bool:
 
 
 def _widths(codes: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    """How many bytes each character takes; one for what stands for a byte that is not UTF-8."""
+    """How many bytes each character takes; one for the stand-in of a byte that is not UTF-8."""
     widths = np.ones(len(codes), np.uint8)
     for first in (0x80, 0x800, 0x10000):
         widths += codes >= first
@@ -255,7 +255,7 @@ def _widths(codes: NDArray[np.uint32]) -> NDArray[np.uint8]:
 
 @lru_cache(maxsize=1)
 def _newer() -> NDArray[np.intp]:
-    """The code points that `regex` knows as characters and our Unicode version does not."""
+    """The code points that `regex` knows as characters and Unicode 16 does not."""
     import regex
 
     codes = np.flatnonzero(classes() & UNASSIGNED)
@@ -267,7 +267,10 @@ def _newer() -> NDArray[np.intp]:
 
 
 def _translation(pattern: str) -> NDArray[np.uint32]:
-    """What `regex` is shown for every code point, so that its classes are ours; what `pattern` names stays itself."""
+    """The character that `regex` sees for each code point, so that its classes are those of Unicode 16.
+
+    Characters that `pattern` names stay themselves.
+    """
     table = np.arange(0x110000, dtype=np.uint32)
     table[_newer()] = _STAND_IN
     for code, stand_in in CHANGED.items():

@@ -1,7 +1,6 @@
-"""How text is split before merging: the named patterns, a person's own regular expression, and `Splitter` for both.
+"""Splitting of text into pre-tokens: the named patterns, custom regular expressions, and `Splitter` for both.
 
-The named ones have compiled scanners in `kernels.scan`; a person's own is left to `expressions`. What is a letter, a
-number or white space, `unicode_classes` knows.
+The named patterns have compiled scanners in `kernels.scan`; `custom_regex` matches the others.
 """
 
 # SPDX-License-Identifier: MIT
@@ -22,10 +21,9 @@ from tokstudio.core.text.utf8 import Text, to_utf8
 
 NAMES = ("none", "whitespace", "gpt2", "cl100k", "llama3", "qwen2", "o200k")
 
-# Kinds besides the place of a name in `NAMES`, which is the number of its scanner.
+# The kind of a splitter is the position of its name in `NAMES`, which is also the number of its scanner, or `OWN`.
 NONE, OWN = 0, -1
-
-# Exactly as their owners publish them (tiktoken; Llama 3; Qwen 2); `whitespace` is ours.
+# Exactly as their owners publish them (tiktoken; Llama 3; Qwen 2); `whitespace` is TokStudio's.
 REGEX: Mapping[str, str] = MappingProxyType(
     {
         "whitespace": r"\s*\S+|\s+",
@@ -52,14 +50,14 @@ REGEX: Mapping[str, str] = MappingProxyType(
     }
 )
 
-# What minbpe has for the pattern of GPT-4; it splits as Llama 3's does.
+# The pattern of minbpe for GPT-4; it splits in the same way as Llama 3's.
 MINBPE = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
     r"|\s*[\r\n]|\s+(?!\S)|\s+"
 )
 
-# Other common spellings that split every text alike: GPT-2's own and tiktoken's former one, minbpe's, and that of
-# cl100k for Oniguruma, which takes `{1,3}+` for a repeated group.
+# Other common spellings that split every text alike: GPT-2's own and tiktoken's former one, minbpe's, and cl100k for
+# Oniguruma, which takes `{1,3}+` for a repeated group.
 _SPELLINGS: Mapping[str, str] = MappingProxyType(
     {
         r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+": "gpt2",
@@ -71,13 +69,13 @@ _SPELLINGS: Mapping[str, str] = MappingProxyType(
 )
 
 _ENDS_IN_A_PIECE = 1 << 16
-_LONGEST_NAME = 10_000  # of what is taken for the name of a pattern, not for an expression
+_LONGEST_NAME = 10_000  # a longer text is taken for an expression
 
 
 def check_pattern(pattern: str) -> None:
     """Raises ConfigError unless `pattern` is one of `NAMES` or a regular expression that can split text.
 
-    Whether it covers all of a text, only the text can tell. Takes some milliseconds at most.
+    Whether a pattern covers all text is found only in splitting. Takes a few milliseconds at most.
     """
     splitter(pattern)
 
@@ -87,9 +85,9 @@ class Splitter:
     """Splits text into pre-tokens; made by `splitter`.
 
     Attributes:
-        pattern: As it was given: a name or a regular expression.
+        pattern: The given name or regular expression.
         regex: The regular expression; "" for "none".
-        kind: The number of its scanner in `kernels.scan`; `OWN` if there is none, `NONE` if nothing is split.
+        kind: The number of the scanner in `kernels.scan`; `OWN` if there is none, `NONE` if nothing is split.
     """
 
     pattern: str
@@ -99,16 +97,16 @@ class Splitter:
 
     @property
     def classes(self) -> NDArray[np.uint8]:
-        """What the scanners are given: the class of every code point."""
+        """The class of every code point, for the scanners."""
         return classes()
 
     def ends_work(self, data: NDArray[np.uint8], start: int, stop: int) -> Ends:
-        """Finds where the pre-tokens of data[start:stop] end, in bounded pieces.
+        """Finds the ends of the pre-tokens of data[start:stop], in bounded pieces.
 
         Args:
             data: uint8, contiguous.
-            start: Where a document or a part of it that `cut` has cut begins.
-            stop: Where it ends.
+            start: The start of a document, or of a part of it that `cut` has split off.
+            stop: Its end.
 
         Yields:
             int64, ascending ends in `data`, the last of all `stop`. A piece may be empty.
@@ -125,12 +123,12 @@ class Splitter:
 
             ends = np.empty(min(stop - start, _ENDS_IN_A_PIECE), np.int64)
             while start < stop:
-                found = scan_at(self.kind, data.ctypes.data, start, stop, self.classes.ctypes.data, ends)
-                yield ends[:found].copy()
-                start = int(ends[found - 1])
+                n = scan_at(self.kind, data.ctypes.data, start, stop, self.classes.ctypes.data, ends)
+                yield ends[:n].copy()
+                start = int(ends[n - 1])
 
     def split(self, text: Text) -> list[bytes]:
-        """The pre-tokens of a text, one after another; together they are its UTF-8."""
+        """The pre-tokens of a text in order; joined, they are its UTF-8."""
         raw = to_utf8(text)
         ends = [end for piece in self.ends_work(np.frombuffer(raw, np.uint8), 0, len(raw)) for end in piece.tolist()]
         return [raw[start:end] for start, end in zip([0, *ends], ends, strict=False)]
@@ -138,10 +136,10 @@ class Splitter:
 
 @lru_cache(maxsize=16)
 def splitter(pattern: str) -> Splitter:
-    """The splitter of a named pattern or of a regular expression, which is checked.
+    """The splitter of a named pattern or a regular expression, which is checked.
 
     Raises:
-        ConfigError: The expression does not compile, can match empty text, or is no name and looks like one.
+        ConfigError: The expression does not compile, matches empty text, or is an unknown name.
     """
     name = _SPELLINGS.get(pattern, pattern)
     if name in NAMES:
@@ -155,18 +153,18 @@ def splitter(pattern: str) -> Splitter:
 
 
 def cut(data: NDArray[np.uint8], at: int, stop: int) -> int:
-    """The first place behind `at` where text can be cut without changing how any named pattern splits it.
+    """The first place after `at` where text can be split without changing how any named pattern splits it.
 
-    That is before a blank behind anything but white space, or before a line feed behind a letter or a number. Nothing
-    before `at` is looked at.
+    It is before a space after anything but white space, or before a line feed after a letter or a number. Nothing
+    before `at` is read.
 
     Args:
         data: uint8, contiguous.
-        at: A place in a document.
+        at: An offset in a document.
         stop: The end of the document.
 
     Returns:
-        The place; `stop` if there is none before.
+        The offset; `stop` if there is no such place.
     """
     from tokstudio.core.kernels.scan import cut_at
 

@@ -1,4 +1,4 @@
-"""Special tokens: which are allowed, and how they are cut out of text: leftmost, then longest."""
+"""Special tokens: the allowed ones, and cutting them out of text, leftmost first, then longest."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -25,12 +25,12 @@ AllowedSpecial = Literal["all"] | Collection[str]
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Documents without their special tokens.
+    """Pieces of text between special tokens.
 
     Attributes:
-        starts: int64 [n], where each piece of text begins; a piece may be empty.
-        stops: int64 [n], where each ends.
-        specials: int32 [n], which special token stands behind each; -1 at the end of a document.
+        starts: int64 [n], the start of each piece; a piece may be empty.
+        stops: int64 [n], the end of each piece.
+        specials: int32 [n], the special token after each piece; -1 at the end of a document.
     """
 
     starts: NDArray[np.int64]
@@ -38,7 +38,7 @@ class Pieces:
     specials: NDArray[np.int32]
 
     def groups(self, size: int) -> Iterator[tuple[int, int]]:
-        """Gives the first of some pieces and the one behind the last: at most `size` bytes, or one that is longer."""
+        """Yields groups of pieces as first and stop: at most `size` bytes, or one longer piece."""
         first, n = 0, len(self.starts)
         while first < n:
             last = first + 1
@@ -49,27 +49,27 @@ class Pieces:
             first = last
 
     def joined(self, data: NDArray[np.uint8], first: int, last: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """The text of a group one piece after another, with padding; and where each piece ends there."""
+        """The text of a group of pieces, with padding; and the end of each piece there."""
         starts, stops = self.starts[first:last], self.stops[first:last]
         ends = np.cumsum(stops - starts, dtype=np.int64)
         text = np.zeros(int(ends[-1]) + PADDING, np.uint8)
-        found = np.asarray(data[int(starts[0]) : int(stops[-1])])
-        if len(found) > ends[-1]:
+        span = np.asarray(data[int(starts[0]) : int(stops[-1])])
+        if len(span) > ends[-1]:
             lengths = np.empty(2 * len(starts) - 1, np.int64)
             lengths[::2], lengths[1::2] = stops - starts, starts[1:] - stops[:-1]
-            found = found[np.repeat(np.arange(len(lengths)) % 2 == 0, lengths)]
-        text[: ends[-1]] = found
+            span = span[np.repeat(np.arange(len(lengths)) % 2 == 0, lengths)]
+        text[: ends[-1]] = span
         return text, ends
 
 
 class SpecialFinder:
-    """Some special tokens, ready to be found.
+    """Finds given special tokens in text.
 
     Args:
-        specials: Their texts, none empty, none twice.
+        specials: Their texts; distinct, none empty.
 
     Attributes:
-        texts: The same in the order in which `Pieces.specials` numbers them.
+        texts: The texts in the order of the numbers in `Pieces.specials`.
     """
 
     def __init__(self, specials: Iterable[bytes]) -> None:
@@ -87,7 +87,7 @@ class SpecialFinder:
 
         Args:
             data: uint8, the documents one after another.
-            ends: int64, where each ends; no special token reaches from one into the next.
+            ends: int64, the end of each document; no special token extends over two documents.
         """
         if not self.texts:
             starts = np.zeros(len(ends), np.int64)
@@ -101,13 +101,13 @@ class SpecialFinder:
         tables = (self._first, read_only(self._bytes), self._offsets)
         longest = max(map(len, self.texts))
         while state[1] < len(ends):
-            # Of a text that stays in its file, this is all that is in memory.
+            # Only this part of a `FileText` is read into memory.
             at = int(state[0])
             window = read_only(data[at : at + _BUDGET + longest])
             state[[0, 2]] -= at
             first = int(state[1])
             last = int(np.searchsorted(ends, at + len(window), side="right")) + 1
-            # Each document makes a piece at least.
+            # Each document makes at least one piece.
             last = min(last, first + _MOST_PIECES)
             state[1] = 0
             n = cut_specials(window, ends[first:last] - at, *tables, *buffers, state, _BUDGET)
@@ -124,7 +124,7 @@ class SpecialFinder:
 
 
 class SpecialFinders:
-    """What finds any of a vocabulary's special tokens, made when it is first asked for.
+    """The finders for sets of a vocabulary's special tokens, made on first use.
 
     Args:
         specials: All special tokens, with their ids.
@@ -135,10 +135,10 @@ class SpecialFinders:
         self._made: dict[frozenset[str], SpecialFinder] = {}
 
     def allowed(self, allowed: AllowedSpecial) -> frozenset[str]:
-        """The special tokens that are meant.
+        """The allowed special tokens as a set.
 
         Raises:
-            ConfigError: One of them is not known.
+            ConfigError: One of them is unknown.
         """
         if allowed == "all":
             return frozenset(self._specials)
@@ -150,7 +150,7 @@ class SpecialFinders:
         return chosen
 
     def of(self, allowed: AllowedSpecial) -> SpecialFinder:
-        """What finds those that are meant; it raises what `allowed` does."""
+        """The finder of the allowed special tokens; raises the same as `allowed`."""
         chosen = self.allowed(allowed)
         finder = self._made.get(chosen)
         if finder is None:

@@ -1,4 +1,4 @@
-"""A growing table of distinct words; counting them and encoding them is left to those who look words up in it."""
+"""A growing table of distinct words, which counting and encoding look up."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -8,17 +8,17 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.arrays import read_only
 
-# Words looked up at once: what they take stays in the processor's cache.
+# Words looked up at once: their data stays in the processor's cache.
 MOST_WORDS = 1 << 14
-# What `kernels.words.PADDING` says, here without loading the compiler.
+# The same as `kernels.words.PADDING`, without loading the compiler.
 PADDING = 8
 
 
 class WordTable:
-    """Distinct words (bytes, none empty), numbered from 0 as they are first met. For one thread at a time.
+    """Distinct words (bytes, none empty), numbered from 0 in the order of first occurrence. Not thread-safe.
 
     Args:
-        words: How many words there is room for at first.
+        words: The number of words to allocate room for at first.
     """
 
     def __init__(self, words: int = 1 << 9) -> None:
@@ -34,26 +34,26 @@ class WordTable:
 
     @property
     def words(self) -> NDArray[np.uint8]:
-        """uint8, all words in the order of their numbers; `PADDING` more bytes stand behind them."""
+        """uint8, all words in the order of their numbers, followed by `PADDING` bytes."""
         return self._arena
 
     @property
     def offsets(self) -> NDArray[np.int64]:
-        """int64 [len + 1], where each word begins, and the end of the last."""
+        """int64 [len + 1], the start of each word, and the end of the last."""
         return self._offsets[: self._used + 1]
 
     @property
     def room(self) -> int:
-        """How many words there is room for now."""
+        """The number of words that fit without growing."""
         return len(self._offsets) - 1
 
     def look_up(self, data: NDArray[np.uint8], start: int, ends: NDArray[np.int64]) -> NDArray[np.int32]:
-        """The number of each word of `data`; words that are new are added.
+        """The number of each word of `data`; new words are added.
 
         Args:
-            data: uint8, with `PADDING` bytes of anything behind the last word.
-            start: Where the first word begins; each other one begins where the one before ends.
-            ends: int64 [n], where each ends; at most `MOST_WORDS`.
+            data: uint8, with `PADDING` arbitrary bytes after the last word.
+            start: The start of the first word; each other one begins at the end of the one before.
+            ends: int64 [n], the end of each word; at most `MOST_WORDS`.
 
         Returns:
             int32 [n], valid until the next call.
@@ -73,7 +73,7 @@ class WordTable:
         return self._numbers[:n]
 
     def _grow(self, length: int) -> None:
-        """Makes room where it is short; a word of `length` must fit."""
+        """Grows the arrays that are full; a word of `length` must fit."""
         from tokstudio.core.kernels.words import spread
 
         if 2 * (self._used + 1) > len(self._slots):

@@ -1,6 +1,6 @@
 """The project file `.tokstudio`: its model, reader and writer, and the recorder for crashes.
 
-May import `core.formats`, `core.training` and what those may import.
+Imports `core.formats`, `core.training` and the folders below them.
 """
 
 # SPDX-License-Identifier: MIT

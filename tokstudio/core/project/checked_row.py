@@ -1,4 +1,4 @@
-"""Cells of a row that anybody may have written: each is checked for its type and its range when it is asked for."""
+"""Cells of a row from an untrusted file: each is checked for its type and its range when it is read."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Row:
         return FormatError(f"{self._file}: the project is damaged: {where}, {column}: {what}.")
 
     def is_null(self, column: str) -> bool:
-        """Whether nothing stands there."""
+        """Whether the cell is empty."""
         return self._cells[column] is None
 
     def whole(self, column: str, least: int = 0, most: int = LARGEST) -> int:
@@ -68,7 +68,7 @@ class Row:
         return value
 
     def blob_type(self, column: str) -> None:
-        """Checks a cell that is the `typeof` of a large value: the length of a text is not that of its bytes."""
+        """Checks a cell with the `typeof` of a large value: the length of a text is not that of its bytes."""
         if self.text(column) not in ("blob", "null"):
             raise self.fault(column, "bytes are missing")
 
@@ -97,10 +97,10 @@ class Row:
         """A JSON list of numbers from 1 to `size`, as indexes from 0."""
         value = self.json(column)
         numbers = value if isinstance(value, list) else [None]
-        found = tuple(number - 1 for number in numbers if type(number) is int and 1 <= number <= size)
-        if len(found) != len(numbers):
+        indexes = tuple(number - 1 for number in numbers if type(number) is int and 1 <= number <= size)
+        if len(indexes) != len(numbers):
             raise self.fault(column, f"it is not a list of numbers from 1 to {size:,}")
-        return found
+        return indexes
 
 
 def numbered_rows(

@@ -1,7 +1,4 @@
-"""Connections to databases: one to write a new file with, one to read a file that anybody may have made.
-
-What the tables hold is left to `writer` and `reader`.
-"""
+"""Database connections: one to write a new file, one to read an untrusted file."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -29,7 +26,7 @@ _PAGE = 4096
 _HEADER = 100
 _MAGIC = b"SQLite format 3\0"
 
-# What reading takes, by the byte, is far below this; only a file made to hold a program up takes more.
+# Reading a project takes far fewer steps per byte; only a malicious file takes more.
 _STEPS_A_BYTE = 100
 _STEPS_AT_LEAST = 50_000_000
 _STEPS_AT_ONCE = 100_000
@@ -44,7 +41,7 @@ _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, na
 
 
 def create(path: Path) -> sqlite3.Connection:
-    """Makes our tables in an empty file that nobody else knows; a crash may leave it damaged."""
+    """Makes the tables in an empty file that no other process knows; a crash may leave it damaged."""
     connection = connect(path, "nolock=1")
     try:
         for setting in ("journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE", f"page_size={_PAGE}"):
@@ -57,7 +54,7 @@ def create(path: Path) -> sqlite3.Connection:
 
 
 def make_tables(connection: sqlite3.Connection) -> None:
-    """Makes our tables in an empty database, and marks it as ours."""
+    """Makes the tables in an empty database, and marks it as a project."""
     connection.execute("PRAGMA encoding='UTF-8'")
     connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version={VERSION}")
@@ -66,30 +63,30 @@ def make_tables(connection: sqlite3.Connection) -> None:
 
 
 def connect(path: Path, settings: str) -> sqlite3.Connection:
-    """Opens a database in which every statement stands for itself; it may be closed by another thread."""
+    """Opens a database that commits every statement; another thread may close it."""
     location = path.absolute().as_uri() if path.name else "file:"
     return sqlite3.connect(f"{location}?{settings}", uri=True, isolation_level=None, timeout=0, check_same_thread=False)
 
 
 @contextmanager
-def said_plainly(path: Path) -> Generator[None]:
-    """Tells in the words of `files` what kept `path` from being written."""
+def plain_errors(path: Path) -> Generator[None]:
+    """Turns SQLite's errors into the errors of writing `path`."""
     try:
         yield
     except sqlite3.Error as error:
         raise write_fault(path, OSError(_SYSTEM_CODES.get(_code(error), errno.EIO), str(error))) from error
 
 
-def is_of_the_system(error: sqlite3.Error) -> bool:
-    """Whether the disk or another process is at fault, not what the file holds."""
+def is_system_error(error: sqlite3.Error) -> bool:
+    """Whether the disk or another process caused an error, not the content of the file."""
     return _code(error) in {*_SYSTEM_CODES, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_NOMEM}
 
 
 def check_header(path: Path) -> int:
-    """Looks at a file before SQLite does; gives its size.
+    """Checks a file before SQLite opens it, and returns its size.
 
     Raises:
-        FormatError: It cannot be read, is no project of a version that is known, or is not all there.
+        FormatError: It cannot be read, is not a project of a known version, or is incomplete.
     """
     name = file_name(path)
     size, header = _read_header(path, name)
@@ -131,12 +128,12 @@ def _read_header(path: Path, name: str) -> tuple[int, bytes]:
 
 @contextmanager
 def opened(path: Path) -> Generator[sqlite3.Connection]:
-    """A connection to someone's project, whose schema is ours exactly and whose pages are whole.
+    """A connection to an untrusted project whose schema is exactly that of TokStudio, and whose pages are complete.
 
-    Nothing is written, neither into the file nor beside it, and what lies beside it is not looked at.
+    Nothing is written, neither into the file nor beside it, and files beside it are ignored.
 
     Raises:
-        FormatError: It is no such file; also where SQLite finds fault with it later, within the `with` block.
+        FormatError: It is not such a file; also where SQLite finds an error later, within the `with` block.
     """
     name, size = file_name(path), check_header(path)
     try:
@@ -148,7 +145,7 @@ def opened(path: Path) -> Generator[sqlite3.Connection]:
         finally:
             with suppress(sqlite3.Error):
                 connection.close()
-    # The last where even SQLite's message quotes what is no text.
+    # UnicodeDecodeError occurs where SQLite's message quotes invalid text.
     except (sqlite3.Error, sqlite3.Warning, UnicodeDecodeError) as error:
         raise FormatError(f"{name}: the project is damaged: {_reason(error)}.") from error
     except MemoryError as error:
@@ -156,7 +153,7 @@ def opened(path: Path) -> Generator[sqlite3.Connection]:
 
 
 def check_pages(connection: sqlite3.Connection, name: str) -> None:
-    """Raises FormatError where a page is not as it should be, or stands for two things at once."""
+    """Raises FormatError where a page is invalid or used twice."""
     ((words, *_), *_) = connection.execute("PRAGMA quick_check(1)").fetchall()
     if words != "ok":
         raise FormatError(f"{name}: the project is damaged: a page of the database is not valid.")
@@ -187,7 +184,7 @@ def _check_schema(connection: sqlite3.Connection, name: str) -> None:
         ours = model.execute(_SCHEMA).fetchall()
     finally:
         model.close()
-    # One row too many is enough to see that it is another.
+    # One row too many is enough to see a difference.
     if connection.execute(_SCHEMA).fetchmany(len(ours) + 1) != ours:
         raise FormatError(f"{name}: this is not the database of a TokStudio project: its tables differ.")
 

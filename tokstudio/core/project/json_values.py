@@ -1,4 +1,4 @@
-"""JSON in the cells of a project: written in ASCII, so that any text survives, and read within bounds."""
+"""JSON in the cells of a project: written in ASCII, so that any text is preserved, and read within limits."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tokstudio.core.base.json_depth import TOO_DEEP, is_too_deep
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 LONGEST = 1 << 26
-# A text takes no more memory than it has characters; a list of empty lists takes a hundred times as much.
+# A string takes no more memory than it has characters; a list of empty lists takes a hundred times as much.
 _LONGEST_STRUCTURE = 1 << 24
 _MOST_PARTS = 10_000
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
@@ -22,7 +22,7 @@ def to_json(value: object) -> str:
     """Writes a value.
 
     Raises:
-        ValueError: It cannot be written, or could not be read again.
+        ValueError: It cannot be written, or could not be read back.
     """
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     _check_size(text)
@@ -33,7 +33,7 @@ def from_json(text: str) -> Json:
     """Reads a value.
 
     Raises:
-        ValueError: It is not JSON, or too much of it.
+        ValueError: It is not JSON, or too large.
     """
     _check_size(text)
     if is_too_deep(text):

@@ -1,7 +1,4 @@
-"""What a project holds, as values: the window's state, sources, runs, and opened tokenizers.
-
-Writing and reading them is left to `writer` and `reader`.
-"""
+"""The values of a project: the window's state, sources, runs, and opened tokenizers."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -18,20 +15,20 @@ from tokstudio.core.project.json_values import Json
 
 @dataclass(frozen=True, eq=False)
 class ProjectSource:
-    """A source as a project remembers it: where its file is, or the text itself.
+    """A source in a project: the path of its file, or its text.
 
     Attributes:
         name: The file's name, "Pasted text", or the title of a sample.
-        path: Where the file is; None where there is none.
-        encoding: What it was read as.
+        path: The file; None where there is none.
+        encoding: The encoding it was read in.
         note: A short remark for the person; mostly empty.
-        bytes: How many bytes of its text are meant: fewer than the file holds where a run took the beginning only.
-        documents: "file" or "line": how the text of the file is divided; None where the text is kept here.
+        bytes: Bytes of its text, perhaps fewer than in the file where a run was trained on the beginning only.
+        documents: "file" or "line": the division of the file's text; None where the text is in the project.
         size_on_disk: The file's size when it was read.
-        modified: The file's time of modification then, in seconds since the epoch.
+        modified: The file's modification time then, in seconds since the epoch.
         sha256: The hexadecimal SHA-256 of the text, in UTF-8, as it was read.
-        text: The source itself where its text is kept in the project; None where its file is read again.
-        in_corpus: Whether it is part of the corpus; others are there because a run was trained on them.
+        text: The source itself where its text is in the project; None where its file is read again.
+        in_corpus: Whether it is part of the corpus; other sources are those of earlier runs.
     """
 
     name: str
@@ -49,13 +46,13 @@ class ProjectSource:
 
 @dataclass(frozen=True, eq=False)
 class ProjectRun:
-    """A run that was trained here.
+    """A run that was trained in TokStudio.
 
     Attributes:
-        name: What the person calls it.
+        name: The name that the person gave it.
         run: The run.
-        sources: What it was trained on: indexes of the project's sources, in order.
-        state: What else the window keeps of it.
+        sources: Indexes of its sources in the project, in order.
+        state: Further state of the window for it.
     """
 
     name: str
@@ -66,7 +63,7 @@ class ProjectRun:
 
 @dataclass(frozen=True)
 class TokenizerFile:
-    """A file of an opened tokenizer: its name without the folder, and all of its content."""
+    """A file of an opened tokenizer: its name without the folder, and its content."""
 
     name: str
     content: bytes
@@ -77,10 +74,10 @@ class ProjectTokenizer:
     """A tokenizer that was opened from files.
 
     Attributes:
-        name: What the person calls it.
+        name: The name that the person gave it.
         files: Its files; the first is the one to open.
         pattern: The pattern that was given when it was opened, if any.
-        state: What else the window keeps of it.
+        state: Further state of the window for it.
     """
 
     name: str
@@ -91,13 +88,13 @@ class ProjectTokenizer:
 
 @dataclass(frozen=True, eq=False)
 class Project:
-    """All that a person has in the window.
+    """The whole content of the window.
 
     Attributes:
-        sources: The corpus in its order, and among it what runs were trained on besides.
-        runs: The list of runs as the window shows it, opened tokenizers among them.
+        sources: The corpus in its order, together with further sources of runs.
+        runs: The list of runs in the window's order, including opened tokenizers.
         active: Index of the active run; None where there is none.
-        state: The rest, by names of the window's choice: text, playhead, settings, layout.
+        state: The rest, by names that the window chooses: text, playhead, settings, layout.
     """
 
     sources: tuple[ProjectSource, ...] = ()

@@ -1,7 +1,4 @@
-"""Opens a project that anybody may have made: its pages and tables first, then every value as it is read.
-
-Runs are left to `run_reader`.
-"""
+"""Opens an untrusted project: its pages and tables are checked first, then every value as it is read."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -31,7 +28,7 @@ _MOST_SOURCES = 1_000_000
 _MOST_RUNS = 10_000
 _MOST_FILES = 10_000
 _PIECE = 1 << 20
-# What is a file's name on every system, and no way out of a folder.
+# Valid as a file name on every system, and never a path out of a folder.
 _FILE_NAME = re.compile(r'(?!\.{1,2}$)[^\x00-\x1f/\\:*?"<>|]{1,200}')
 
 _BLOBS = ("text", "ends", "counts")
@@ -47,10 +44,10 @@ _RUN_COLUMNS = (
 
 
 def open_work(path: Path) -> Work[Project]:
-    """Opens a project, in bounded pieces.
+    """Opens a project in bounded pieces.
 
     Raises:
-        FormatError: It is no project, is damaged, or comes from a newer TokStudio; one sentence.
+        FormatError: It is not a project, is damaged, or was saved by a newer TokStudio.
     """
     name = file_name(path)
     with opened(path) as connection:
@@ -119,7 +116,7 @@ def _path(row: Row) -> Path | None:
 
 
 def _read_text_work(connection: sqlite3.Connection, row: Row, path: Path | None) -> Work[Source]:
-    """The text that is kept in the project, with where its documents end and how often each occurs."""
+    """The text in the project, with the end and the count of each document."""
     number = row.whole("number")
     data = yield from _read_blob_work(connection, "source", "text", number, row.whole("text_bytes"))
     if len(data) != row.whole("bytes") or (yield from text_hash_work(data)) != row.sha256("sha256"):
@@ -133,7 +130,7 @@ def _read_text_work(connection: sqlite3.Connection, row: Row, path: Path | None)
         counts = yield from _read_numbers_work(connection, row, "counts")
         if len(counts) != len(ends) or np.any(counts < 1) or np.any(rising < 1):
             raise row.fault("counts", "there must be one of at least 1 for each word")
-        # In floating point it cannot overflow.
+        # Floating point cannot overflow here.
         if float((rising.astype(np.float64) * counts).sum()) > LARGEST:
             raise row.fault("counts", "they add up to more text than can be counted")
     return Source(
@@ -160,7 +157,7 @@ def _read_numbers_work(connection: sqlite3.Connection, row: Row, column: str) ->
 def _read_blob_work(
     connection: sqlite3.Connection, table: str, column: str, number: int, size: int
 ) -> Work[NDArray[np.uint8]]:
-    """A large value, piece by piece; its pages have been checked, so that it is as long as SQLite says."""
+    """Reads a large value in pieces; its pages have been checked, so its length is as SQLite says."""
     data = np.empty(size, np.uint8)
     with connection.blobopen(table, column, number, readonly=True) as blob:
         for at in range(0, size, _PIECE):
@@ -207,7 +204,7 @@ def _read_files_work(connection: sqlite3.Connection, name: str) -> Work[dict[int
 
 
 def _check_rows_belong(connection: sqlite3.Connection, name: str, runs: int) -> None:
-    """Raises FormatError where merges or tokens are those of a run that is not there."""
+    """Raises FormatError where merges or tokens belong to a missing run."""
     for table in ("merge", "token"):
         strays = connection.execute(
             f"SELECT 1 FROM {table} WHERE typeof(run) <> 'integer' OR run < 1 OR run > ? LIMIT 1", (runs,)

@@ -1,8 +1,8 @@
-"""What a killed program would lose: the run in training, recorded batch by batch, and the project as it last was.
+"""Records what a crash would lose: the run in training, batch by batch, and the latest state of the project.
 
-Every process has files of its own, and a lock that the system opens when it ends, however it ends. A recording is a
-project with one run and a table of batches, whose merges are unpacked when it is found: a row a merge would take too
-long while a run is trained.
+Every process has its own files, and a lock that the system releases when the process ends in any way. A recording is a
+project with one run and a table of batches, whose merges are unpacked during recovery: a row per merge would take too
+long during training.
 """
 
 # SPDX-License-Identifier: MIT
@@ -25,7 +25,7 @@ from tokstudio.core.base.atomic_files import write_fault
 from tokstudio.core.base.errors import FormatError, TokStudioError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.model.run import STOPPED, MergeBatch, Run
-from tokstudio.core.project.database import connect, is_of_the_system, said_plainly
+from tokstudio.core.project.database import connect, is_system_error, plain_errors
 from tokstudio.core.project.model import Project, ProjectRun, ProjectSource
 from tokstudio.core.project.reader import open_work
 from tokstudio.core.project.schema import SUFFIX
@@ -35,7 +35,7 @@ _LOCK = ".lock"
 _RECORDING = f".run{SUFFIX}"
 _PROJECT = f".project{SUFFIX}"
 _DAMAGED = ".damaged"
-_ENDED = ".ended"  # beside what was left on purpose
+_ENDED = ".ended"  # marks files that were left on purpose
 _BESIDE = ("-wal", "-journal", "-shm")
 _NAME = re.compile(r"([0-9a-f]{16})(\.run\.tokstudio|\.project\.tokstudio|\.lock)")
 _STALE = 24 * 60 * 60  # seconds
@@ -43,15 +43,15 @@ _RUN = 1  # the number of the only run of a recording
 
 
 class Recorder:
-    """Keeps what a process would lose if it were killed. No method raises: recording ends, and all else goes on.
+    """Keeps the work of a process safe from a crash. No method raises: on an error, recording ends and work goes on.
 
     A run may be recorded in one thread while the project is saved in another.
 
     Args:
-        folder: Where the files are kept; it is made when it is first needed.
+        folder: The folder of the files; it is created on first use.
 
     Attributes:
-        problem: Why a crash would lose unsaved work, as the end of a sentence; None while all is kept.
+        problem: The reason why a crash would lose unsaved work, as the end of a sentence; None while all is recorded.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -63,11 +63,10 @@ class Recorder:
         self._recording: sqlite3.Connection | None = None
 
     def begin_work(self, entry: ProjectRun, sources: tuple[ProjectSource, ...]) -> Work[None]:
-        """Begins to record a run, in the place of any earlier recording.
+        """Begins to record a run, instead of any earlier recording.
 
         Args:
-            entry: The run before its next merge. Where it goes on from an earlier one it has that one's merges, but the
-                configuration that it goes on with.
+            entry: The run before its next merge. A resumed run has the merges so far, with its new configuration.
             sources: The project's sources.
         """
         self.discard()
@@ -76,17 +75,17 @@ class Recorder:
         stopped = replace(entry, run=replace(entry.run, ended=STOPPED))
         try:
             yield from save_work(Project(sources, (stopped,)), self._recording_file, private=True)
-            with said_plainly(self._recording_file):
+            with plain_errors(self._recording_file):
                 self._open_recording(entry.run.base_size)
         except TokStudioError as error:
             self._give_up(error)
 
     def append(self, batch: MergeBatch, seconds: float) -> None:
-        """Records the next merges of the run; when it returns, a kill does not lose them any more.
+        """Records the next merges of the run; after it returns, a kill no longer loses them.
 
         Args:
             batch: The merges.
-            seconds: What the training has taken so far.
+            seconds: The duration of the training so far.
         """
         if len(batch):
             packed = (
@@ -96,7 +95,7 @@ class Recorder:
             self._change(lambda recording: recording.execute("INSERT INTO batch VALUES (?, ?)", row), seconds)
 
     def finish(self, run: Run) -> None:
-        """Records how the run ended; it is kept until it is discarded, or another run begins."""
+        """Records the end of the run; the recording is kept until it is discarded, or another run begins."""
         words = (run.ended, _RUN)
         self._change(
             lambda recording: recording.execute("UPDATE run SET ended = ? WHERE number = ?", words), run.seconds
@@ -104,20 +103,20 @@ class Recorder:
         self._close_recording()
 
     def discard(self) -> None:
-        """Forgets the recorded run: it is saved elsewhere, or not wanted."""
+        """Removes the recorded run, because it is saved or not wanted."""
         self._close_recording()
         _remove(self._recording_file)
 
     def autosave_work(self, project: Project) -> Work[None]:
-        """Keeps the whole project as it is now; what was kept before stays until the new one is whole."""
+        """Saves the whole project; the previous state stays until the new one is complete."""
         if self._locked():
             try:
                 yield from save_work(project, self._project_file, private=True)
             except TokStudioError as error:
-                self._tell(error)
+                self._report(error)
 
     def close(self) -> None:
-        """Ends the recording and removes all that was kept: the program ends as it should."""
+        """Ends the recording and removes all files, at a regular end of the program."""
         self.discard()
         _remove(self._project_file)
         if self._lock is not None:
@@ -127,7 +126,7 @@ class Recorder:
             _remove(self._lock_file)
 
     def leave(self) -> None:
-        """Ends the recording and leaves all that was kept to be found: the session ends, with nobody to be asked."""
+        """Ends the recording and leaves the files for recovery, at the end of a session when nobody can be asked."""
         self._close_recording()
         if self._lock is not None:
             with suppress(OSError):
@@ -150,25 +149,25 @@ class Recorder:
         return self._folder / (self._token + _PROJECT)
 
     def _locked(self) -> bool:
-        """Takes the lock when it is first needed; says whether there is anything to go on with."""
+        """Takes the lock on first use; returns whether recording is possible."""
         with self._locking:
             if self._lock is None:
                 try:
                     _make_private(self._folder)
-                    with said_plainly(self._lock_file):
+                    with plain_errors(self._lock_file):
                         self._lock = _take_lock(self._lock_file)
                 except OSError as error:
-                    self._tell(write_fault(self._lock_file, error))
+                    self._report(write_fault(self._lock_file, error))
                 except TokStudioError as error:
-                    self._tell(error)
+                    self._report(error)
             return self._lock is not None
 
     def _open_recording(self, base_size: int) -> None:
         recording = self._recording = connect(self._recording_file, "mode=rw")
-        # In this mode a commit is one write, and nothing waits for the disk; a lost computer loses the last seconds.
+        # In this mode a commit is one write, and nothing waits for the disk; a power failure loses the last seconds.
         for setting in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=NORMAL"):
             recording.execute(f"PRAGMA {setting}")
-        # Special tokens behind the merges: their ids move with every merge.
+        # The ids of special tokens after the merges change with every merge.
         recording.execute("DELETE FROM token WHERE run = ? AND id >= ?", (_RUN, base_size))
         recording.execute("CREATE TABLE batch (first INTEGER PRIMARY KEY, merges BLOB NOT NULL)")
 
@@ -177,7 +176,7 @@ class Recorder:
         if recording is None:
             return
         try:
-            with said_plainly(self._recording_file):
+            with plain_errors(self._recording_file):
                 recording.execute("BEGIN")
                 change(recording)
                 recording.execute("UPDATE run SET seconds = ? WHERE number = ?", (float(seconds), _RUN))
@@ -187,9 +186,9 @@ class Recorder:
 
     def _give_up(self, error: TokStudioError) -> None:
         self._close_recording()
-        self._tell(error)
+        self._report(error)
 
-    def _tell(self, error: TokStudioError) -> None:
+    def _report(self, error: TokStudioError) -> None:
         if self.problem is None:
             words = str(error).partition(": ")[2].removesuffix(".")
             for advice in ("; nothing was changed", ": choose another"):
@@ -205,15 +204,16 @@ class Recorder:
 
 @dataclass(frozen=True, eq=False)
 class LeftBehind:
-    """What a killed process has left.
+    """The files that a killed process has left.
 
     Attributes:
-        project: The project as it was kept last; None where it never was.
-        recording: A project of one run that was being trained; None where none was, or it had no merges. Of a run
-            that had not ended, `ended` is "stopped".
-        modified: When the later of the two was written, in seconds since the epoch.
+        project: The latest saved state of the project; None where there is none.
+        recording: A project with the run in training; None where there is none, or it has no merges. The `ended` of a
+        run
+            that had not ended is "stopped".
+        modified: The modification time of the later of the two, in seconds since the epoch.
         files: The files it was read from.
-        ended: Whether it was left because the session ended, and not by a crash.
+        ended: Whether it was left because the session ended, not by a crash.
     """
 
     project: Project | None
@@ -223,37 +223,37 @@ class LeftBehind:
     ended: bool = False
 
     def discard(self) -> None:
-        """Removes the files: what they hold is saved elsewhere, or not wanted."""
+        """Removes the files, because their content is saved or not wanted."""
         for file in self.files:
             _remove(file)
 
 
 def recoverable_work(folder: Path) -> Work[tuple[LeftBehind, ...]]:
-    """Finds what processes that do not live any more have left in a folder, the latest first.
+    """Finds the files that killed processes have left in a folder, the latest first.
 
-    Files that are damaged are put aside under another name.
+    Damaged files are renamed.
     """
-    found: list[LeftBehind] = []
+    left_behind: list[LeftBehind] = []
     for token in _tokens(folder):
-        yield Progress("looking for lost work", len(found))
-        # Where that fails its process lives, or the disk is full: then it is for another time.
+        yield Progress("looking for lost work", len(left_behind))
+        # This fails where the process is alive or the disk is full; a later start tries again.
         with suppress(sqlite3.Error), closing(_take_lock(folder / (token + _LOCK))):
             left = yield from _left_behind_work(folder, token)
             if left is not None:
-                found.append(left)
-    return tuple(sorted(found, key=lambda left: -left.modified))
+                left_behind.append(left)
+    return tuple(sorted(left_behind, key=lambda left: -left.modified))
 
 
 def _tokens(folder: Path) -> list[str]:
-    """What the names of files begin with that may be worth a look."""
-    found: set[str] = set()
+    """The tokens in the names of files that may be recoverable."""
+    tokens: set[str] = set()
     with suppress(OSError):
         for file in folder.iterdir():
             name = _NAME.fullmatch(file.name)
-            # A lock alone is one that is just being taken, unless it is old.
+            # A lock without other files is just being taken, unless it is old.
             if name and (name[2] != _LOCK or time.time() - _modified(file) > _STALE):
-                found.add(name[1])
-    return sorted(found)
+                tokens.add(name[1])
+    return sorted(tokens)
 
 
 def _left_behind_work(folder: Path, token: str) -> Work[LeftBehind | None]:
@@ -275,7 +275,7 @@ def _left_behind_work(folder: Path, token: str) -> Work[LeftBehind | None]:
 
 
 def _opened_work(file: Path) -> Work[Project | None]:
-    """A project; None where there is none, or none that can be read: then it is put aside."""
+    """A project; None where there is none, or it is damaged and therefore renamed."""
     try:
         if not file.exists():
             return None
@@ -289,10 +289,10 @@ def _opened_work(file: Path) -> Work[Project | None]:
 
 
 def _complete_work(file: Path) -> Work[None]:
-    """Makes a project of a recording, once; where it is too damaged for that, reading it tells.
+    """Turns a recording into a project, once; where it is too damaged for that, reading it fails later.
 
     Raises:
-        sqlite3.Error: It cannot be changed here and now.
+        sqlite3.Error: It cannot be changed now.
     """
     if not file.exists():
         return
@@ -305,12 +305,12 @@ def _complete_work(file: Path) -> Work[None]:
     except (TypeError, ValueError):
         pass
     except sqlite3.Error as error:
-        if is_of_the_system(error):
+        if is_system_error(error):
             raise
 
 
 def _unpack_work(connection: sqlite3.Connection) -> Work[None]:
-    """Puts the merges of all batches where a project has them."""
+    """Moves the merges of all batches into the table of merges."""
     connection.execute("BEGIN")
     for first, packed in connection.execute("SELECT first, merges FROM batch ORDER BY first"):
         columns = np.frombuffer(packed, "<i8").reshape(-1, 4).T
@@ -322,8 +322,8 @@ def _unpack_work(connection: sqlite3.Connection) -> Work[None]:
 
 
 def _take_lock(file: Path) -> sqlite3.Connection:
-    """Locks a file until the connection is closed, or its process ends; raises sqlite3.Error where another has it."""
-    # SQLite would make it readable for everybody.
+    """Locks a file until the connection or the process ends; sqlite3.Error where another process has the lock."""
+    # SQLite would make it readable for all users.
     with suppress(OSError):
         file.touch(mode=0o600)
     lock = connect(file, "mode=rwc")
@@ -336,14 +336,14 @@ def _take_lock(file: Path) -> sqlite3.Connection:
 
 
 def _make_private(folder: Path) -> None:
-    """Makes a folder for this person alone; one that is there, and what is in it, is closed to others.
+    """Creates a folder for this user alone; an existing folder and its files are closed to others.
 
     Raises:
-        OSError: It cannot be made.
+        OSError: It cannot be created.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
-    # What cannot be changed, as on some file systems, is no reason to keep nothing.
+    # Some file systems have no permissions; recording goes on there.
     with suppress(OSError):
         folder.chmod(0o700)
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Reads a run from a project, and refuses one that no training could have left behind."""
+"""Reads a run from a project, and refuses one that no training could have produced."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -36,7 +36,7 @@ def read_run_work(connection: sqlite3.Connection, row: Row) -> Work[Run]:
         row: The run's row.
 
     Raises:
-        FormatError: Something about it cannot be.
+        FormatError: A value is impossible.
     """
     number, config = row.whole("number"), _config(row)
     alphabet, base_counts, trailing = yield from _read_tokens_work(connection, row, config)
@@ -65,7 +65,7 @@ def read_run_work(connection: sqlite3.Connection, row: Row) -> Work[Run]:
 def _config(row: Row) -> TrainingConfig:
     given: dict[str, Any] = row.json_object("config")
     known = {field.name for field in fields(TrainingConfig)}
-    # What an earlier TokStudio did not know yet is as it was then, which is what it is where nothing is said.
+    # Settings that an earlier TokStudio did not have are missing, and get their defaults.
     if not given.keys() <= known:
         raise row.fault("config", "its settings are not training settings")
     try:
@@ -105,7 +105,7 @@ def _rows(connection: sqlite3.Connection, query: str, number: int) -> Iterator[l
 def _read_tokens_work(
     connection: sqlite3.Connection, row: Row, config: TrainingConfig
 ) -> Work[tuple[Alphabet, NDArray[np.int64], dict[int, bytes]]]:
-    """The base tokens, the counts of all ids before the merges, and the special tokens behind these."""
+    """The base tokens, the counts of all ids before the merges, and the special tokens after the merges."""
     number = row.whole("number")
     units, ids, counts = array("i"), array("i"), array("q")
     before = _before(config)
@@ -143,7 +143,7 @@ def _before(config: TrainingConfig) -> dict[int, bytes]:
 
 
 def _trailing(config: TrainingConfig, end: int) -> dict[int, bytes]:
-    return {end + place: token.encode() for place, token in enumerate(config.trailing_specials)}
+    return {end + number: token.encode() for number, token in enumerate(config.trailing_specials)}
 
 
 def _unit(config: TrainingConfig, raw: bytes) -> int | None:
@@ -195,14 +195,14 @@ def _read_merges_work(
 
 
 def _falls_by_counts(run: Run) -> bool:
-    """Whether each merge took as many tokens away as its pair had places; those of a token with itself may overlap."""
+    """Whether each merge removed as many tokens as its pair had places; those of a repeated token may overlap."""
     overlapping = run.counts - run.merged
     most = np.where(run.merges[:, 0] == run.merges[:, 1], run.merged, 0)
     return bool(np.all((run.merged >= 1) & (overlapping >= 0) & (overlapping <= most)))
 
 
 def _problem(run: Run) -> str | None:
-    """What about a run's counts cannot be; None where it all can."""
+    """The first impossible fact about a run's counts; None if there is none."""
     config, size = run.config, len(run)
     limit = config.max_merges(run.base_size)
     if limit is not None and (size > limit or (run.ended == REACHED_SIZE and size < limit)):

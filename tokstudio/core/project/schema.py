@@ -1,7 +1,7 @@
-"""The tables of a project file, which anyone can query with SQLite's own tools, and the marks that make it ours.
+"""The tables of a project file, which anyone can query with SQLite's own tools, and its identification.
 
-The tables are not STRICT, because Python is still shipped with an SQLite that does not know the word: checks of the
-types say the same to every version.
+The tables are not STRICT, because some Pythons are shipped with an SQLite that lacks the word; checks of the types work
+in every version.
 """
 
 # SPDX-License-Identifier: MIT
@@ -11,7 +11,7 @@ SUFFIX = ".tokstudio"
 APPLICATION_ID = 0x546F6B53  # "TokS"
 VERSION = 1
 
-# The key of the table `project` that is not the window's: number of the active run, or null.
+# The one key of the table `project` that is not the window's: the number of the active run, or null.
 ACTIVE = "active_run"
 
 # Numbers count from 1 in the file, ids of tokens from 0.

@@ -1,7 +1,4 @@
-"""Sources on their way into a project and out of it: what is kept of each, and how its text is found again.
-
-Cells of the database are left to `writer` and `reader`.
-"""
+"""Sources in a project: keeping them, and finding their texts again."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -24,11 +21,11 @@ _PIECE = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class RestoredSource:
-    """A source that a project remembered.
+    """A source that was reopened from a project.
 
     Attributes:
-        source: The source, as its file is now.
-        changed: Whether its text is another than when the project was saved.
+        source: The source, with the current content of its file.
+        changed: Whether its text has changed since the project was saved.
     """
 
     source: Source
@@ -36,9 +33,9 @@ class RestoredSource:
 
 
 def keep_source_work(source: Source, in_corpus: bool = True) -> Work[ProjectSource]:
-    """What a project keeps of a source: of a file its absolute path, of everything else the text.
+    """The source for a project: the absolute path of a file, or any other text itself.
 
-    Reads all of the text once; a source never changes, so one result serves many saves.
+    Reads all of the text once; a source never changes, so the result serves many saves.
     """
     sha256 = yield from text_hash_work(source.data)
     documents: Literal["file", "line"] | None = None
@@ -60,7 +57,7 @@ def keep_source_work(source: Source, in_corpus: bool = True) -> Work[ProjectSour
 
 
 def reopen_source_work(kept: ProjectSource) -> Work[RestoredSource]:
-    """Finds a source's text again: in the project, or in its file, of which the project may say anything.
+    """Finds a source's text again: in the project, or in its file, whose path is untrusted.
 
     Raises:
         CorpusError: Its file cannot be read.
@@ -69,16 +66,16 @@ def reopen_source_work(kept: ProjectSource) -> Work[RestoredSource]:
         return RestoredSource(kept.text, False)
     assert kept.path is not None
     source = None
-    # What was found out may not be what is read where it is asked for: faults are kept by one, replaced by the other.
+    # Detection and a chosen encoding treat faults differently: one keeps them, the other replaces them.
     for encoding in (kept.encoding, None):
         try:
-            found = yield from read_source(kept.path, "file", encoding)
+            current = yield from read_source(kept.path, "file", encoding)
         except BinaryError:
             break
-        source = yield from _beginning_work(found, kept)
+        source = yield from _beginning_work(current, kept)
         if (yield from text_hash_work(source.data)) == kept.sha256:
             return RestoredSource(replace(source, note=kept.note), False)
-        if found.size_on_disk != kept.size_on_disk:
+        if current.size_on_disk != kept.size_on_disk:
             break
     assert source is not None
     return RestoredSource(source, True)
@@ -94,7 +91,7 @@ def text_hash_work(data: NDArray[np.uint8]) -> Work[str]:
 
 
 def _division_work(source: Source) -> Work[Literal["file", "line"] | None]:
-    """How a file's text is divided into documents; None where it is in a way that reading it would not repeat."""
+    """The division of a file's text into documents; None where reading the file would not repeat it."""
     if np.array_equal(source.ends, [len(source.data)]):
         return "file"
     lines = yield from document_ends(source.data, "line")

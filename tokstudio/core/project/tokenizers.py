@@ -1,7 +1,4 @@
-"""Opened tokenizers on their way into a project and out of it: their own files are kept whole and read again.
-
-What the files mean is left to `formats`.
-"""
+"""Opened tokenizers in a project: their files are kept whole and read again."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -24,11 +21,11 @@ _PIECE = 1 << 20
 
 
 def keep_tokenizer_work(name: str, files: Sequence[Path], pattern: str | None = None) -> Work[ProjectTokenizer]:
-    """What a project keeps of a tokenizer that is being opened.
+    """The tokenizer for a project.
 
     Args:
-        name: What the person calls it.
-        files: Its files, as `Loaded.files` has them.
+        name: The name that the person gave it.
+        files: Its files, from `Loaded.files`.
         pattern: The pattern that was given to open them, if any.
 
     Raises:
@@ -49,10 +46,10 @@ def keep_tokenizer_work(name: str, files: Sequence[Path], pattern: str | None = 
 
 
 def reopen_tokenizer_work(kept: ProjectTokenizer) -> Work[Tokenizer]:
-    """Reads a kept tokenizer as its format reads any file.
+    """Reads a kept tokenizer in the same way as any file.
 
     Raises:
-        FormatError: The files are damaged, or cannot be laid out to be read.
+        FormatError: The files are damaged, or cannot be written to be read.
     """
     try:
         with TemporaryDirectory(prefix="tokstudio-") as folder:

@@ -1,4 +1,4 @@
-"""Writes a project: a whole new database beside the file, moved into its place when it is on the disk."""
+"""Writes a project: a whole new database beside the file, which is moved into place when it is on the disk."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.run import MergeBatch, Run
-from tokstudio.core.project.database import LARGEST_FILE, create, said_plainly
+from tokstudio.core.project.database import LARGEST_FILE, create, plain_errors
 from tokstudio.core.project.json_values import Json, to_json
 from tokstudio.core.project.model import Project, ProjectRun, ProjectSource, ProjectTokenizer
 from tokstudio.core.project.schema import ACTIVE
@@ -27,29 +27,29 @@ from tokstudio.core.text.utf8 import to_utf8
 
 _ROWS = 4096
 _PIECE = 1 << 20
-_LARGEST_BLOB = 1_000_000_000  # what SQLite takes, unless it was built otherwise
+_LARGEST_BLOB = 1_000_000_000  # SQLite's default limit
 _INSERT_MERGE = "INSERT INTO merge VALUES (?, ?, ?, ?, ?, ?)"
 
 
 def save_work(project: Project, path: Path, private: bool = False) -> Work[Path]:
-    """Saves a project, in bounded pieces; closing the work, or an error, leaves the old file as it was.
+    """Saves a project in bounded pieces; closing the work, or an error, leaves the old file unchanged.
 
     Args:
-        project: What to save.
+        project: The project.
         path: The file.
-        private: Nobody else may read a new file.
+        private: Whether to give a new file permissions for this user only.
 
     Returns:
         The file.
 
     Raises:
-        FormatError: It cannot be written, or holds more than a project can.
+        FormatError: It cannot be written, or is too large for a project.
     """
     _refuse_too_large(project, path)
     with StagedFiles(private) as staged:
         temporary = yield from staged.reserve(path)
         try:
-            with said_plainly(path), closing(create(temporary)) as connection:
+            with plain_errors(path), closing(create(temporary)) as connection:
                 connection.execute("BEGIN")
                 yield from insert_work(connection, project)
                 connection.execute("COMMIT")
@@ -121,7 +121,7 @@ def _numbers(source: Source) -> Iterator[tuple[str, NDArray[np.uint8]]]:
 def _fill_work(
     connection: sqlite3.Connection, table: str, column: str, number: int, data: NDArray[np.uint8]
 ) -> Work[None]:
-    """Writes a large value piece by piece, so that it is never held twice."""
+    """Writes a large value in pieces, so that it is never held twice."""
     size = len(data)
     connection.execute(f"UPDATE {table} SET {column} = zeroblob(?) WHERE number = ?", (size, number))
     with connection.blobopen(table, column, number) as blob:
@@ -176,7 +176,7 @@ def _insert_run_work(
 
 
 def _base_rows(number: int, run: Run) -> Iterator[tuple[int, int, bytes, str, int]]:
-    """The ids before those of the merges."""
+    """The rows of ids before those of the merges."""
     specials = _by_id(run.special_tokens)
     for token, count in enumerate(run.base_counts.tolist()):
         special = specials.get(token)
@@ -185,7 +185,7 @@ def _base_rows(number: int, run: Run) -> Iterator[tuple[int, int, bytes, str, in
 
 
 def _trailing_rows(number: int, run: Run) -> Iterator[tuple[int, int, bytes, str, int]]:
-    """Special tokens behind the merges; of the unknown one how often it stood there, which the others never do."""
+    """The rows of special tokens after the merges; only the unknown token can occur in the corpus."""
     unknown = run.tokens_before - int(run.base_counts.sum())
     for token in run.config.trailing_specials:
         count = unknown if token == run.config.unknown_token else 0
@@ -214,12 +214,12 @@ def _refuse_too_large(project: Project, path: Path) -> None:
 
 
 def _text(text: str) -> str:
-    """What SQLite can hold of a text: half a pair of surrogates is no character."""
+    """The text for SQLite, with U+FFFD for lone surrogates."""
     return to_utf8(text).decode()
 
 
 def _path(path: Path | None) -> str | bytes | None:
-    """A path as a text; where it is none on this system, as bytes."""
+    """A path as text, or as bytes where it is not valid text."""
     if path is None:
         return None
     raw = os.fsencode(path)

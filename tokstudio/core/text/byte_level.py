@@ -13,7 +13,7 @@ _OTHERS = tuple(byte for byte in range(256) if byte not in _THEMSELVES)
 CHARACTER_OF = {byte: chr(byte) for byte in _THEMSELVES} | {byte: chr(256 + i) for i, byte in enumerate(_OTHERS)}
 BYTE_OF = {character: byte for byte, character in CHARACTER_OF.items()}
 
-# By byte: where it stands when all 256 are sorted by their character.
+# By byte: its position when all 256 are sorted by their characters.
 BYTE_ORDER = tuple(sorted(range(256), key=CHARACTER_OF.__getitem__).index(byte) for byte in range(256))
 
 
@@ -23,5 +23,5 @@ def to_characters(token: bytes) -> str:
 
 
 def to_bytes(characters: str) -> bytes:
-    """The other way round; KeyError for a character outside the alphabet."""
+    """The inverse of `to_characters`; raises KeyError for a character outside the alphabet."""
     return bytes(map(BYTE_OF.__getitem__, characters))

@@ -1,6 +1,6 @@
-"""Finds out in which encoding bytes are written, and turns them into UTF-8 by bounded pieces.
+"""Detects the encoding of bytes, and decodes them to UTF-8 in bounded pieces.
 
-What is UTF-8 stays as it is, byte for byte, and so does what cannot be decoded without loss. Files are for `readers`.
+Valid UTF-8 stays as it is, byte for byte, and so do bytes that cannot be decoded without loss.
 """
 
 # SPDX-License-Identifier: MIT
@@ -22,9 +22,8 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.base.wording import several
 from tokstudio.core.text.utf8 import to_utf8
 
-SAMPLE = 1 << 16  # as many bytes of a file's head are enough to judge by
-
-# Looked for where a text is neither UTF-8 nor UTF-16; of several that fit as well, the first is taken.
+SAMPLE = 1 << 16  # bytes at the beginning of a file that detection looks at
+# Tried where a text is neither UTF-8 nor UTF-16; of several that fit equally, the first is taken.
 # fmt: off
 _DETECTABLE = (
     "windows-1252", "windows-1251", "koi8-r", "windows-1250", "windows-1253", "windows-1254", "windows-1255",
@@ -38,8 +37,8 @@ ENCODINGS: tuple[str, ...] = (
     *("cp874", "windows-1258", "koi8-u", "cp437", "cp866", "mac-roman"),
 )
 
-# What else may be asked for, by the names of Python's modules. Python's other codecs spell text in ASCII (punycode,
-# unicode_escape), are for host names (idna), or mean something else on each computer (mbcs).
+# Other encodings that may be chosen, by the names of Python's modules. Not among them are codecs that escape text in
+# ASCII (punycode, unicode_escape), are for host names (idna), or differ between computers (mbcs).
 # fmt: off
 _CHARACTER_SETS = frozenset((
     "ascii", "big5", "big5hkscs", "cp037", "cp273", "cp424", "cp437", "cp500", "cp720", "cp737", "cp775", "cp850",
@@ -66,8 +65,8 @@ _MARKS = (
 )
 _MARK_DROPPED = "byte order mark dropped"
 
-# Encodings of which short or repetitive Western text is easily taken for one. Czech has š and ž in nearly every line,
-# Hungarian ő (õ in windows-1252), Polish signs such as ³ and ¹: none of these is among the letters below.
+# Encodings that short or repetitive Western text is easily taken for. Czech has š and ž in nearly every line, Hungarian
+# ő (õ in windows-1252), Polish signs such as ³ and ¹: none of these is among the letters below.
 _NEAR_WESTERN = frozenset({"windows-1250", "windows-1254", "windows-1257", "iso-8859-2", "iso-8859-15", "latin-1"})
 _WESTERN = frozenset(map(chr, range(128))) | frozenset(
     "ÀÂÄÅÆÇÈÉÊËÍÎÏÑÓÔÖØÙÚÛÜŒàâäåæçèéêëíîïñóôöøùúûüœßáÁ¡¿«»“”‘’–—…€°·\u00a0"
@@ -75,14 +74,14 @@ _WESTERN = frozenset(map(chr, range(128))) | frozenset(
 
 _CHECK = 1 << 17
 _COUNT = 1 << 20
-# Some decoders call back for every byte that is wrong; a piece of them must not hold the interpreter for long.
+# Some decoders call back for every invalid byte; a piece must not hold the interpreter for long.
 _DECODE = 1 << 14
-# Text has white space, the end mark of DOS, escapes for colours, and shifts between the sets of ISO 2022.
+# Text may contain white space, the end mark of DOS, escapes for colours, and the shifts of ISO 2022.
 _CONTROLS = np.isin(np.arange(256), [*range(0x20), 0x7F]) & ~np.isin(
     np.arange(256), list(b"\t\n\v\f\r\x0e\x0f\x1a\x1b")
 )
 
-# How files begin that are no text: the first bytes, and what is said of them.
+# Signatures of files that are not text, and the name of the kind.
 _KINDS = tuple(
     (re.compile(beginning, re.DOTALL), kind)
     for beginning, kind in (
@@ -107,17 +106,17 @@ _KINDS = tuple(
         (rb"\x7fELF[\1\2][\1\2]", "an executable"),
     )
 )
-_FEWEST_JUDGED = 32  # bytes; of less than that, nothing can be said by counting
+_FEWEST_JUDGED = 32  # bytes; fewer are too few to judge by counting
 
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """Bytes as they were understood.
+    """Decoded bytes.
 
     Attributes:
-        encoding: One of `ENCODINGS`, or another that was asked for; "bytes" where nothing was decoded.
-        note: One short remark for the person; mostly empty.
-        data: The text as UTF-8, or the bytes as they are.
+        encoding: One of `ENCODINGS`, or another that was chosen; "bytes" where nothing was decoded.
+        note: A short remark for the person; mostly empty.
+        data: The text as UTF-8, or the bytes unchanged.
     """
 
     encoding: str
@@ -129,7 +128,7 @@ def encoding_name(encoding: str) -> str:
     """Gives an encoding its usual name, such as "windows-1252" for "cp1252".
 
     Raises:
-        ConfigError: There is no such encoding of text.
+        ConfigError: There is no such text encoding.
     """
     if encoding in (*ENCODINGS, "utf-16", "utf-32"):
         return encoding
@@ -144,7 +143,7 @@ def encoding_name(encoding: str) -> str:
 
 
 def decode(raw: NDArray[np.uint8], encoding: str) -> Work[Decoded]:
-    """Decodes bytes in a chosen encoding; what is not valid in it becomes U+FFFD and is counted in the note."""
+    """Decodes bytes in a chosen encoding; invalid sequences become U+FFFD and are counted in the note."""
     if encoding == "bytes":
         return Decoded("bytes", "", raw)
     if encoding in ("utf-16", "utf-32"):
@@ -163,10 +162,10 @@ def decode(raw: NDArray[np.uint8], encoding: str) -> Work[Decoded]:
 
 
 def detect(raw: NDArray[np.uint8]) -> Work[Decoded]:
-    """Finds the encoding of bytes and decodes them, or keeps them as bytes: no byte is ever replaced.
+    """Detects the encoding of bytes and decodes them, or keeps them as bytes; no byte is ever replaced.
 
-    In this order: a byte order mark, UTF-32 and UTF-16 without one, UTF-8, UTF-8 with a few faults, other encodings by
-    what they spell, bytes.
+    The order of the tests: a byte order mark, UTF-32 and UTF-16 without one, UTF-8, UTF-8 with a few invalid bytes,
+    other encodings by their content, bytes.
     """
     marks = _marks_of(raw)
     wide = [encoding for encoding in marks if encoding != "utf-8"]
@@ -189,7 +188,7 @@ def detect(raw: NDArray[np.uint8]) -> Work[Decoded]:
         zeros = yield from _count_zeros(text)
         return Decoded("utf-8", _note(dropped, f"contains {several(zeros, 'NUL byte')}" if zeros else ""), text)
     wrong, characters = yield from _count_utf8(text)
-    # Text in other encodings has more than twice as many bytes that are not UTF-8 as characters that happen to be.
+    # In other encodings, the bytes that are not UTF-8 are more than twice as many as valid characters of several bytes.
     if dropped or wrong <= characters:
         return Decoded("bytes", _note(dropped, f"{several(wrong, 'byte is', 'bytes are')} not UTF-8; kept as is"), text)
     if wide:
@@ -198,27 +197,27 @@ def detect(raw: NDArray[np.uint8]) -> Work[Decoded]:
 
 
 def code_points(data: NDArray[np.uint8]) -> Iterator[tuple[NDArray[np.uint32], int]]:
-    """Decodes UTF-8 by pieces: yields code points and how many bytes were read for them.
+    """Decodes UTF-8 in pieces: yields code points and the number of bytes read for them.
 
-    A byte that is not UTF-8 gives U+DC80 to U+DCFF, which no valid UTF-8 does.
+    A byte that is not UTF-8 gives U+DC80 to U+DCFF, which valid UTF-8 never does.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     for start in range(0, len(data), _CHECK):
         piece = data[start : start + _CHECK]
         text = decoder.decode(piece.tobytes(), start + _CHECK >= len(data))
-        # numpy copies the characters as they are, where a codec would stop at every surrogate.
+        # numpy copies the characters directly; a codec would stop at every surrogate.
         points = np.array([text]).view(np.uint32) if text else np.zeros(0, dtype=np.uint32)
         yield points, len(piece)
 
 
 def refuse_binary(raw: NDArray[np.uint8], name: str) -> None:
-    """Raises BinaryError, which names `name`, where the beginning of some bytes is no text in any encoding."""
+    """Raises BinaryError, which names `name`, where the first bytes are not text in any encoding."""
     if kind := binary_kind(raw[:SAMPLE]):
         raise BinaryError(f'{name}: this is {kind}, not text; use the encoding "bytes" to read it anyway.')
 
 
 def binary_kind(head: NDArray[np.uint8]) -> str:
-    """Says what a file is that is no text, such as "a PNG image" or "binary data"; "" for text in any encoding.
+    """The kind of a file that is not text, such as "a PNG image" or "binary data"; "" for text in any encoding.
 
     Args:
         head: Its first bytes, at most `SAMPLE`.
@@ -234,8 +233,8 @@ def binary_kind(head: NDArray[np.uint8]) -> str:
     if len(head) < _FEWEST_JUDGED:
         return ""
     controls = int(np.bincount(head, minlength=256)[_CONTROLS].sum())
-    # A tenth of compressed data are control characters, and more of other data. Text in legacy encodings has next to
-    # none; what is UTF-8 may have a NUL after every word.
+    # A tenth of the bytes of compressed data are control characters, and more of other data. Text in legacy encodings
+    # has almost none; UTF-8 may have a NUL after every word.
     is_utf8 = _is_mostly_utf8(head.tobytes())
     if (3 if is_utf8 else 20) * controls <= len(head) or _wide_without_mark(head, is_utf8):
         return ""
@@ -243,7 +242,7 @@ def binary_kind(head: NDArray[np.uint8]) -> str:
 
 
 def _reads_as(head: NDArray[np.uint8], encoding: str) -> bool:
-    """Whether bytes are text in an encoding, but for a few faults."""
+    """Whether bytes are text in an encoding, with at most a few faults."""
     text = codecs.getincrementaldecoder(encoding)("replace").decode(head.tobytes())
     faults = text.count("\ufffd")
     return not faults or (200 * faults <= len(text) and _is_plausible(text))
@@ -291,19 +290,19 @@ def _count_zeros(data: NDArray[np.uint8]) -> Work[int]:
 
 
 def _is_mostly_utf8(head: bytes) -> bool:
-    """Whether no more bytes are not UTF-8 than there are characters of several bytes."""
+    """Whether at most as many bytes are invalid UTF-8 as there are valid characters of several bytes."""
     text = head.decode(errors="surrogateescape")
     wrong = sum("\udc80" <= character <= "\udcff" for character in text)
     return wrong <= sum(character >= "\x80" for character in text) - wrong
 
 
 def _wide_without_mark(sample: NDArray[np.uint8], is_utf8: bool) -> list[str]:
-    """Gives the encodings among UTF-32 and UTF-16 that a text without a mark looks like, the likelier ones first."""
+    """The byte orders of UTF-32 and UTF-16 that a text without a mark looks like, the likelier ones first."""
     return [*_utf32_without_mark(sample), *_utf16_without_mark(sample, is_utf8)]
 
 
 def _utf32_without_mark(sample: NDArray[np.uint8]) -> list[str]:
-    """Gives the byte order in which a text looks like UTF-32: of its four bytes, the highest is always zero."""
+    """The byte order in which a text looks like UTF-32: of each four bytes, the highest is always zero."""
     units = sample[: len(sample) // 4 * 4].reshape(-1, 4)
     if len(units) < 2:
         return []
@@ -312,31 +311,31 @@ def _utf32_without_mark(sample: NDArray[np.uint8]) -> list[str]:
 
 
 def _utf16_without_mark(sample: NDArray[np.uint8], is_utf8: bool) -> list[str]:
-    """Gives the byte orders in which a text looks like UTF-16, the likelier one first.
+    """The byte orders in which a text looks like UTF-16, the likelier one first.
 
-    The high bytes of its spaces and line ends are zeros; without any, they are the fewer different ones. Most alphabets
-    have high bytes below 0x20, so that their UTF-16 is valid UTF-8 too, with a control character in every other place:
-    no text in UTF-8 looks so.
+    The high bytes of spaces and line ends are zeros; without any, the high bytes are the ones with fewer distinct
+    values. Most alphabets have high bytes below 0x20, so that their UTF-16 is valid UTF-8 too, with a control character
+    in every other place: real UTF-8 text never looks so.
     """
     units = sample[: len(sample) // 2 * 2].reshape(-1, 2)
     if len(units) < 4:
         return []
     zeros = np.count_nonzero(units == 0, axis=0).tolist()
     different = [len(np.unique(units[:, place])) for place in (0, 1)]
-    found: list[str] = []
-    orders = (("utf-16-le", 1), ("utf-16-be", 0))
-    for encoding, high in sorted(orders, key=lambda order: (-zeros[order[1]], different[order[1]])):
+    orders: list[str] = []
+    high_bytes = (("utf-16-le", 1), ("utf-16-be", 0))
+    for encoding, high in sorted(high_bytes, key=lambda order: (-zeros[order[1]], different[order[1]])):
         if is_utf8 and 2 * np.count_nonzero(units[:, high] < 0x20) < len(units):
             continue
         if not zeros[high] and 20 * int(np.bincount(sample, minlength=256)[_CONTROLS].sum()) <= len(sample):
             continue
         if _spells(units.tobytes(), encoding):
-            found.append(encoding)
-    return found
+            orders.append(encoding)
+    return orders
 
 
 def _spells(data: bytes, encoding: str) -> bool:
-    """Whether bytes, of which the last may be cut, are plausible text in an encoding."""
+    """Whether bytes, the last character of which may be cut, are plausible text in an encoding."""
     try:
         return _is_plausible(codecs.getincrementaldecoder(encoding)().decode(data))
     except UnicodeDecodeError:
@@ -344,7 +343,7 @@ def _spells(data: bytes, encoding: str) -> bool:
 
 
 def _is_plausible(text: str) -> bool:
-    """Says whether nearly all characters are assigned ones, and none is a NUL."""
+    """Whether nearly all characters are assigned, and none is a NUL."""
     counts = Counter(text)
     odd = sum(
         number
@@ -355,17 +354,17 @@ def _is_plausible(text: str) -> bool:
 
 
 def _detect_by_content(raw: NDArray[np.uint8]) -> Work[Decoded]:
-    """Asks charset-normalizer, and takes its best answer in which all of the bytes are valid."""
+    """Takes the best answer of charset-normalizer in which all of the bytes are valid."""
     from charset_normalizer import CharsetMatch, CharsetMatches, from_bytes
 
-    sample, found, names = _sample(raw), list[CharsetMatch](), dict[str, str]()
+    sample, matches, names = _sample(raw), list[CharsetMatch](), dict[str, str]()
     for number, encoding in enumerate(_DETECTABLE):
-        # One call for each keeps the interpreter free in between.
+        # One call for each encoding releases the interpreter in between.
         for match in from_bytes(sample, cp_isolation=[encoding], enable_fallback=False):
-            found.append(match)
+            matches.append(match)
             names[match.encoding] = encoding
         yield Progress("checking the encoding", number, len(_DETECTABLE))
-    for match in CharsetMatches(found):
+    for match in CharsetMatches(matches):
         encoding = names[match.encoding]
         if encoding in _NEAR_WESTERN and _is_western(sample):
             encoding = "windows-1252"
@@ -378,7 +377,7 @@ def _detect_by_content(raw: NDArray[np.uint8]) -> Work[Decoded]:
 
 
 def _is_western(sample: bytes) -> bool:
-    """Whether all that is not ASCII is common in Western Europe: then its neighbours are guesses of statistics only."""
+    """Whether all non-ASCII characters are common in Western Europe; a neighbouring encoding is then only a guess."""
     try:
         return set(sample.decode("windows-1252")) <= _WESTERN
     except UnicodeDecodeError:
@@ -386,7 +385,7 @@ def _is_western(sample: bytes) -> bool:
 
 
 def _sample(raw: NDArray[np.uint8]) -> bytes:
-    """Takes bytes from the beginning and from the middle, cut where no encoding has the middle of a character."""
+    """Bytes from the beginning and from the middle, cut where no encoding has the middle of a character."""
     if len(raw) <= 2 * SAMPLE:
         return raw.tobytes()
     middle = len(raw) // 2
@@ -399,7 +398,7 @@ def _cut(piece: NDArray[np.uint8]) -> bytes:
 
 
 def _transcoded(data: NDArray[np.uint8], encoding: str, errors: str) -> Work[tuple[NDArray[np.uint8], int]]:
-    """Turns text in `encoding` into UTF-8, and counts the places replaced by U+FFFD."""
+    """Decodes `encoding` to UTF-8, and counts the sequences replaced by U+FFFD."""
     decoder, without = (codecs.getincrementaldecoder(encoding)(handling) for handling in (errors, "ignore"))
     pieces: list[bytes] = []
     replaced = 0
@@ -408,7 +407,7 @@ def _transcoded(data: NDArray[np.uint8], encoding: str, errors: str) -> Work[tup
         state = decoder.getstate()
         text = decoder.decode(piece, final)
         if errors == "replace" and "\ufffd" in text:
-            # A U+FFFD may as well stand in the text itself: what "ignore" drops was replaced.
+            # The text itself may contain U+FFFD; the characters that "ignore" drops are the replaced ones.
             without.setstate(state)
             replaced += len(text) - len(without.decode(piece, final))
         pieces.append(to_utf8(text))
@@ -417,7 +416,7 @@ def _transcoded(data: NDArray[np.uint8], encoding: str, errors: str) -> Work[tup
 
 
 def _joined(pieces: list[bytes]) -> Work[NDArray[np.uint8]]:
-    """Joins pieces and lets go of each, so that the text is not held twice for long."""
+    """Joins pieces and frees each at once, so that the text is not held twice."""
     whole = np.empty(sum(map(len, pieces)), dtype=np.uint8)
     done = 0
     pieces.reverse()

@@ -1,4 +1,4 @@
-"""Which script a letter belongs to: the scripts of living languages, and "Other" for all others."""
+"""The scripts of letters: those of living languages by name, "Other" for all others."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
 
-# The frequent ones first; fewer than 64, so that a set of these and of "Other" fits into 64 bits.
+# Frequent ones first; fewer than 64, so that a set of them and "Other" fits into 64 bits.
 # fmt: off
 _SCRIPTS = (
     "Latin", "Cyrillic", "Han", "Hiragana", "Katakana", "Hangul", "Arabic", "Devanagari", "Greek", "Hebrew", "Thai",
@@ -22,31 +22,31 @@ _SCRIPTS = (
 
 
 def scripts_work(distinct: NDArray[np.uint32]) -> Work[list[tuple[str, NDArray[np.uint32]]]]:
-    """Sorts the letters among some code points, and the marks on letters, by script.
+    """Groups the letters among some code points, and the marks on letters, by script.
 
     Args:
-        distinct: uint32, code points, none twice.
+        distinct: uint32, distinct code points.
 
     Returns:
-        Each script that is among them with its code points; what many scripts share is left out.
+        Each script present with its code points; characters that many scripts share are left out.
     """
     import regex
 
     text = distinct.astype("<u4").tobytes().decode("utf-32-le", "ignore")
     letters = "".join(regex.findall(r"[[\p{L}\p{M}]--[\p{Script=Common}\p{Script=Inherited}]]+", text, regex.V1))
-    found: list[tuple[str, NDArray[np.uint32]]] = []
+    scripts: list[tuple[str, NDArray[np.uint32]]] = []
     for script in _SCRIPTS:
         if not letters:
             break
         others = regex.sub(rf"\p{{Script={script}}}+", "", letters)
         if len(others) < len(letters):
             here = "".join(regex.findall(rf"\p{{Script={script}}}+", letters))
-            found.append((script.replace("_", " "), _points(here)))
+            scripts.append((script.replace("_", " "), _points(here)))
             letters = others
         yield Progress("counting scripts")
     if letters:
-        found.append(("Other", _points(letters)))
-    return found
+        scripts.append(("Other", _points(letters)))
+    return scripts
 
 
 def _points(letters: str) -> NDArray[np.uint32]:

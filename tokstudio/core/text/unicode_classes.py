@@ -1,7 +1,7 @@
-"""What kind of character each code point is: letter, number, white space or other, in the Unicode version that counts.
+"""The class of each code point: letter, number, white space or other, by Unicode 16.0.
 
-That is Unicode 16.0, which `tiktoken` and `tokenizers` agree on: files must mean the same here as there. Python's own
-`unicodedata` and the `regex` library follow other versions. Which patterns there are is left to `patterns`.
+`tiktoken` and `tokenizers` agree on that version, and files must mean the same there as here. Python's `unicodedata`
+and the `regex` library follow other versions.
 """
 
 # SPDX-License-Identifier: MIT
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 UNICODE_VERSION = "16.0"
 
 # Bits of a class. Every code point has one of LETTER, NUMBER, SPACE and OTHER. Letters without case are both UPPER and
-# LOWER, and so are marks, which are no letters. The compiled scanners hold these numbers: when one changes, they must
-# be compiled again.
+# LOWER, and so are marks, which are not letters. The compiled scanners contain these numbers: after a change of them,
+# they must be compiled again.
 LETTER, NUMBER, SPACE, NEWLINE, OTHER, UPPER, LOWER, UNASSIGNED = (1 << bit for bit in range(8))
 
 
@@ -24,7 +24,7 @@ LETTER, NUMBER, SPACE, NEWLINE, OTHER, UPPER, LOWER, UNASSIGNED = (1 << bit for 
 def classes() -> NDArray[np.uint8]:
     r"""The class of every code point: uint8 [0x110000], read-only.
 
-    `LETTER`, `NUMBER` and `SPACE` are `\p{L}`, `\p{N}` and `\s`; `NEWLINE` is set as well for CR and LF. `UPPER` is
+    `LETTER`, `NUMBER` and `SPACE` are `\p{L}`, `\p{N}` and `\s`; CR and LF have `NEWLINE` as well. `UPPER` is
     `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`, `LOWER` is `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`. `UNASSIGNED` is `\p{Cn}`.
     """
     made = np.full(0x110000, OTHER, np.uint8)

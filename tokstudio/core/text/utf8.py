@@ -1,4 +1,4 @@
-"""Text given as a string or as bytes, and its UTF-8."""
+"""Conversion of texts, given as strings or bytes, to UTF-8."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -12,9 +12,9 @@ AnyPath = str | os.PathLike[str]
 
 
 def to_utf8(text: Text) -> bytes:
-    r"""Gives the UTF-8 of a text; bytes stay as they are.
+    r"""The UTF-8 of a string; bytes are returned unchanged.
 
-    A pair of surrogates becomes its character and a lone one U+FFFD: `to_utf8("\ud83d\ude00")` is one emoji.
+    A pair of surrogates becomes its character, a lone one U+FFFD: `to_utf8("\ud83d\ude00")` is one emoji.
     """
     if isinstance(text, bytes):
         return text
@@ -24,8 +24,13 @@ def to_utf8(text: Text) -> bytes:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 
 
+def has_surrogates(text: str) -> bool:
+    """Whether a string contains a surrogate, which no valid text does."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def is_utf8(raw: bytes) -> bool:
-    """Whether some bytes are text."""
+    """Whether bytes are valid UTF-8."""
     try:
         raw.decode()
     except UnicodeDecodeError:

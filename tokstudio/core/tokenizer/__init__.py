@@ -1,6 +1,6 @@
 """Encoding and decoding.
 
-May import `core.libraries`, `core.model` and what those may import.
+Imports `core.libraries`, `core.model` and the folders below them.
 """
 
 # SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-"""Several texts encoded together, and padded to one length; encoding each is left to a tokenizer."""
+"""Batches of encoded texts, with padding to one length."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -11,18 +11,18 @@ from operator import index
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.text.utf8 import Text
 
-# As it is written in the files that name one: <pad>, <PAD>, [PAD], <|padding|>, <|pad|>.
+# Common spellings in files: <pad>, <PAD>, [PAD], <|padding|>, <|pad|>.
 _PADDING_TOKEN = re.compile(r"(?:<\|pad(?:ding)?\|>|<pad(?:ding)?>|\[pad\])", re.IGNORECASE)
 _END_OF_TEXT = "<|endoftext|>"
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Several encoded texts. Two lists of lists, which `numpy.array` and tensor libraries take as they are once padded.
+    """Several encoded texts, as lists that `numpy.array` and tensor libraries accept once padded.
 
     Attributes:
-        ids: The ids of each text; when padded, all as many as those of the longest.
-        attention_mask: For each id, 1 where it stands for text and 0 where it is padding.
+        ids: The ids of each text; with padding, all rows are as long as the longest.
+        attention_mask: For each id, 1 for text and 0 for padding.
     """
 
     ids: list[list[int]]
@@ -32,16 +32,16 @@ class Batch:
 def encode_texts(
     encode: Callable[[Text], list[int]], texts: Iterable[Text], padding: bool | int = False, pad_id: int = 0
 ) -> Batch:
-    """Encodes each text and, if asked to, pads all of them on the right to the longest.
+    """Encodes each text and optionally pads all of them on the right to the longest.
 
     Args:
-        encode: Gives the ids of one text, in a list of its own.
+        encode: Returns the ids of one text as a new list.
         texts: The texts.
-        padding: True pads with `pad_id`, a number with that id; False leaves each text as long as it is.
+        padding: True pads with `pad_id`, a number with that id; False adds no padding.
         pad_id: See `padding_id`.
 
     Raises:
-        ConfigError: `texts` is one text, `padding` is no id, or a text cannot be encoded.
+        ConfigError: `texts` is one text, `padding` is not an id, or a text cannot be encoded.
     """
     if isinstance(texts, (str, bytes)):
         raise ConfigError("A batch must be a list of texts, not one text.")
@@ -60,7 +60,7 @@ def encode_texts(
 def padding_id(special_tokens: Mapping[str, int]) -> int:
     """The id to pad with: that of a padding token if there is one, else that of `<|endoftext|>`, else 0.
 
-    Padding has mask 0 and is not read, so that any id will do; these are what models were trained with.
+    Padding has mask 0 and is not read, so any id would do; models were trained with these.
     """
     named = [number for token, number in special_tokens.items() if _PADDING_TOKEN.fullmatch(token)]
     return min(named, default=special_tokens.get(_END_OF_TEXT, 0))

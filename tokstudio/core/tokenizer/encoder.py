@@ -1,7 +1,4 @@
-"""Encodes text without special tokens: splits it, and merges each pre-token once.
-
-Finding special tokens and what ids mean is left to the Tokenizer.
-"""
+"""Encodes text without special tokens: splits it, and merges each distinct pre-token once."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -26,21 +23,21 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_BUDGET = 50_000  # steps of encoding a call: some 20 ms where a long sequence leaves no step in the cache
+_BUDGET = 50_000  # steps of encoding per call: about 20 ms for a sequence that is too long for the processor's cache
 _LONGEST_TEXT = 2**31 - 2
-_GROUP = 1 << 20  # bytes of short pieces of text that are encoded together
+_GROUP = 1 << 20  # bytes of short pieces of text to encode together
 _PIECE = 1 << 18  # bytes looked up at once
 _ENOUGH = 1 << 15  # bytes of long words encoded between two reports
-_MOST_KNOWN = 1 << 19  # words kept with their tokens
+_MOST_KNOWN = 1 << 19  # pre-tokens cached with their tokens
 _MOST_BYTES = 1 << 26
 
 
 class MergeTable:
-    """The merges of a tokenizer, ready to be looked up; shared by the tokenizers `at` each of them.
+    """The merges of a tokenizer as a hash table; shared by the tokenizers of all its playheads.
 
     Args:
         merges: int32 [n, 2], ids of left and right in rank order.
-        results: int32 [n], the id that each makes.
+        results: int32 [n], the id that each merge makes.
     """
 
     def __init__(self, merges: NDArray[np.int32], results: NDArray[np.int32]) -> None:
@@ -52,14 +49,14 @@ class MergeTable:
 
 
 class Encoder:
-    """Encodes with the first `limit` merges; may be used in several threads at once.
+    """Encodes with the first `limit` merges; safe in several threads.
 
     Args:
         alphabet: The base tokens.
         merges: The merges.
-        limit: How many of them count.
-        pattern: How text is split.
-        whole_words: Pre-tokens that are not merged but have an id of their own.
+        limit: The number of merges to apply.
+        pattern: The pattern to split text by.
+        whole_words: Pre-tokens with an id of their own, which are not merged.
     """
 
     def __init__(
@@ -81,23 +78,23 @@ class Encoder:
     def encode_work(
         self, data: NDArray[np.uint8], pieces: Pieces, special_ids: NDArray[np.int32]
     ) -> Work[list[NDArray[np.uint32]]]:
-        """Ids of pieces of text and of the special tokens behind them, in parts.
+        """The ids of pieces of text and of the special tokens after them, in parts.
 
         Args:
-            data: uint8, with `words.PADDING` bytes of anything behind the last piece; valid UTF-8 where tokens are
+            data: uint8, with `words.PADDING` arbitrary bytes after the last piece; valid UTF-8 where tokens are
                 characters.
-            pieces: Where they stand; one at least.
-            special_ids: int32, the id of each special token as `pieces` numbers them, and behind those a -1.
+            pieces: The pieces; at least one.
+            special_ids: int32, the id of each special token by its number in `pieces`, followed by -1.
 
         Raises:
             ConfigError: A piece is too long, or has a character that is not in the vocabulary.
         """
-        # Words that are known already are taken up by whoever comes next, and never by two at once.
+        # A cache of known words is used by one thread at a time.
         known = self._idle.pop() if self._idle else _KnownWords(self._whole_words)
         ids: list[NDArray[np.uint32]] = []
         start, total = int(pieces.starts[0]), int(pieces.stops[-1])
         for first, last in pieces.groups(_GROUP):
-            # As `emit` takes them; 0 for none.
+            # In the form that `emit` expects; 0 for none.
             behind = ~special_ids[pieces.specials[first:last]]
             at, stops = int(pieces.starts[first]), pieces.stops[first:last]
             text, offset = data, 0
@@ -125,7 +122,7 @@ class Encoder:
         return ids
 
     def _encode_new_work(self, known: _KnownWords) -> Work[None]:
-        """Finds the tokens of the words that were met for the first time."""
+        """Encodes the words that have been added to the table."""
         from tokstudio.core.kernels import encode as kernel
 
         alphabet, offsets, words = self._alphabet, known.table.offsets, known.table.words
@@ -147,7 +144,7 @@ class Encoder:
                     yield Progress("encoding")
 
     def _sequence_work(self, text: NDArray[np.uint8]) -> Work[list[NDArray[np.uint32]]]:
-        """Encodes a text as one sequence."""
+        """Encodes a text as one sequence, without splitting it."""
         if len(text) > _LONGEST_TEXT:
             raise ConfigError(
                 f"The text is too long: {len(text):,} bytes, and at most {_LONGEST_TEXT:,} can be encoded at once."
@@ -160,26 +157,26 @@ class Encoder:
     def _symbols_work(self, text: NDArray[np.uint8]) -> Work[NDArray[np.int32]]:
         """The base tokens of a text."""
         alphabet, symbols = self._alphabet, np.empty(len(text), np.int32)
-        at = found = 0
+        at = n = 0
         while at < len(text):
             end = min(at + _PIECE, len(text))
             if alphabet.base == "bytes":
                 here = alphabet.id_of[text[at:end]]
             else:
-                # Back to where a character begins.
+                # Moves the end back to the start of a character.
                 while end < len(text) and text[end] & 0xC0 == 0x80:
                     end -= 1
                 here = alphabet.ids_of(text[at:end].tobytes().decode())
-            symbols[found : found + len(here)] = here
-            found += len(here)
+            symbols[n : n + len(here)] = here
+            n += len(here)
             at = end
             if at < len(text):
-                # It takes next to no time in comparison with merging.
+                # This takes very little time in comparison with merging.
                 yield Progress("encoding", 0, len(text))
-        return symbols[:found]
+        return symbols[:n]
 
     def _merged_work(self, symbols: NDArray[np.int32]) -> Work[list[NDArray[np.uint32]]]:
-        """Merges one sequence, however long; its tokens in parts, one at least."""
+        """Merges one sequence of any length; yields its tokens in parts, at least one."""
         from tokstudio.core.kernels import encode as kernel
 
         n = len(symbols)
@@ -192,17 +189,17 @@ class Encoder:
             # A text of n bytes takes at most 4 n steps, and mostly half of that.
             yield Progress("encoding", min(n, pieces * _BUDGET // 2), n)
         parts: list[NDArray[np.uint32]] = []
-        part, place = np.empty(min(n, _PIECE), np.uint32), 0
+        part, at = np.empty(min(n, _PIECE), np.uint32), 0
         while True:
-            found, place = kernel.collect(symbols, following, place, part)
-            parts.append(part[:found].copy())
-            if place >= n:
+            collected, at = kernel.collect(symbols, following, at, part)
+            parts.append(part[:collected].copy())
+            if at >= n:
                 return parts
             yield Progress("encoding", n, n)
 
 
 def _part_of(work: Work[T], done: int, size: int, total: int) -> Work[T]:
-    """Does some work that is `size` of `total`, and reports where the whole stands."""
+    """Does work that is `size` of `total`, and reports the progress of the whole."""
     while True:
         try:
             progress = next(work)
@@ -214,7 +211,7 @@ def _part_of(work: Work[T], done: int, size: int, total: int) -> Work[T]:
 def _with_specials(
     numbers: NDArray[np.int32], ends: NDArray[np.int64], stops: NDArray[np.int64], behind: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """The numbers of words with `behind` put in where a piece stops, unless it is 0."""
+    """Inserts `behind` into the numbers of words where a piece stops, unless it is 0."""
     marked = behind.nonzero()[0]
     if not len(marked):
         return numbers
@@ -222,10 +219,10 @@ def _with_specials(
 
 
 class _KnownWords:
-    """Pre-tokens that were met, and their tokens.
+    """A cache of pre-tokens and their tokens.
 
     Args:
-        whole_words: Those that are known from the beginning.
+        whole_words: The pre-tokens that are known from the beginning.
     """
 
     def __init__(self, whole_words: Mapping[bytes, int]) -> None:
@@ -241,16 +238,16 @@ class _KnownWords:
 
     @property
     def arrays(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The tokens of all words, and where those of each word begin."""
+        """The tokens of all words, and the start of those of each word."""
         return self._ids, self._offsets
 
     @property
     def full(self) -> bool:
-        """Whether it is time to begin with an empty one."""
+        """Whether to replace it by an empty cache."""
         return len(self.table) > _MOST_KNOWN + self._given or self.table.offsets[-1] > _MOST_BYTES
 
     def make_room(self) -> None:
-        """Makes room for the tokens of all words that have none yet."""
+        """Allocates space for the tokens of all words that have none yet."""
         if len(self._offsets) <= self.table.room:
             self._offsets = np.concatenate(
                 [self._offsets, np.zeros(self.table.room + 1 - len(self._offsets), np.int64)]
@@ -263,14 +260,14 @@ class _KnownWords:
             self._ids = grown
 
     def add(self, ids: NDArray[np.uint32]) -> None:
-        """Takes the tokens of the next word."""
+        """Adds the tokens of the next word."""
         start = int(self._offsets[self.encoded])
         self._ids[start : start + len(ids)] = ids
         self.encoded += 1
         self._offsets[self.encoded] = start + len(ids)
 
     def tokens_of(self, numbers: NDArray[np.int32]) -> NDArray[np.uint32]:
-        """The tokens of some words, one after another."""
+        """The tokens of words, one after another."""
         from tokstudio.core.kernels.encode import emit
 
         out = np.empty(4 * len(numbers), np.uint32)

@@ -1,6 +1,6 @@
-"""A tokenizer that the library which owns its file encodes and decodes for, in a process of its own.
+"""A tokenizer whose own library encodes and decodes for it, in a child process.
 
-Its vocabulary is ours to show, and merges that are only derived; what the file asks for is left to the library.
+TokStudio shows its vocabulary and derived merges; the library follows all settings of the file.
 """
 
 # SPDX-License-Identifier: MIT
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tokstudio.core.base.errors import ConfigError
 from tokstudio.core.base.progress import Work, finish
-from tokstudio.core.libraries.client import OwnerProcess
+from tokstudio.core.libraries.client import LibraryProcess
 from tokstudio.core.libraries.server import TITLES, Answers
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.model.tokens import TokenKind
@@ -27,13 +27,14 @@ from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 @dataclass(frozen=True, eq=False)
 class LibraryFile:
-    """What a library is given to read, kept whole so that nobody can change it.
+    """The files for a library to read, with their contents in memory.
 
     Attributes:
-        library: Which.
-        name: What a message calls the file.
-        files: The content of the file, and of what belongs to it, by usual names; the library reads the first.
-        settings: What the library needs to be told besides; see `owners.OwnedFile`.
+        library: The library.
+        name: The name of the file in messages.
+        files: The content of the file, and of files that belong to it, by their usual names; the library reads the
+            first.
+        settings: Further settings of the library; see `client.LibraryInput`.
     """
 
     library: Literal["tokenizers", "tiktoken", "sentencepiece"]
@@ -43,22 +44,22 @@ class LibraryFile:
 
     @property
     def content(self) -> bytes:
-        """What the library reads."""
+        """The content that the library reads."""
         return next(iter(self.files.values()))
 
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """What is shown of a tokenizer that its library encodes for.
+    """The vocabulary of a tokenizer whose library encodes for it.
 
     Attributes:
         alphabet: The base tokens.
-        rows: int32 [n, 3], derived merges: left, right and result; what a merge joins stands before it.
+        rows: int32 [n, 3], derived merges: left, right and result; the parts of a merge precede it.
         special_tokens: Each with its id.
         extra_tokens: All other tokens, by id.
-        byte_tokens: Ids of those among them that stand for a byte of a character that has no token.
-        unreachable: Ids of those that no text becomes.
-        pattern: How text is split, where that can be said.
+        byte_tokens: Ids of extra tokens that stand for a byte of a character that has no token.
+        unreachable: Ids of extra tokens that no text becomes.
+        pattern: The pattern that splits text, where it is known.
         remarks: See `Tokenizer.remarks`.
     """
 
@@ -73,15 +74,15 @@ class Vocabulary:
 
 
 class LibraryTokenizer(Tokenizer):
-    """A tokenizer whose text and ids its file's library turns into each other; for any number of threads.
+    """A tokenizer whose own library encodes and decodes; safe in several threads.
 
-    The ids are those of the text alone, without what a file adds to every text. Bytes that are not UTF-8 become U+FFFD
-    first, as the libraries take text only.
+    The ids are those of the text alone, without tokens that a file adds to every text. Bytes that are not UTF-8 become
+    U+FFFD, because the libraries accept only text.
 
     Args:
-        file: What the library reads.
-        vocabulary: What is shown.
-        reason: What the file asks for that TokStudio does not do, such as "its normalizer NFC changes the text".
+        file: The files for the library.
+        vocabulary: The vocabulary to show.
+        reason: A request of the file that TokStudio does not support, such as "its normalizer NFC changes the text".
     """
 
     def __init__(self, file: LibraryFile, vocabulary: Vocabulary, reason: str) -> None:
@@ -98,7 +99,7 @@ class LibraryTokenizer(Tokenizer):
         self._file, self._vocabulary, self._reason = file, vocabulary, reason
         self._known = {"library": file.library, "name": file.name}
         self._opening = {"do": "open", "settings": dict(file.settings), **self._known}
-        self._process = OwnerProcess((self._opening, file.content))
+        self._process = LibraryProcess((self._opening, file.content))
         self._turn = threading.Lock()
         self._here: Answers | None = None
 
@@ -114,11 +115,11 @@ class LibraryTokenizer(Tokenizer):
 
     @property
     def source_files(self) -> Mapping[str, bytes]:
-        """What the library reads and what belongs to it, by file name: a folder of these opens as this tokenizer."""
+        """The files of the library by name: a folder of these opens as this tokenizer."""
         return dict(self._file.files)
 
     def kind(self, token: int) -> TokenKind:
-        """What a token is; "other" is one that its library makes by rules of its own."""
+        """The kind of a token; "other" is one that its library makes by rules of its own."""
         kind = super().kind(token)
         if token not in self._extra or kind == "merge":
             return kind
@@ -127,10 +128,10 @@ class LibraryTokenizer(Tokenizer):
         return "unreachable" if token in self._vocabulary.unreachable else "other"
 
     def at(self, merges: int) -> Tokenizer:
-        """Itself, with all merges.
+        """Returns itself for all merges.
 
         Raises:
-            ConfigError: Fewer are asked for.
+            ConfigError: `merges` is less than all.
         """
         if merges != len(self.merges):
             super().at(merges)
@@ -138,7 +139,7 @@ class LibraryTokenizer(Tokenizer):
         return self
 
     def compact(self) -> Tokenizer:
-        """Itself, where there are no gaps between its ids.
+        """Returns itself, where there are no gaps between its ids.
 
         Raises:
             ConfigError: There are gaps, which its library needs.
@@ -151,15 +152,15 @@ class LibraryTokenizer(Tokenizer):
         """Lets the library read the file.
 
         Raises:
-            FormatError: It does not take it; the message names the file.
+            FormatError: The library refuses the file; the message names it.
         """
         yield from self._ask("encode texts", b"", specials=True, sizes=[0])
 
     def encode_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[NDArray[np.uint32]]:
-        """Does what `encode_array` does; closing it ends the library's process.
+        """Does the same as `encode_array`; closing the work ends the library's process.
 
         Raises:
-            ConfigError: A special token is not known, or some are allowed and others are not.
+            ConfigError: A special token is unknown, or some are allowed and others are not.
             FormatError: The library refuses the text.
         """
         return (yield from self.encode_texts_work([text], allowed_special))
@@ -167,7 +168,7 @@ class LibraryTokenizer(Tokenizer):
     def encode_texts_work(
         self, texts: Sequence[Text], allowed_special: AllowedSpecial = ()
     ) -> Work[NDArray[np.uint32]]:
-        """The ids of some texts, one text after another; each is encoded by itself, and the library is asked once."""
+        """The ids of several texts, one after another; each is encoded separately, in one request to the library."""
         specials, raw = self._recognised(allowed_special), list(map(_utf8, texts))
         [ids] = yield from self._ask("encode texts", b"".join(raw), specials=specials, sizes=list(map(len, raw)))
         return np.frombuffer(ids, np.uint32).copy()
@@ -175,10 +176,10 @@ class LibraryTokenizer(Tokenizer):
     def encode_with_ends_work(
         self, text: Text, allowed_special: AllowedSpecial = ()
     ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64]]]:
-        """See `Tokenizer.encode_with_ends_work`; the library says where tokens end.
+        """See `Tokenizer.encode_with_ends_work`; the ends are those of the library.
 
         Of several tokens within a character all but one are empty, and text that the library drops belongs to the token
-        behind it.
+        after it.
         """
         ids, ends, _ = yield from self.encode_texts_with_ends_work([text], allowed_special)
         return ids, ends
@@ -186,7 +187,7 @@ class LibraryTokenizer(Tokenizer):
     def encode_texts_with_ends_work(
         self, texts: Sequence[Text], allowed_special: AllowedSpecial = ()
     ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]]:
-        """Like `encode_texts_work`, with the end of each token in its own text, and int64 [texts] how many each has."""
+        """Like `encode_texts_work`, with the end of each token in its text, and int64 [texts] the tokens of each."""
         specials, raw = self._recognised(allowed_special), list(map(_utf8, texts))
         parts = yield from self._ask("encode with ends", b"".join(raw), specials=specials, sizes=list(map(len, raw)))
         ids, ends, counts = parts
@@ -197,7 +198,7 @@ class LibraryTokenizer(Tokenizer):
         )
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """The UTF-8 of the text that the library makes of ids; what is none to it is U+FFFD.
+        """The UTF-8 of the text that the library decodes; invalid text becomes U+FFFD.
 
         Raises:
             ConfigError: An id is not in the vocabulary; the message names it.
@@ -205,7 +206,7 @@ class LibraryTokenizer(Tokenizer):
         return finish(self.decode_bytes_work(ids))
 
     def decode_bytes_work(self, ids: Iterable[int]) -> Work[bytes]:
-        """Does what `decode_bytes` does."""
+        """Does the same as `decode_bytes` in bounded pieces."""
         numbers = self.tokens.known(ids)
         [text] = yield from self._ask("decode ids", np.array(numbers, np.uint32).tobytes())
         return text
@@ -225,10 +226,10 @@ class LibraryTokenizer(Tokenizer):
             )
         return bool(chosen)
 
-    def _ask(self, do: str, behind: bytes, **more: object) -> Work[list[bytes]]:
+    def _ask(self, do: str, content: bytes, **more: object) -> Work[list[bytes]]:
         request = {"do": do, **self._known, **more}
         phase = "decoding" if do == "decode ids" else "encoding"
-        parts = yield from self._process.ask(request, behind, phase)
+        parts = yield from self._process.ask(request, content, phase)
         if parts is not None:
             return parts
         with self._turn:
@@ -236,7 +237,7 @@ class LibraryTokenizer(Tokenizer):
                 here = Answers()
                 here.answer(self._opening, self._file.content)
                 self._here = here
-            return self._here.answer(request, behind)
+            return self._here.answer(request, content)
 
 
 def _utf8(text: Text) -> bytes:

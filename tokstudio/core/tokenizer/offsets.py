@@ -1,4 +1,4 @@
-"""Where the tokens of a text end in it, for a tokenizer whose tokens are pieces of the text itself."""
+"""The offsets of tokens in a text, for a tokenizer whose tokens are parts of the text."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.model.tokens import Tokens
 
-_PLACES = 1 << 15
+_TOKENS = 1 << 15
 
 
 def ends_work(
     tokens: Tokens, unknown: int | None, data: bytes, ids: NDArray[np.uint32], recognised: bool
 ) -> Work[NDArray[np.int64]]:
-    """int64 [tokens], the byte behind each token in the text that it was made of.
+    """int64 [tokens], the end of each token in the text.
 
     Args:
         tokens: The tokens of the tokenizer.
@@ -31,29 +31,29 @@ def ends_work(
     lengths[distinct] = [tokens.length(token) for token in distinct]
     ends = np.cumsum(lengths[ids])
     yield Progress("encoding")
-    written = None if unknown is None else tokens[unknown]
-    if written is None:
+    spelling = None if unknown is None else tokens[unknown]
+    if spelling is None:
         return ends
-    return (yield from _cover_work(data, np.flatnonzero(ids == unknown), ends, written, recognised))
+    return (yield from _cover_work(data, np.flatnonzero(ids == unknown), ends, spelling, recognised))
 
 
 def _cover_work(
-    data: bytes, places: NDArray[np.int64], ends: NDArray[np.int64], written: bytes, recognised: bool
+    data: bytes, unknowns: NDArray[np.int64], ends: NDArray[np.int64], spelling: bytes, recognised: bool
 ) -> Work[NDArray[np.int64]]:
-    """The same ends where the unknown token, at these places, is as long as the character it stands for."""
+    """Corrects the ends where the unknown token is: it is as long as the character that it stands for."""
     shorter = np.zeros(len(ends), np.int64)
     shift = 0
-    for number, place in enumerate(places.tolist()):
-        begin = int(ends[place]) - len(written) - shift
-        # Where special tokens are recognised, it may stand for itself.
-        if not recognised or data[begin : begin + len(written)] != written:
-            shorter[place] = len(written) - _length_of_character(data[begin])
-            shift += int(shorter[place])
-        if number % _PLACES == _PLACES - 1:
-            yield Progress("encoding", number, len(places))
+    for number, at in enumerate(unknowns.tolist()):
+        begin = int(ends[at]) - len(spelling) - shift
+        # Where special tokens are recognised, the text may contain the unknown token itself.
+        if not recognised or data[begin : begin + len(spelling)] != spelling:
+            shorter[at] = len(spelling) - _length_of_character(data[begin])
+            shift += int(shorter[at])
+        if number % _TOKENS == _TOKENS - 1:
+            yield Progress("encoding", number, len(unknowns))
     return ends - np.cumsum(shorter)
 
 
 def _length_of_character(first: int) -> int:
-    """Bytes of a character in UTF-8, by its first one."""
+    """Bytes of a character in UTF-8, by its first byte."""
     return 1 + (first >= 0xC0) + (first >= 0xE0) + (first >= 0xF0)

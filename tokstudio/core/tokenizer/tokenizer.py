@@ -1,7 +1,4 @@
-"""The tokenizer: a vocabulary and ranked merges that encode text and decode ids. Immutable.
-
-Training it is left to the Trainer, its files to `formats`.
-"""
+"""The tokenizer: a vocabulary and ranked merges that encode text and decode ids. Immutable."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -31,23 +28,23 @@ if TYPE_CHECKING:
     from tokstudio.core.model.run import Run
     from tokstudio.core.tokenizer.encoder import Encoder
 
-_SOON = 1 << 14  # merges that are put into a table in a millisecond or two
+_SOON = 1 << 14  # merges that fit into a hash table in a millisecond or two
 
 
 class Tokenizer:
-    """A tokenizer by byte pair encoding.
+    """A byte pair encoding tokenizer.
 
     Args:
         merges: int32 [n, 2], ids of left and right in rank order.
-        merge_results: int32 [n], the id each merge makes; None for the ids behind the alphabet's, in order.
+        merge_results: int32 [n], the id each merge makes; None for the ids after the alphabet's, in order.
         alphabet: The base tokens; None for the bytes with their own numbers.
         special_tokens: Each special token's text with its id.
         pattern: How text is split before merging: a name of `patterns.NAMES` or a regular expression.
-        extra_tokens: Tokens that no merge makes, as a file may have them: the bytes of each by its id.
-        whole_words: Ids of tokens that a pre-token equal to them becomes, though merging would not make them of it.
+        extra_tokens: Tokens of a file that no merge makes: the bytes of each by its id.
+        whole_words: Ids of tokens that an equal pre-token becomes, though merging would not make them of it.
         remarks: See `remarks`.
         run: The run it comes from, if any.
-        checked: Whether the merges are known to be in order.
+        checked: Whether the merges are known to be valid.
 
     Raises:
         ConfigError: A merge names an id that neither a base token nor an earlier merge has, or two tokens share an id.
@@ -80,7 +77,7 @@ class Tokenizer:
         self._results = frozen_ids(merge_results)
         if len(self._results) != len(self._merges):
             counts = f"{len(self._merges):,} and {len(self._results):,}"
-            raise ConfigError(f"MergeTable and their results must be equally many, not {counts}.")
+            raise ConfigError(f"Merges and their results must be equally many, not {counts}.")
         if "" in self._specials:
             raise ConfigError("A special token must not be empty.")
         self._run = run
@@ -92,7 +89,7 @@ class Tokenizer:
         self._parts = TokenParts({**base, **self._extra, **self._alphabet.tokens}, self._merges, self._results)
         self._finders = SpecialFinders(self._specials)
         self._shared: dict[Any, Any] = {}
-        self._own: dict[Any, Any] = {}
+        self._own_encoder: Encoder | None = None
 
     @classmethod
     def from_run(cls, run: Run) -> Tokenizer:
@@ -108,11 +105,11 @@ class Tokenizer:
         base_size: int,
         run: Run | None = None,
     ) -> Tokenizer:
-        """The tokenizer of merges as the Trainer makes them, so far or all of them; they are not checked again.
+        """The tokenizer of the merges that the `Trainer` has made so far; they are not checked again.
 
         Args:
             merges: int32 [n, 2], ids of left and right.
-            config: What was asked for.
+            config: The configuration of the training.
             alphabet: The base tokens.
             base_size: Ids before those of the merges.
             run: The run, if it has ended.
@@ -174,12 +171,12 @@ class Tokenizer:
 
     @property
     def whole_words(self) -> frozenset[int]:
-        """Ids of tokens that a pre-token equal to them becomes, though merging would not make them of it."""
+        """Ids of tokens that an equal pre-token becomes, though merging would not make them of it."""
         return self._whole_words
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What its file asks for besides that `encode` leaves out, each a sentence; mostly nothing."""
+        """Requests of its file that `encode` ignores, each a sentence; mostly none."""
         return self._remarks
 
     @property
@@ -194,12 +191,12 @@ class Tokenizer:
 
     @property
     def source_files(self) -> Mapping[str, bytes]:
-        """What its library reads, by file name; nothing where TokStudio does the encoding."""
+        """The files that its library reads, by name; none where TokStudio encodes."""
         return {}
 
     @property
     def ready(self) -> bool:
-        """Whether `encode` begins at once: it looks merges up in a table, which is there already or soon made."""
+        """Whether `encode` starts at once, because its hash table of merges exists or is quickly made."""
         return "merges" in self._shared or len(self._merges) <= _SOON
 
     @cached_property
@@ -222,7 +219,7 @@ class Tokenizer:
         return None if left < 0 else (left, int(self._parts.right[token]))
 
     def kind(self, token: int) -> TokenKind:
-        """What a token is.
+        """The kind of a token.
 
         Raises:
             ConfigError: The id is not in the vocabulary.
@@ -240,24 +237,24 @@ class Tokenizer:
     def at(self, merges: int) -> Tokenizer:
         """The tokenizer with the first `merges` merges only; no id moves.
 
-        Costs next to nothing: all tables are shared.
+        This is cheap: all tables are shared.
 
         Raises:
-            ConfigError: There are not that many.
+            ConfigError: There are fewer merges.
         """
         merges = whole_number("The number of merges", merges)
         if not 0 <= merges <= self._limit:
             raise ConfigError(f"There is no merge {merges:,}: this tokenizer has {self._limit:,}.")
         earlier = Tokenizer.__new__(Tokenizer)
-        # One step, as another thread may be asking for the tokens.
+        # One step, because another thread may be reading `tokens`.
         earlier.__dict__ |= self.__dict__.copy()
         earlier.__dict__.pop("tokens", None)
         earlier._limit = merges
-        earlier._own = {}
+        earlier._own_encoder = None
         return earlier
 
     def compact(self) -> Tokenizer:
-        """The same tokenizer without gaps between its ids, and without the merges that `at` has put aside."""
+        """The same tokenizer without gaps between its ids, and without the merges after those of `at`."""
         new_id = np.full(self._parts.size, -1, np.int32)
         in_use = self.tokens.ids()
         new_id[in_use] = np.arange(len(in_use), dtype=np.int32)
@@ -274,23 +271,23 @@ class Tokenizer:
         )
 
     def encode(self, text: Text, allowed_special: AllowedSpecial = ()) -> list[int]:
-        """Ids of a text; of `bytes`, any bytes.
+        """The ids of a text, or of arbitrary bytes.
 
         Args:
             text: The text.
-            allowed_special: Which special tokens become their id: "all", or their texts. All others are plain text.
+            allowed_special: The special tokens to recognise: "all", or their texts. Others are treated as text.
 
         Raises:
-            ConfigError: A special token is not known, or a character is not in the vocabulary.
+            ConfigError: A special token is unknown, or a character is not in the vocabulary.
         """
         return self.encode_array(text, allowed_special).tolist()
 
     def encode_array(self, text: Text, allowed_special: AllowedSpecial = ()) -> NDArray[np.uint32]:
-        """Ids of a text as uint32 [tokens]; like `encode`."""
+        """The ids of a text as uint32 [tokens]; like `encode`."""
         return finish(self.encode_work(text, allowed_special))
 
     def encode_work(self, text: Text, allowed_special: AllowedSpecial = ()) -> Work[NDArray[np.uint32]]:
-        """Does what `encode_array` does, in bounded pieces."""
+        """Does the same as `encode_array` in bounded pieces."""
         finder = self._finders.of(allowed_special)
         raw = to_utf8(text)
         if self._alphabet.base == "characters" and isinstance(text, bytes):
@@ -305,14 +302,14 @@ class Tokenizer:
     def encode_with_ends_work(
         self, text: Text, allowed_special: AllowedSpecial = ()
     ) -> Work[tuple[NDArray[np.uint32], NDArray[np.int64]]]:
-        """Ids of a text, and for each the byte behind what it stands for.
+        """The ids of a text, and the end of each token in it.
 
         Args:
             text: The text, as UTF-8.
             allowed_special: As for `encode`.
 
         Returns:
-            uint32 [tokens] and int64 [tokens], never descending: token i stands for the bytes from `ends[i - 1]` (0 for
+            uint32 [tokens] and int64 [tokens], never decreasing: token i stands for the bytes from `ends[i - 1]` (0 for
             the first) to `ends[i]`.
         """
         ids = yield from self.encode_work(text, allowed_special)
@@ -323,13 +320,13 @@ class Tokenizer:
         )
 
     def encoder(self, pattern: str, *, whole_words: bool = True) -> Encoder:
-        """What encodes text without special tokens, split by any pattern.
+        """The encoder of text without special tokens, for any pattern.
 
-        The look-up of merges is made when first asked for, once for all tokenizers of a run.
+        The hash table of merges is made on first use, once for all tokenizers of a run.
 
         Args:
             pattern: A name of `patterns.NAMES` or a regular expression.
-            whole_words: Whether the pre-tokens that have a token of their own become it; else they are merged.
+            whole_words: Whether a pre-token with a token of its own becomes it; otherwise it is merged.
         """
         from tokstudio.core.tokenizer.encoder import Encoder, MergeTable
 
@@ -342,18 +339,18 @@ class Tokenizer:
     def encode_batch(
         self, texts: Iterable[Text], padding: bool | int = False, allowed_special: AllowedSpecial = ()
     ) -> Batch:
-        """Ids of several texts.
+        """The ids of several texts.
 
         Args:
             texts: The texts.
-            padding: Whether to pad all of them to the longest, with the padding token if there is one; or the id to
-                pad with.
+            padding: Whether to pad all of them to the longest, with the padding token if there is one; or the id to pad
+                with.
             allowed_special: As for `encode`.
         """
         return encode_texts(lambda text: self.encode(text, allowed_special), texts, padding, padding_id(self._specials))
 
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
-        """Text of ids; what is not UTF-8 becomes U+FFFD unless `errors` says otherwise (see `bytes.decode`).
+        """The text of ids; invalid UTF-8 becomes U+FFFD unless `errors` says otherwise (see `bytes.decode`).
 
         Raises:
             ConfigError: An id is not in the vocabulary; the message names it.
@@ -361,7 +358,7 @@ class Tokenizer:
         return self.decode_bytes(ids).decode("utf-8", errors)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """Bytes of ids.
+        """The bytes of ids.
 
         Raises:
             ConfigError: An id is not in the vocabulary; the message names it.
@@ -370,7 +367,7 @@ class Tokenizer:
         return b"".join([tokens[token] or b"" for token in tokens.known(ids)])
 
     def decode_bytes_work(self, ids: Iterable[int]) -> Work[bytes]:
-        """Does what `decode_bytes` does, in bounded pieces."""
+        """Does the same as `decode_bytes` in bounded pieces."""
         return (yield from self.tokens.joined_work(ids))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -388,7 +385,7 @@ class Tokenizer:
 
     @property
     def _encoder(self) -> Encoder:
-        """Made when first asked for."""
-        if "encoder" not in self._own:
-            self._own["encoder"] = self.encoder(self._pattern)
-        return self._own["encoder"]
+        """Made on first use."""
+        if self._own_encoder is None:
+            self._own_encoder = self.encoder(self._pattern)
+        return self._own_encoder

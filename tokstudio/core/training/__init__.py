@@ -1,6 +1,6 @@
 """Training, from a corpus to a run.
 
-May import `core.tokenizer` and what that may import; not `core.formats`, not `core.analysis`.
+Imports `core.tokenizer` and the folders below it, but neither `core.formats` nor `core.analysis`.
 """
 
 # SPDX-License-Identifier: MIT

@@ -1,7 +1,6 @@
-"""The merging of a corpus: owns the arrays, drives the compiled loops in bounded calls, and makes room.
+"""The merging of a corpus: holds the arrays, calls the compiled loops in bounded pieces, and grows the arrays.
 
-It knows base units, weights and limits on a pair; what a vocabulary size or a minimum frequency mean to a person, and
-when to stop, is left to the Trainer.
+It works on base units with weights; the `Trainer` decides when to stop.
 """
 
 # SPDX-License-Identifier: MIT
@@ -9,38 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.kernels import tables as k
-from tokstudio.core.kernels.count_pairs import found, has_eligible_pair
+from tokstudio.core.kernels.count_pairs import count_pairs, has_eligible_pair
 from tokstudio.core.kernels.merge import merge
 from tokstudio.core.kernels.tables import Tables
+from tokstudio.core.model.config import TieBreak
 
-TieBreak = Literal["first", "lowest-id", "huggingface", "bytes"]
-
-# A round's floor as a share of the highest count that can stand in it. Each round costs a pass over what is left of the
-# corpus and makes it denser; the lower the floor, the more pairs are stored that are never merged, and the more memory
-# the first round takes. Measured at 10 and 100 MB.
+# A round's floor as a share of the highest count that a pair can have in it. Each round costs a pass over the rest of
+# the corpus and makes it denser; the lower the floor, the more pairs are stored that are never merged, and the more
+# memory the first round takes. Measured at 10 and 100 MB.
 FLOOR_STEP = 8
 _FIRST_FLOOR_SHARE = 256
-_BUDGET = 400_000  # visits of places a call: 10 to 40 ms
+_BUDGET = 400_000  # visits of places per call: 10 to 40 ms
 _BATCH = 4096
 _NO_LIMIT = 1 << 62
 _LARGEST_GRID = 1 << 22
-# Cells a token and a floor of one: fewer let rare pairs through, more don't stay in the processor's cache.
+# Cells per token at a floor of one: fewer let rare pairs through, more don't fit into the processor's cache.
 _CELL_SHARE = 4
 _FEWEST_CELLS, _MOST_CELLS = 1 << 16, 1 << 25
 _PREFIX_BITS = 63  # seven bytes, or three code points
-_POOL_SHARE = 1.15  # places a position that the pool begins with; it must hold every pair of neighbours once
+_POOL_SHARE = 1.15  # initial places in the pool per position; it must hold every pair of neighbours once
 _SLACK = 1024
 _PAIRS_AT_FIRST = 1 << 16
 
 _MERGING = (k.CHOOSE, k.REPLACE, k.WRITE, k.EXHAUSTED)
-# The first round's stages, which have no corpus to squeeze.
+# The stages of counting; in the first round there is no corpus to squeeze before.
 _GRID_STAGES = (k.COUNT_CELLS, k.NUMBER_CELLS, k.PLACE_CELLS)
 _HASH_STAGES = (k.COUNT_CELLS, k.SIFT_CELLS, k.NUMBER_PAIRS, k.ALLOT, k.PLACE_PAIRS)
 
@@ -52,10 +50,10 @@ class Units:
     """A corpus as base units, ready to be merged.
 
     Attributes:
-        symbols: int32 [n], ids of the base units; -1 at both ends and between sequences. The engine takes it over.
+        symbols: int32 [n], ids of the base units; -1 at both ends and between sequences. The engine overwrites it.
         weights: int64 [n], how often the sequence of each position occurs; empty where each occurs once.
         token_bytes: int64 [base], UTF-8 length of each base unit.
-        tie_order: int32 [base], order of the base units where ties go by the order of ids.
+        tie_order: int32 [base], order of the base units for ties by the order of ids.
         values: int32 [base], the byte or code point of each base unit, for ties by bytes; None where it is the id.
     """
 
@@ -68,7 +66,7 @@ class Units:
 
 @dataclass(frozen=True)
 class ChosenMerges:
-    """Some merges in order: ids of left and right, the count when chosen, tokens left in the corpus afterwards."""
+    """Consecutive merges: ids of left and right, the count when chosen, tokens in the corpus afterwards."""
 
     left: NDArray[np.int32]
     right: NDArray[np.int32]
@@ -78,7 +76,7 @@ class ChosenMerges:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of neighbours, in no order: ids of left and right, the count, and where it first stands, relatively."""
+    """Pairs of neighbours in no order: ids of left and right, the count, and the relative place of the first."""
 
     left: NDArray[np.int64]
     right: NDArray[np.int64]
@@ -108,7 +106,7 @@ class Engine:
         state[k.TOKENS] = units.weights[in_corpus].sum() if len(units.weights) else np.count_nonzero(in_corpus)
         del in_corpus
         self.tokens_before = int(state[k.TOKENS])
-        self._founding = True
+        self._is_counting = True
         self._tables = self._allocate(units, tie_break == "bytes")
         self._lay_cells()
 
@@ -123,9 +121,9 @@ class Engine:
         return int(self._state[k.TOKENS])
 
     @property
-    def founding(self) -> float | None:
-        """How much of the first count of pairs is done, from 0 to 1; None once merging has begun."""
-        return self.found if self._founding and self.vocabulary == self._base else None
+    def first_count(self) -> float | None:
+        """The progress of the first count of pairs, from 0 to 1; None once merging has begun."""
+        return self.counted if self._is_counting and self.vocabulary == self._base else None
 
     @property
     def floor(self) -> int:
@@ -133,9 +131,9 @@ class Engine:
         return int(self._state[k.FLOOR])
 
     @property
-    def found(self) -> float:
-        """How much of this round's count of pairs is done, from 0 to 1; 1 while it merges."""
-        if not self._founding:
+    def counted(self) -> float:
+        """The progress of this round's count of pairs, from 0 to 1; 1 during its merging."""
+        if not self._is_counting:
             return 1.0
         stages = _GRID_STAGES if self._state[k.WIDTH] else _HASH_STAGES
         stage = int(self._state[k.STAGE])
@@ -145,10 +143,10 @@ class Engine:
         return (stages.index(stage) + min(1.0, int(self._state[k.CURSOR]) / length)) / len(stages)
 
     def advance(self, merges: int = _BATCH) -> ChosenMerges | None:
-        """Does one bounded piece of work, and at most so many merges.
+        """Does one bounded piece of work, with at most `merges` merges.
 
         Returns:
-            The merges made, which may be none; or None when no pair reaches the final floor.
+            The merges made, perhaps none; None when no pair reaches the final floor.
         """
         state = self._state
         self._ensure_tokens(merges)
@@ -160,22 +158,22 @@ class Engine:
                 if state[k.FLOOR] > self._final_floor:
                     self._begin_next_round()
         else:
-            code = self._call(found, _BUDGET)
+            code = self._call(count_pairs, _BUDGET)
             if code == k.COMPACTED:
                 self._lay_cells()
             elif code == k.ROUND_OVER:
-                self._founding = False
+                self._is_counting = False
                 self._drop_cells()
         out = self._tables.out[: state[k.OUT]]
         return ChosenMerges(out[:, 0].astype(np.int32), out[:, 1].astype(np.int32), out[:, 2].copy(), out[:, 3].copy())
 
     def has_eligible_pair(self) -> bool:
-        """Whether two neighbours are left that may be merged, however rare. To be asked when `advance` gave None."""
+        """Whether any two neighbours may still be merged, however rare. For use after `advance` returned None."""
         t = self._tables
         return bool(has_eligible_pair(t.symbols, t.token_span, t.token_bytes, self._state))
 
     def recount_work(self, floor: int) -> Work[Pairs]:
-        """Counts anew all pairs that may be merged and occur `floor` times or more; to be asked between two merges."""
+        """Counts anew all pairs that may be merged and occur at least `floor` times. For use between two merges."""
         state = self._state
         self._begin_round(floor)
         while state[k.STAGE] not in _MERGING:
@@ -194,10 +192,10 @@ class Engine:
         state[k.FLOOR] = floor
         state[k.STAGE], state[k.CURSOR], state[k.TARGET] = k.COMPACT, 0, 0
         state[k.PAIRS] = state[k.INDEXED] = state[k.POOL] = 1
-        self._founding = True
+        self._is_counting = True
 
     def _lay_cells(self) -> None:
-        """Counts pairs in a grid while it takes less memory than the corpus, else in cells that pairs share."""
+        """Counts pairs in a grid while it takes less memory than the corpus, otherwise in cells shared by pairs."""
         state, width, length = self._state, self.vocabulary, int(self._state[k.LENGTH])
         weighted = len(self._tables.weights) > 0
         if width**2 <= min(_LARGEST_GRID, max(1 << 16, length // 8)):
@@ -206,7 +204,7 @@ class Engine:
             wanted = min(_CELL_SHARE * self.tokens // int(state[k.FLOOR]), 2 * length, _MOST_CELLS)
             size = _power_of_two(max(wanted, _FEWEST_CELLS))
             sizes, state[k.WIDTH] = (size, size // 32, length), 0
-        # What merging has freed of the corpus is room enough, but for the first round.
+        # The part of the corpus that merging has freed is large enough, except in the first round.
         free = self._tables.symbols[length:]
         if len(free) < sum(sizes):
             free = np.empty(sum(sizes), np.int32)
@@ -220,7 +218,7 @@ class Engine:
         self._tables = self._tables._replace(cells=none32, cell_weights=none64, frequent=none32, numbers=none32)
 
     def _call(self, kernel: Callable[..., int], *arguments: int) -> int:
-        """Calls a loop; where it wants room, squeezes or grows, and leaves the rest to the next call."""
+        """Calls a loop; where it needs room, squeezes or grows the arrays, and the next call goes on."""
         code = kernel(self._tables, self._state, *arguments)
         if code == k.NEED_ROOM:
             self._make_room()
@@ -243,7 +241,7 @@ class Engine:
         state[k.STAGE], state[k.CURSOR], state[k.TARGET], state[k.MERGED] = k.SQUEEZE, 1, 1, 1
 
     def _alive_places(self) -> int:
-        """At least the places in the pool that a squeeze would leave."""
+        """At least as many places as a squeeze would leave in the pool."""
         pairs = self._tables.pairs[1 : self._state[k.PAIRS]]
         kept = pairs[pairs[:, k.COUNT] >= self._state[k.FLOOR]]
         stored = kept[:, k.STOP] - kept[:, k.START]
@@ -254,7 +252,7 @@ class Engine:
     def _allocate(self, units: Units, by_bytes: bool) -> Tables:
         n, base = len(units.symbols), len(units.token_bytes)
         tokens, pairs = base + _BATCH, _PAIRS_AT_FIRST
-        # What only weights or ties by bytes need takes no room without them.
+        # Arrays that only weights or ties by bytes need are empty without them.
         weighed, spelt = tokens if len(units.weights) else 0, tokens if by_bytes else 0
         spelling = np.zeros((spelt, 3), np.int64)
         origin = sort_units = np.empty(0, np.int32)
@@ -264,7 +262,7 @@ class Engine:
             prefixes = values.astype(np.int64) << (bits * (_PREFIX_BITS // bits - 1))
             spelling[:base] = np.stack([np.ones(base, np.int64), np.arange(base), prefixes], axis=1)
             origin = np.arange(base, base + n, dtype=np.int32)
-            # Separators are compared with nothing.
+            # Separators are never compared.
             sort_units = np.concatenate([values, np.append(values, np.int32(0))[units.symbols]])
         return Tables(
             symbols=units.symbols,
@@ -313,8 +311,8 @@ class Engine:
 
 
 def next_floor(floor: int, final_floor: int) -> int:
-    """The floor of the round that comes after one with `floor`."""
-    # Where floor 1 is allowed, floor 2 comes before it: it stores far fewer pairs.
+    """The floor of the round after one with `floor`."""
+    # Where floor 1 is allowed, floor 2 comes before it, because it stores far fewer pairs.
     lowest = 2 if floor > 2 else 1
     return max(final_floor, lowest, floor // FLOOR_STEP)
 
@@ -326,5 +324,5 @@ def _padded(array: NDArray[T], size: int) -> NDArray[T]:
 
 
 def _power_of_two(size: int) -> int:
-    """The least power of two that is not below `size`."""
+    """The least power of two that is at least `size`."""
     return 1 << max(0, size - 1).bit_length()

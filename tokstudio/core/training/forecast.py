@@ -1,4 +1,4 @@
-"""What a training will likely take, in time and memory, judged from trainings on small samples of the corpus."""
+"""Forecasts the time and memory of a training from trainings on small samples of the corpus."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -23,36 +23,35 @@ from tokstudio.core.model.config import TrainingConfig
 from tokstudio.core.pretokenization.patterns import NONE, OWN, splitter
 from tokstudio.core.training.progress_estimate import falls_of, further_falls, merging_work
 
-#: The share of the free memory that is taken at most.
+#: The largest share of the free memory that a training may take.
 MOST_OF_FREE = 0.9
 
 _SAMPLE = 1 << 20
 _SAMPLES = (1 << 10, 1 << 14, 1 << 18, _SAMPLE)
 _SECONDS = 0.7  # for all trials together
-_PER_THREAD = 1 << 22  # bytes that a thread is worth while for, when words are counted
-
-# Bytes of memory at the peak; see BENCHMARKS.md for what was measured.
+_PER_THREAD = 1 << 22  # bytes of text that make another thread worthwhile
+# Bytes of memory at the peak, measured with tests/benchmarks/count_large.py.
 _A_POSITION = 13
 _A_WEIGHT = 8
 _A_PAIR = 60
-_A_WORD = 60  # while it is counted, in each thread
+_A_WORD = 60  # during counting, in each thread
 _A_HELD_BYTE = 1
 _FIRST_BEYOND_LATIN, _FIRST_OF_FOUR = 0xC4, 0xF0  # UTF-8 of U+0100 and U+10000
-_ENCODING_UNSPLIT = 3  # times what merging took: nothing is known to stand there a thousand times
+_ENCODING_UNSPLIT = 3  # times the merging: without a pattern, no repeated sequences are known
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a training will likely take.
+    """The expected time and memory of a training.
 
     Attributes:
-        seconds: Time, of measuring the held-out text as well.
-        memory: Bytes of memory beyond those the corpus takes already.
-        free: Bytes of memory that are free; None where that cannot be known.
-        sample: How many bytes of the corpus's text fit into memory; all of them where nothing speaks against it. 0
-            where there are given counts: no sample of those is offered, as none would keep their proportions.
-        problem: Why it cannot work, and what to do; empty where it can.
-        cause: What a training on a sample came to, where that is the problem.
+        seconds: Duration, including measuring the held-out text.
+        memory: Bytes of memory beyond those of the corpus.
+        free: Bytes of free memory; None where that is unknown.
+        sample: How many bytes of the corpus's text fit into memory; all of them where there is no problem. 0 where the
+            corpus has word counts, which a sample would distort.
+        problem: The reason why the training cannot work, and what to do; empty where it can.
+        cause: The error of a training on a sample, where that is the problem.
     """
 
     seconds: float
@@ -64,21 +63,21 @@ class Forecast:
 
     @property
     def fits(self) -> bool:
-        """Whether it can work."""
+        """Whether the training can work."""
         return not self.problem
 
     @property
     def too_large(self) -> bool:
-        """Whether memory is what it lacks."""
+        """Whether it needs too much memory."""
         return self.free is not None and self.memory > MOST_OF_FREE * self.free
 
 
 @dataclass(frozen=True)
 class _Trial:
-    """What a training on a sample took; `bytes` are those that were trained on.
+    """The result of a training on a sample of `bytes`.
 
-    Times are those of the processor in seconds, so that it does not matter what else the computer does. `falls` is how
-    often the count of a merge fell to an eighth.
+    Times are processor time in seconds, so that other work of the computer does not matter. `falls` is how often the
+    count of a merge fell to an eighth.
     """
 
     bytes: float
@@ -91,10 +90,10 @@ class _Trial:
 
 
 def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
-    """Judges a training before it starts; takes less than a second, unless a single match of a pattern takes longer.
+    """Forecasts a training; takes less than a second, unless a single match of a pattern takes longer.
 
-    What goes wrong on a sample (a pattern that drops text, say) is told as the forecast's problem, but not where: the
-    training itself knows. Where trainings on samples take too long, what was done until then is judged by.
+    An error on a sample (such as a pattern that drops text) becomes the forecast's problem, without the place, which
+    the training itself will tell. Where trainings on samples take too long, the forecast uses the part that was done.
     """
     free = free_memory()
     size = sum(len(source.data) for source in corpus.sources)
@@ -119,7 +118,7 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
     threads = _threads(config, trained_on)
     preparing = large.preparing * scale / threads
     merging = _merging_seconds(large, positions, merges)
-    measuring = _of_held_out(config, large.preparing * scale, merging)
+    measuring = _held_out_seconds(config, large.preparing * scale, merging)
     weighted = config.pattern != "none" or any(counted)
     memory = merging_memory(positions, merges, weighted=weighted)
     if config.pattern != "none":
@@ -141,31 +140,31 @@ def forecast_work(corpus: Corpus, config: TrainingConfig) -> Work[Forecast]:
 
 
 def merging_memory(positions: float, merges: float, *, weighted: bool) -> float:
-    """Bytes of memory at the peak of making so many merges.
+    """Bytes of memory at the peak of merging.
 
     Args:
-        positions: Symbols that the text is laid out as.
-        merges: Merges.
-        weighted: Whether each sequence is laid out once, with how often it occurs.
+        positions: Symbols of the corpus.
+        merges: The number of merges.
+        weighted: Whether each distinct sequence is stored once, with its count.
     """
     return positions * (_A_POSITION + weighted * _A_WEIGHT) + merges * _A_PAIR
 
 
 def _merging_seconds(trial: _Trial, positions: float, merges: float) -> float:
-    """Seconds of so many merges of so many positions: in a small sample, most of the time goes into single merges."""
+    """Seconds of merging: in a small sample, most of the time goes into single merges."""
     done = merging_work(trial.positions, trial.merges, trial.falls)
     falls = trial.falls + further_falls(merges / max(1, trial.merges))
     return trial.merging * merging_work(positions, merges, falls) / done if done else 0.0
 
 
 def _trials_work(corpus: Corpus, config: TrainingConfig, size: int) -> Work[tuple[_Trial, _Trial]]:
-    """Trains on larger and larger samples while there is time; gives the last two, or twice the only one."""
+    """Trains on larger and larger samples while there is time; returns the last two, or the only one twice."""
     yield from _warm_up_work(config)
     deadline = time.perf_counter() + _SECONDS
     trials: list[_Trial] = []
     failure: TokStudioError | None = None
     for aim in (*(aim for aim in _SAMPLES if aim < size), *([size] if size <= _SAMPLE else [])):
-        # All of a small corpus is tried, so that what is said of it is certain.
+        # A small corpus is tried whole, so that the forecast is certain.
         chosen = config if aim == size else replace(config, held_out=0.0)
         try:
             trial = yield from _try_work(sample_in_one(corpus, aim), chosen, deadline, is_first=not trials)
@@ -184,7 +183,7 @@ def _trials_work(corpus: Corpus, config: TrainingConfig, size: int) -> Work[tupl
 
 
 def _try_work(sample: Corpus, config: TrainingConfig, deadline: float, *, is_first: bool) -> Work[_Trial | None]:
-    """Trains on a sample, and measures it; None where time is over. The first trial is judged by what was done then."""
+    """Trains on a sample and measures it; None where time is over. The first trial is judged by its finished part."""
     from tokstudio.core.training.trainer import Trainer
 
     trainer = Trainer(sample, config)
@@ -212,7 +211,7 @@ def _try_work(sample: Corpus, config: TrainingConfig, deadline: float, *, is_fir
 
 
 def _warm_up_work(config: TrainingConfig) -> Work[None]:
-    """Trains on a few words, so that no trial is charged for loading what merges them."""
+    """Trains on a few words, so that no trial includes the time to load the loops."""
     from tokstudio.core.training.trainer import Trainer
 
     pattern = "gpt2" if splitter(config.pattern).kind == OWN else config.pattern
@@ -224,7 +223,7 @@ def _warm_up_work(config: TrainingConfig) -> Work[None]:
 
 
 def _decoded_work(corpus: Corpus, config: TrainingConfig) -> Work[int]:
-    """Bytes of memory that splitting by an expression takes: it is matched with a whole document as characters."""
+    """Bytes of memory for splitting by a custom expression, which sees a whole document as characters."""
     deadline = time.perf_counter() + _SECONDS
     most = 0
     for source in corpus.sources:
@@ -238,15 +237,15 @@ def _decoded_work(corpus: Corpus, config: TrainingConfig) -> Work[int]:
             yield Progress("forecasting")
         if at < len(source.data):
             highest = _FIRST_OF_FOUR
-        # Python takes as many bytes for each character as the widest needs, twice while it joins them; besides them the
-        # document's bytes and the characters' widths are held.
+        # Python takes as many bytes for each character as the widest needs, twice while it joins them; the document's
+        # bytes and the characters' widths are held besides.
         width = 4 if highest >= _FIRST_OF_FOUR else 2 if highest >= _FIRST_BEYOND_LATIN else 1
         most = max(most, longest * (2 * width + 2))
     return most
 
 
 def _for_a_while(work: Work[None]) -> Work[None]:
-    """Leaves work off when it takes too long for a forecast."""
+    """Ends work that takes too long for a forecast."""
     deadline = time.perf_counter() + _SECONDS
     for progress in work:
         if time.perf_counter() > deadline:
@@ -254,8 +253,8 @@ def _for_a_while(work: Work[None]) -> Work[None]:
         yield progress
 
 
-def _of_held_out(config: TrainingConfig, preparing: float, merging: float) -> float:
-    """Seconds for the curve of the held-out text, from those that its rest takes: it is split and encoded once."""
+def _held_out_seconds(config: TrainingConfig, preparing: float, merging: float) -> float:
+    """Seconds for the curve of the held-out text, from those for the rest: it is split and encoded once."""
     share = config.held_out / (1 - config.held_out)
     return share * (preparing + (_ENCODING_UNSPLIT * merging if config.pattern == "none" else 0.0))
 
@@ -267,7 +266,7 @@ def _threads(config: TrainingConfig, size: float) -> int:
 
 
 def _exponent(small: int, large: int, step: float) -> float:
-    """How fast something grows with the corpus, from two samples of which one is `step` times the other."""
+    """The exponent of growth with the corpus, from two samples, one of them `step` times as large as the other."""
     if step <= 1 or not 0 < small <= large:
         return 1.0
     return min(1.0, max(0.3, log(large / small) / log(step)))

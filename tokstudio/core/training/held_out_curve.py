@@ -1,7 +1,7 @@
-"""How many tokens the text that was held out becomes after each merge of a run, exactly.
+"""Counts the tokens of held-out text after each merge of a run, exactly.
 
-Merges by rank are merges in the order they were made, so encoding the text once, with all of them, is enough: what each
-merge made is read from the tokens that are left, by taking them apart again from the last merge to the first.
+Merging by rank is merging in the order of training, so the text is encoded only once, with all merges. The tokens are
+then split again from the last merge to the first, which gives the replacements of each.
 """
 
 # SPDX-License-Identifier: MIT
@@ -21,16 +21,16 @@ from tokstudio.core.pretokenization.special_tokens import SpecialFinder
 from tokstudio.core.pretokenization.word_table import PADDING
 from tokstudio.core.training.prepare_corpus import valid_work
 
-_CHUNK = 1 << 20  # bytes of whole documents that are encoded together
+_CHUNK = 1 << 20  # bytes of whole documents to encode together
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """What became of held-out text; special tokens, which are cut out as in training, are not counted.
+    """The token counts of held-out text; special tokens are cut out as in training, and not counted.
 
     Attributes:
         bytes: Bytes of the text.
-        tokens: int64 [n + 1], tokens it becomes after 0, 1, ... n merges.
+        tokens: int64 [n + 1], its tokens after 0, 1, ... n merges.
     """
 
     bytes: int
@@ -38,14 +38,14 @@ class HeldOut:
 
 
 def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
-    """Counts the tokens of held-out text after every merge of a run, in time that grows with text and merges.
+    """Counts the tokens of held-out text after every merge of a run, in time linear in text and merges.
 
     Args:
-        run: What was trained on the rest.
-        sources: The text that was held out, as `hold_out_work` gives it.
+        run: The run that was trained on the rest.
+        sources: The held-out text from `hold_out_work`.
 
     Raises:
-        ConfigError: It has a character that the training part has not, and there is no unknown token.
+        ConfigError: It has a character that the training text lacks, and there is no unknown token.
     """
     from tokstudio.core.kernels.encode import take_apart
     from tokstudio.core.tokenizer.encoder import Encoder, MergeTable
@@ -59,28 +59,28 @@ def held_out_work(run: Run, sources: Sequence[Source]) -> Work[HeldOut]:
         valid = yield from together("reading", ((len(source.data), valid_work(source)) for source in sources))
         sources = [source for source, _ in valid]
     finder = SpecialFinder(token.encode() for token in config.all_specials)
-    # None of them stands behind a piece: they are cut out and not counted.
+    # Special tokens are cut out and not counted.
     nothing = np.full(len(finder) + 1, -1, np.int32)
-    standing = np.zeros(run.base_size + len(run) + len(special_ids(config, 0)), np.int64)
+    counts = np.zeros(run.base_size + len(run) + len(special_ids(config, 0)), np.int64)
     size, done, counted = sum(len(source.data) for source in sources), 0, 0
     for data, ends in _chunks(sources):
         pieces = yield from finder.cut_work(data, ends)
         if len(pieces.starts):
             for ids in (yield from _within(encoder.encode_work(data, pieces, nothing), done, size)):
-                standing += np.bincount(ids, minlength=len(standing))
+                counts += np.bincount(ids, minlength=len(counts))
             counted += int((pieces.stops - pieces.starts).sum())
         done += int(ends[-1])
         yield Progress("measuring held-out text", done, size)
-    left = int(standing.sum())
-    take_apart(merges, run.base_size, standing)
-    made = standing[run.base_size : run.base_size + len(run)]
+    left = int(counts.sum())
+    take_apart(merges, run.base_size, counts)
+    made = counts[run.base_size : run.base_size + len(run)]
     tokens = left + int(made.sum()) - np.concatenate([[0], np.cumsum(made)])
     tokens.setflags(write=False)
     return HeldOut(counted, tokens)
 
 
 def _chunks(sources: Sequence[Source]) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
-    """Whole documents with padding behind them, and where each ends."""
+    """Yields whole documents with padding, and the end of each."""
     for source in sources:
         first = start = 0
         while first < len(source.ends):
@@ -93,7 +93,7 @@ def _chunks(sources: Sequence[Source]) -> Iterator[tuple[NDArray[np.uint8], NDAr
 
 
 def _within(work: Work[list[NDArray[np.uint32]]], done: int, size: int) -> Work[list[NDArray[np.uint32]]]:
-    """The same work, which is a small part of a whole that is `done` of `size`."""
+    """Does work that is a small part of a whole, of which `done` of `size` is done."""
     while True:
         try:
             next(work)

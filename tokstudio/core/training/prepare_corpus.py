@@ -1,7 +1,7 @@
-"""What happens to a corpus before its first merge.
+"""Prepares a corpus for merging.
 
-A share is held out, text is made valid where characters are wanted, special tokens are cut out, pre-tokens are counted,
-and what is left is laid out as symbols.
+A share is held out, text is made valid for base characters, special tokens are cut out, pre-tokens are counted, and the
+rest is laid out as symbols.
 """
 
 # SPDX-License-Identifier: MIT
@@ -21,7 +21,7 @@ from tokstudio.core.base.errors import MissingCharacterError
 from tokstudio.core.base.progress import Progress, Work, together
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.held_out_split import hold_out_work
-from tokstudio.core.corpus.locate import first_place_work
+from tokstudio.core.corpus.locate import first_occurrence_work
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.word_counts import refuse_overflow
 from tokstudio.core.model.alphabet import Alphabet
@@ -37,26 +37,26 @@ if TYPE_CHECKING:
     from tokstudio.core.training.engine import Units
 
 _PIECE = 1 << 18
-_LOOKED_AT = 1 << 22  # bytes by a loop that holds nobody up
+_LOOKED_AT = 1 << 22  # bytes per call of a loop that holds no lock
 _REPLACEMENT = "\ufffd"
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What is known of a corpus when it is laid out.
+    """Facts about a prepared corpus.
 
     Attributes:
         alphabet: The base tokens.
-        base_counts: int64 [base], how often each id before the merges stands in the text to be merged; an unknown token
-            among them as well.
-        tokens: Tokens before the first merge, unknown ones included.
+        base_counts: int64 [base], occurrences of each id below the merges in the text to be merged, including an
+            unknown token among them.
+        tokens: Tokens before the first merge, including unknown ones.
         bytes: Bytes of that text.
-        positions: Places in the arrays that are merged.
-        sequences: How many sequences those are: documents, or distinct pre-tokens.
+        positions: Positions in the arrays of the engine.
+        sequences: The number of sequences: documents, or distinct pre-tokens.
         unknown: How many characters became the unknown token.
-        cut_out: How often each special token was written in the text, and cut out of it.
-        replaced: How many places were not UTF-8 and became U+FFFD; for characters only.
-        held_out: The text that is kept out.
+        cut_out: How often each special token was cut out of the text.
+        replaced: How many invalid places became U+FFFD; for characters only.
+        held_out: The held-out text.
     """
 
     alphabet: Alphabet
@@ -72,7 +72,7 @@ class Prepared:
 
 
 def prepare_corpus_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Prepared, Units]]:
-    """Does all of it, in bounded pieces; the units are for the engine.
+    """Prepares a corpus in bounded pieces; the units are for the engine.
 
     Raises:
         ConfigError: The pattern drops text, the size leaves no room for a merge, or word counts are to be held out.
@@ -114,23 +114,23 @@ def prepare_corpus_work(corpus: Corpus, config: TrainingConfig) -> Work[tuple[Pr
 def _placed_work(
     error: MissingCharacterError, sources: tuple[Source, ...], config: TrainingConfig
 ) -> Work[MissingCharacterError]:
-    """The same with the place; where text was taken out before, places are not those of the files."""
+    """Adds the position to the error, unless text was taken out before, which shifts positions."""
     character = error.character
     if config.held_out or any(character in special for special in config.all_specials):
         return error
-    place = yield from first_place_work(sources, character)
-    return error if place is None else MissingCharacterError(f"{place}: {error}", character, error.of_a_part)
+    position = yield from first_occurrence_work(sources, character)
+    return error if position is None else MissingCharacterError(f"{position}: {error}", character, error.of_a_part)
 
 
 def _sequences_work(
     sources: tuple[Source, ...], config: TrainingConfig
 ) -> Work[tuple[list[Sequences], dict[str, int]]]:
-    """What is merged, documents or distinct pre-tokens; and how often each special token was cut out of it."""
+    """The sequences, documents or distinct pre-tokens; and how often each special token was cut out."""
     specials = SpecialFinder(token.encode() for token in config.all_specials)
     works = ((len(source.data), specials.cut_work(source.data, source.ends)) for source in sources)
     cut = list(zip(sources, (yield from together("cutting", works)), strict=True))
-    found = sum((_cut_out(source, pieces, len(specials)) for source, pieces in cut), np.zeros(len(specials), np.int64))
-    cut_out = dict(zip((text.decode() for text in specials.texts), found.tolist(), strict=True))
+    counts = sum((_cut_out(source, pieces, len(specials)) for source, pieces in cut), np.zeros(len(specials), np.int64))
+    cut_out = dict(zip((text.decode() for text in specials.texts), counts.tolist(), strict=True))
     cut = [(source if source.counts is None else _cut_counts(source, pieces), pieces) for source, pieces in cut]
     if config.pattern != "none":
         return [(yield from count_work(cut, splitter(config.pattern)))], cut_out
@@ -138,18 +138,18 @@ def _sequences_work(
 
 
 def _cut_out(source: Source, pieces: Pieces, specials: int) -> NDArray[np.int64]:
-    """How often each special token stands behind a piece; int64 [specials]."""
-    places = np.flatnonzero(pieces.specials >= 0)
-    numbers = pieces.specials[places]
+    """How often each special token was cut out; int64 [specials]."""
+    marked = np.flatnonzero(pieces.specials >= 0)
+    numbers = pieces.specials[marked]
     if source.counts is None:
         return np.bincount(numbers, minlength=specials)
-    found = np.zeros(specials, np.int64)
-    np.add.at(found, numbers, source.counts[_documents(pieces)[places]])
-    return found
+    counts = np.zeros(specials, np.int64)
+    np.add.at(counts, numbers, source.counts[_documents(pieces)[marked]])
+    return counts
 
 
 def _whole(source: Source, pieces: Pieces) -> Sequences:
-    """Each document as one sequence, cut at special tokens only."""
+    """Each document as one sequence, split at special tokens only."""
     if source.counts is not None:
         starts = np.concatenate([np.zeros(min(1, source.documents), np.int64), source.ends[:-1]])
         return Sequences(source.data, starts, source.ends, source.counts)
@@ -157,7 +157,7 @@ def _whole(source: Source, pieces: Pieces) -> Sequences:
 
 
 def _cut_counts(source: Source, pieces: Pieces) -> Source:
-    """The same counts without special tokens: what stands before and behind one in a word are words of their own."""
+    """The same word counts without special tokens: the parts of a word before and after one become words."""
     assert source.counts is not None
     if len(pieces.starts) == source.documents:
         return source
@@ -173,13 +173,13 @@ def _cut_counts(source: Source, pieces: Pieces) -> Source:
 
 
 def _documents(pieces: Pieces) -> NDArray[np.int64]:
-    """Which document each piece is of."""
+    """The document of each piece."""
     ends_document = pieces.specials < 0
     return np.cumsum(ends_document) - ends_document
 
 
 def valid_work(source: Source) -> Work[tuple[Source, int]]:
-    """Makes valid UTF-8 of every document: the source, and how many places became U+FFFD."""
+    """Makes every document valid UTF-8; returns the source, and how many places became U+FFFD."""
     if (yield from _is_valid_work(source)):
         return source, 0
     made, ends = bytearray(), list[int]()
@@ -189,7 +189,7 @@ def valid_work(source: Source) -> Work[tuple[Source, int]]:
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         for at in range(start, stop, _PIECE):
             end = min(at + _PIECE, stop)
-            # From a little before, as one that stands in the text may begin there.
+            # From a little before, because a U+FFFD of the text itself may begin there.
             before = max(start, at - len(own) + 1)
             raw = source.data[before:end].tobytes()
             text = decoder.decode(raw[at - before :], end == stop)

@@ -1,4 +1,8 @@
-"""How far a merging is, judged by work rather than by merges: the first of them take far longer than the last."""
+"""The progress of merging, by work rather than by merges: the first merges take far longer than the last.
+
+While counts fall to an eighth, replacing takes about the same time at any count: there are as many times more pairs as
+they are rarer. Other work is measured in that unit, on 10 and 100 MB with and without a pattern.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -7,24 +11,22 @@ from math import inf, log
 
 from tokstudio.core.training.engine import FLOOR_STEP, Engine, next_floor
 
-# While counts fall to an eighth, replacing takes about as long whatever the counts are: pairs are as many times more as
-# they are rarer. The rest is measured in that, on 10 and 100 MB with and without a pattern.
 _FALL = 8
 _A_ROUND = 0.8
 _ROUNDS_IN_A_FALL = log(_FALL, FLOOR_STEP)
-_A_MERGE = 150  # divided by the positions that there are
-_STEEPNESS = 1.1  # how counts fall with the number of merges, as a power, until it can be seen
-_SEEN_FROM = 40  # merges
+_A_MERGE = 150  # divided by the number of positions
+_STEEPNESS = 1.1  # the assumed power by which counts fall with the number of merges
+_SEEN_FROM = 40  # merges until the power is measured
 _LEAST_STEEP, _MOST_STEEP = 1.0, 2.0
-_STEP = 1.1  # between two noted merges
+_STEP = 1.1  # ratio of the numbers of two noted merges
 
 
 def merging_work(positions: float, merges: float, falls: float) -> float:
     """The work of a whole merging, in a unit that is the same for corpora of any size.
 
     Args:
-        positions: Places in the arrays that are merged.
-        merges: How many merges there are.
+        positions: Positions in the arrays of the engine.
+        merges: The number of merges.
         falls: How often the count of a merge falls to an eighth from the first one to the last.
     """
     return positions * falls * (1 + _A_ROUND * _ROUNDS_IN_A_FALL) + _A_MERGE * merges
@@ -36,16 +38,16 @@ def further_falls(ratio: float) -> float:
 
 
 def falls_of(ratio: float) -> float:
-    """How often something must fall to an eighth to fall by `ratio`; 0 where it does not fall."""
+    """How often a value must fall to an eighth to fall by `ratio`; 0 where it does not fall."""
     return log(max(1.0, ratio), _FALL)
 
 
 class MergingProgress:
-    """Follows a merging.
+    """Measures the progress of merging.
 
     Args:
-        positions: Places in the arrays that are merged.
-        limit: How many merges there may be; None for no limit.
+        positions: Positions in the arrays of the engine.
+        limit: The maximum number of merges; None for no limit.
         least: The count at which merging ends.
     """
 
@@ -59,20 +61,20 @@ class MergingProgress:
         self._share = 0.0
 
     def note(self, engine: Engine, made: int, count: int) -> None:
-        """Takes note of the newest merge: its number and its count."""
+        """Records the latest merge: its number and its count."""
         if not self._noted or made >= self._noted[-1][0] * _STEP:
             self._noted.append((made, count))
         self._made, self._count = made, count
         self._floor = self._floor or engine.floor
 
     def share(self, engine: Engine) -> float:
-        """How much of the work is done, from 0 to 1; it never falls. The first count of pairs is no part of it."""
+        """The done share of the work, from 0 to 1; it never decreases. The first count of pairs is not included."""
         if not self._noted:
             return 0.0
         if engine.floor != self._floor:
             self._floor = engine.floor
             self._rounds += 1
-        begun = self._rounds - (1 - engine.found) * (self._rounds > 0)
+        begun = self._rounds - (1 - engine.counted) * (self._rounds > 0)
         done = falls_of(self._noted[0][1] / self._count) + _A_ROUND * begun + self._a_merge * self._made
         left = self._left() + _A_ROUND * (self._rounds - begun)
         if done + left > 0:
@@ -80,11 +82,11 @@ class MergingProgress:
         return self._share
 
     def _left(self) -> float:
-        """The work that is left, but for that of the round's beginning."""
+        """The remaining work, without that of the current round's count."""
         steepness = self._steepness()
         falls = steepness * falls_of(self._limit / self._made) if self._limit is not None else inf
         if self._limit is None or self._least > 1:
-            # Many pairs have the same low count, so that merging goes on for a while when it is reached.
+            # Many pairs have the same low count, so merging goes on for a while after that count is reached.
             falls = min(falls, falls_of(max(1.0, (self._count + 0.5) / self._least)))
         last_count = self._count / _FALL**falls
         rounds, floor = 0, self._floor

@@ -1,4 +1,4 @@
-"""Turns sequences into the symbols that the engine merges, and finds the alphabet on the way."""
+"""Lays out sequences as the symbols that the engine merges, and collects the alphabet."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Layout:
     Attributes:
         units: The symbols, for the engine.
         alphabet: The base tokens.
-        base_counts: int64 [base], how often each base token stands there, by id.
+        base_counts: int64 [base], occurrences of each base token, by id.
         unknown: How many characters became the unknown token.
         bytes: Bytes of text in all.
     """
@@ -54,7 +54,7 @@ def lay_out_work(parts: Sequence[Sequences], config: TrainingConfig) -> Work[Lay
 
     Raises:
         MissingCharacterError: A character is outside the base vocabulary and there is no unknown token.
-        CorpusError: There is too much to be merged at once.
+        CorpusError: The corpus is too large to be merged at once.
         ConfigError: The vocabulary size leaves no room for a merge.
     """
     made = _Symbols(parts, config)
@@ -64,7 +64,7 @@ def lay_out_work(parts: Sequence[Sequences], config: TrainingConfig) -> Work[Lay
 
 
 class _Symbols:
-    """The arrays while they are being filled."""
+    """The arrays during the layout."""
 
     def __init__(self, parts: Sequence[Sequences], config: TrainingConfig) -> None:
         from tokstudio.core.kernels import symbols as kernel
@@ -88,9 +88,9 @@ class _Symbols:
         self._first = len(config.leading_specials)
         self._growing = config.base_vocabulary is None
         self._ids = np.full(CODE_POINTS if self._in_characters else 0, -1, np.int32)
-        for place, entry in enumerate(config.base_vocabulary or ()):
+        for number, entry in enumerate(config.base_vocabulary or ()):
             if len(entry) == 1:
-                self._ids[ord(entry)] = self._first + place
+                self._ids[ord(entry)] = self._first + number
         self._state[kernel.NEXT_ID] = self._first
         most = config.base_size if config.base_size is not None else self._first + CODE_POINTS
         self._base_counts = np.zeros(most, np.int64)
@@ -107,7 +107,7 @@ class _Symbols:
             if self._in_characters:
                 kernel.lay_out_characters(data, starts, stops, counts, state, self._ids, self._growing, *into)
                 if state[kernel.UNKNOWN] and self._config.unknown_token is None:
-                    raise _strange(part, int(state[kernel.STRANGE]) - 1)
+                    raise _missing_character(part, int(state[kernel.STRANGE]) - 1)
             else:
                 kernel.lay_out_bytes(data, starts, stops, counts, state, self._first, *into)
             yield Progress("laying out", int(state[kernel.SYMBOL]), len(self._symbols))
@@ -144,9 +144,9 @@ class _Symbols:
 
 
 def huggingface_order(alphabet: Alphabet, base: int) -> NDArray[np.int32]:
-    """int32 [base], where each base token stands when ties go as in the `tokenizers` library: by character.
+    """int32 [base], the order of base tokens for the tie rule of the `tokenizers` library: by character.
 
-    Bytes go by the characters that show them; all stay below the ids of merges.
+    Bytes are ordered by their characters in the byte-level alphabet; all stay below the ids of merges.
     """
     by_character = np.array(BYTE_ORDER)[alphabet.units] if alphabet.base == "bytes" else alphabet.units
     order = np.arange(base, dtype=np.int32)
@@ -154,11 +154,11 @@ def huggingface_order(alphabet: Alphabet, base: int) -> NDArray[np.int32]:
     return order
 
 
-def _strange(part: Sequences, place: int) -> MissingCharacterError:
-    here = part.data[place : place + 4].tobytes().decode("utf-8", "ignore")[:1]
-    sequence = int(np.searchsorted(part.starts, place, side="right")) - 1
+def _missing_character(part: Sequences, at: int) -> MissingCharacterError:
+    here = part.data[at : at + 4].tobytes().decode("utf-8", "ignore")[:1]
+    sequence = int(np.searchsorted(part.starts, at, side="right")) - 1
     start, stop = int(part.starts[sequence]), int(part.stops[sequence])
-    around = part.data[max(start, place - _CONTEXT) : min(stop, place + _CONTEXT)].tobytes().decode("utf-8", "ignore")
+    around = part.data[max(start, at - _CONTEXT) : min(stop, at + _CONTEXT)].tobytes().decode("utf-8", "ignore")
     missing = f"The character {shown(here)} (U+{ord(here):04X}) is not in the base vocabulary"
     return MissingCharacterError(
         f"{missing}: it occurs in {shown(around.strip())}. Add it, or set an unknown token.",
@@ -177,7 +177,7 @@ def _total_bytes(part: Sequences) -> int:
 
 
 def _characters(part: Sequences) -> int:
-    """At least how many characters there are: bytes that continue none."""
+    """The number of characters: bytes that begin one."""
     end = int(part.stops[-1]) if len(part.stops) else 0
     pieces = (part.data[at : min(end, at + _PIECE)] for at in range(0, end, _PIECE))
     return sum(int(np.count_nonzero((piece & 0xC0) != 0x80)) for piece in pieces)

@@ -1,7 +1,4 @@
-"""Trains a tokenizer on a corpus, in bounded pieces that the caller may pause, stop or watch.
-
-What merging does is left to the Engine; this says what the limits mean, when a run ends, and with which words.
-"""
+"""Trains a tokenizer on a corpus, in bounded pieces that the caller may pause, stop or watch."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -33,11 +30,10 @@ _NOT_REPEATABLE = "The run's merges do not match this corpus and these settings:
 
 
 class Trainer:
-    """Iterating over it trains: `for batch in Trainer(corpus, config)`. Leaving the loop early loses nothing.
+    """A training: `for batch in Trainer(corpus, config)` runs it; leaving the loop early loses nothing.
 
-    Between two pieces `run` and `tokenizer()` give what there is so far.
-
-    The corpus is prepared first: see `prepare_corpus`.
+    Between two pieces `run` and `tokenizer()` give the current state. The corpus is prepared first: see
+    `prepare_corpus`.
     """
 
     def __init__(self, corpus: Corpus, config: TrainingConfig) -> None:
@@ -57,9 +53,9 @@ class Trainer:
 
     @classmethod
     def resume(cls, corpus: Corpus, run: Run, config: TrainingConfig) -> Trainer:
-        """Goes on where `run` ended, to the merges that an unbroken run would have made.
+        """Continues `run`, with the merges that an uninterrupted run would have made.
 
-        The run's merges are made again first, which is exact and takes no longer than it took.
+        The run's merges are made again first, which is exact and takes no longer than the first time.
 
         Raises:
             CorpusError: The corpus is not the one the run was trained on.
@@ -91,29 +87,29 @@ class Trainer:
 
     @property
     def merges_made(self) -> int:
-        """Merges so far, those of a resumed run included."""
+        """Merges so far, including those of a resumed run."""
         return self._made
 
     @property
     def seconds(self) -> float:
-        """Time it took so far, without pauses."""
+        """Duration so far, without pauses."""
         return self._seconds
 
     @property
     def prepared(self) -> Prepared | None:
-        """The corpus as it is merged, its symbols aside; None until all of it is laid out."""
+        """Facts about the prepared corpus; None until it is laid out."""
         return self._prepared
 
     @property
     def tokens_before(self) -> int:
-        """Tokens in the corpus before the first merge, unknown ones included; 0 until it is laid out."""
+        """Tokens in the corpus before the first merge, including unknown ones; 0 until it is laid out."""
         return self._prepared.tokens if self._prepared else 0
 
     def advance(self, merges: int | None = None) -> MergeBatch:
-        """Does one bounded piece of work (some 10 to 50 ms) and makes at most so many merges.
+        """Does one bounded piece of work (about 10 to 50 ms), with at most `merges` merges.
 
         Returns:
-            The merges made, possibly none. When there is nothing more to do, `ended` says how the training ended.
+            The merges made, perhaps none. At the end of the training, `ended` is set to the reason.
 
         Raises:
             ConfigError: Fewer than one merge is asked for.
@@ -137,18 +133,18 @@ class Trainer:
         return batch
 
     def stop(self) -> None:
-        """Ends the training where it is."""
+        """Ends the training now."""
         if self.ended is None:
             self._end(STOPPED)
 
     @property
     def progress(self) -> Progress:
-        """What is being done, and how far it is: "reading", "counting", "repeating" or "merging"."""
+        """The phase and its progress: "reading", "counting", "repeating" or "merging"."""
         if self.ended is not None:
             return Progress("merging", 1000, 1000)
         if self._engine is None:
             return self._preparation
-        if self._made == 0 and (share := self._engine.founding) is not None:
+        if self._made == 0 and (share := self._engine.first_count) is not None:
             return Progress("counting", int(1000 * share), 1000)
         if self._to_repeat is not None:
             return Progress("repeating", self._made, len(self._to_repeat))
@@ -157,7 +153,7 @@ class Trainer:
 
     @property
     def run(self) -> Run:
-        """The run so far; "stopped" where it has not ended. Before the corpus is laid out it has no tokens at all."""
+        """The run so far; "stopped" where it has not ended. Before the corpus is laid out it has no tokens."""
         prepared = self._prepared
         alphabet = self.config.alphabet if prepared is None else prepared.alphabet
         base_size = self.config.base_size or len(self.config.leading_specials)
@@ -220,7 +216,7 @@ class Trainer:
         return len(self._prepared.base_counts)
 
     def _prepare(self) -> None:
-        """Does one piece of what comes before merging."""
+        """Does one piece of the preparation."""
         from tokstudio.core.training.engine import Engine
         from tokstudio.core.training.progress_estimate import MergingProgress
 
@@ -231,14 +227,14 @@ class Trainer:
             self._preparing = None
             prepared, units = end.value
             self._prepared = prepared
-            # The size alone lets merging go on to pairs that occur once.
+            # With a size alone, merging goes on to pairs that occur once.
             floor = self.config.min_frequency or 1
             self._engine = Engine(units, self.config.tie_break, floor, self.config.max_token_bytes)
             limit = self.config.max_merges(self._base_size)
             self._merging = MergingProgress(prepared.positions, limit, floor)
 
     def _batch(self, made: ChosenMerges | None) -> MergeBatch:
-        """What the caller sees of some merges: those of a resumed run are checked and kept back."""
+        """Merges as a batch for the caller; those of a resumed run are checked and held back."""
         if made is None:
             none32, none64 = np.empty(0, np.int32), np.empty(0, np.int64)
             return MergeBatch(self._made + 1, none32, none32, none64, none64)
@@ -271,12 +267,12 @@ class Trainer:
             return NOTHING_LEFT
         return f"no pair occurs {frequency:,} times"
 
-    def _end(self, words: str) -> None:
-        self.ended = words
+    def _end(self, reason: str) -> None:
+        self.ended = reason
         self._release()
 
     def _release(self) -> None:
-        """Lets go of the memory that only merging needs."""
+        """Frees the memory that only merging needs."""
         self._engine = None
         if self._preparing is not None:
             self._preparing.close()
@@ -284,7 +280,7 @@ class Trainer:
 
 
 def train(corpus: Corpus, config: TrainingConfig) -> Tokenizer:
-    """Trains to the end; `tokenizer.run` tells the rest."""
+    """Trains to the end; `tokenizer.run` has the details."""
     trainer = Trainer(corpus, config)
     for _ in trainer:
         pass

@@ -21,7 +21,7 @@ from PySide6.QtGui import QFileOpenEvent, QFont, QFontMetrics
 from PySide6.QtWidgets import QApplication
 
 from tokstudio.core.base.errors import TokStudioError
-from tokstudio.core.base.memory import keep_less_freed
+from tokstudio.core.base.memory import return_freed_memory
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.kernels.cache import problem
 from tokstudio.core.project import Recorder
@@ -335,7 +335,7 @@ def make_application() -> QApplication:
     # Missing fonts for a script are no error of ours; Qt would repeat it for every text.
     QLoggingCategory.setFilterRules("qt.text.font.db=false")
     sys.setswitchinterval(_TURN_OF_A_THREAD)
-    keep_less_freed()
+    return_freed_memory()
     application = QApplication.instance()
     if not isinstance(application, QApplication):
         application = Application(sys.argv[:1])

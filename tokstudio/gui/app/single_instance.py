@@ -27,7 +27,7 @@ from PySide6.QtCore import QLockFile, QObject, Qt, QTimer, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from PySide6.QtWidgets import QApplication, QWidget
 
-from tokstudio.core.base.private_folders import make_own, runtime_folder, temporary_folder
+from tokstudio.core.base.private_folders import make_private, runtime_folder, temporary_folder
 
 _log = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ def address(settings: Path) -> str:
     folder = runtime_folder()
     if folder is None:
         folder = temporary_folder()
-        if folder is None or not make_own(folder):
+        if folder is None or not make_private(folder):
             return ""
     return str(folder / name)
 

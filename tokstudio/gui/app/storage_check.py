@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tokstudio.core.base.private_folders import try_room
+from tokstudio.core.base.private_folders import check_space
 
 SETTINGS = "the settings"
 COPIES = "copies for recovery after a crash"
@@ -47,7 +47,7 @@ def faults(kept: Mapping[str, Path]) -> dict[str, str]:
 def _fault(folder: Path) -> str | None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        try_room(folder, _BLOCK)
+        check_space(folder, _BLOCK)
     except OSError as error:
         return f"{folder}: {error.strerror or error}"
     return None

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from tokstudio.core.analysis.reachability import reach_work
+from tokstudio.core.analysis.reachability import reachability_work
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import Work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -80,4 +80,4 @@ class Reachability(QObject):
 
 
 def _by_slot_work(tokenizer: Tokenizer, ids: NDArray[np.int32]) -> Work[NDArray[np.uint8]]:
-    return (yield from reach_work(tokenizer))[ids]
+    return (yield from reachability_work(tokenizer))[ids]

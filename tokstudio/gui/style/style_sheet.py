@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from string import Template
 
-from tokstudio.core.base.private_folders import cache_folder, make_own, passing_folders
+from tokstudio.core.base.private_folders import cache_folder, make_private, session_folders
 from tokstudio.version import __version__
 
 # Drawn for 10 to 14 pixels, so with a thicker stroke than the icons of the toolbar.
@@ -49,9 +49,9 @@ _IMAGES = {
 
 def image_folders() -> Iterator[Path]:
     """Where the tinted images can be kept, the best first; a start uses those that earlier ones have written."""
-    for folder in (cache_folder(), *passing_folders()):
+    for folder in (cache_folder(), *session_folders()):
         images = folder / f"images-{__version__}"
-        if make_own(folder) and make_own(images):
+        if make_private(folder) and make_private(images):
             yield images
 
 

@@ -1,4 +1,4 @@
-"""Ids without gaps: the same text in the same tokens, and every move said."""
+"""Closing gaps between ids keeps the tokens and reports every move."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

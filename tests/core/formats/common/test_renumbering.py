@@ -1,4 +1,4 @@
-"""What an export says of ids that became others: in the proof, and in a sentence that names them."""
+"""Reports of changed ids in an export: in the proof, and in a sentence."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""GPT-2's pair of files, as its owners and those after it wrote them."""
+"""Reading GPT-2's pair of files as other programs write it."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -49,7 +49,7 @@ def test_the_library_encodes_the_same_with_them(tmp_path):
         assert tokenizer.encode(text) == library.encode(text).ids
 
 
-def test_without_a_pattern_they_say_too_little(tmp_path):
+def test_files_without_a_pattern_are_refused(tmp_path):
     put(tmp_path, gpt2_pair(everything()))
     with pytest.raises(PatternNeeded, match=r"^vocab\.json: the file does not say how text is split: give a pattern"):
         load(tmp_path)
@@ -122,7 +122,7 @@ def test_lines_of_windows_and_a_first_line_without_a_version_are_read(tmp_path):
         ("a n\n", "a \udcff\n", "this is not UTF-8, line 2"),
     ],
 )
-def test_merges_that_cannot_be_are_refused_with_their_line(tmp_path, old, new, words):
+def test_invalid_merges_are_refused_with_their_line(tmp_path, old, new, words):
     vocabulary, merges = gpt2_pair(trained("banana", 3))
     changed = merges.decode().replace(old, new, 1)
     assert changed != merges.decode()
@@ -141,7 +141,7 @@ def test_merges_that_cannot_be_are_refused_with_their_line(tmp_path, old, new, w
         ({"!": None}, 'token "!": an id must be a whole number'),
     ],
 )
-def test_a_vocabulary_that_cannot_be_is_refused_with_its_place(tmp_path, change, words):
+def test_an_invalid_vocabulary_is_refused_with_its_place(tmp_path, change, words):
     vocabulary, merges = gpt2_pair(trained("banana", 3))
     put(tmp_path, (json.dumps(json.loads(vocabulary) | change).encode(), merges))
     with pytest.raises(FormatError) as caught:

@@ -1,4 +1,4 @@
-"""GPT-2's pair of files as we write it, held against the tokenizers library and our own reader."""
+"""Writing GPT-2's pair of files, compared with the tokenizers library and TokStudio's reader."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -81,7 +81,7 @@ def test_the_files_look_as_others_write_them(tmp_path):
     assert len(vocabulary) == 257
 
 
-def test_what_the_files_do_not_say_is_named_before_anything_is_written(tmp_path):
+def test_losses_are_named_before_writing(tmp_path):
     tokenizer = with_specials("cl100k")
     pattern, specials = fit(tokenizer, "gpt2").losses
     assert pattern == 'The pattern "cl100k" is lost: programs that read this format split text as GPT-2 does.'

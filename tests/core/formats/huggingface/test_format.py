@@ -1,4 +1,4 @@
-"""`tokenizer.json` is held against the library that owns the format: what we write, and what it writes."""
+"""`tokenizer.json`, compared with the tokenizers library in both directions."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import FORMATS, load, save
 from tokstudio.core.formats.huggingface import format as huggingface
-from tokstudio.core.libraries import client as owners
+from tokstudio.core.libraries import client
 from tokstudio.core.libraries.torture_text import torture_text
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.pretokenization.patterns import REGEX
@@ -121,7 +121,7 @@ def test_an_unknown_character_is_one_unknown_token_there_too(tmp_path):
 
 @quick
 @given(texts_to_train_on)
-def test_any_trained_tokenizer_comes_back(tmp_path, text):
+def test_any_trained_tokenizer_is_saved_and_loaded_unchanged(tmp_path, text):
     tokenizer = trained(text, 60)
     save(tokenizer, tmp_path)
     assert same(load(tmp_path), tokenizer)
@@ -137,27 +137,27 @@ def test_a_sample_takes_part_in_the_proof(tmp_path):
 def test_a_large_file_is_proved_in_another_process(tmp_path, monkeypatch):
     tokenizer = everything()
     expected = save(tokenizer, tmp_path, sample=TEXT).proof
-    monkeypatch.setattr(owners, "_SMALL", 0)
-    monkeypatch.setattr(owners, "Answers", None)
+    monkeypatch.setattr(client, "_SMALL", 0)
+    monkeypatch.setattr(client, "Answers", None)
     assert save(tokenizer, tmp_path, sample=TEXT).proof == expected
 
 
 def test_where_another_process_cannot_be_had_it_is_proved_here(tmp_path, monkeypatch):
-    monkeypatch.setattr(owners, "_SMALL", 0)
+    monkeypatch.setattr(client, "_SMALL", 0)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
     assert save(banana(), tmp_path).proof.startswith("identical over ")
 
 
 def test_closing_while_another_process_proves_ends_it(tmp_path, monkeypatch):
     started = []
-    popen = owners.subprocess.Popen
+    popen = client.subprocess.Popen
 
     def watched(*arguments, **more):
         started.append(popen(*arguments, **more))
         return started[0]
 
-    monkeypatch.setattr(owners, "_SMALL", 0)
-    monkeypatch.setattr(owners.subprocess, "Popen", watched)
+    monkeypatch.setattr(client, "_SMALL", 0)
+    monkeypatch.setattr(client.subprocess, "Popen", watched)
     work = huggingface.HuggingFace().prove(banana(), {"tokenizer.json": _written(tmp_path)}, "x", "")
     while not started:
         next(work)
@@ -254,9 +254,9 @@ def test_where_the_library_panics_it_is_told_in_a_sentence(tmp_path, capfd):
     file = json.loads(path.read_bytes())
     file["pre_tokenizer"] = steps(split_by("(a+)+$"), BYTE_LEVEL)
     path.write_text(json.dumps(file))
-    trials = [owners.Trial("a" * 40 + "b", None)]
+    trials = [client.Trial("a" * 40 + "b", None)]
     with pytest.raises(FormatError, match=r"^x: the tokenizers library cannot encode with it: .*retry-limit"):
-        finish(owners.library_ids(owners.OwnedFile("tokenizers", path, "x"), trials, elsewhere=True))
+        finish(client.library_ids(client.LibraryInput("tokenizers", path, "x"), trials, in_child=True))
     assert capfd.readouterr().err == ""
 
 

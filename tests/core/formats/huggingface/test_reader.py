@@ -1,4 +1,4 @@
-"""What a `tokenizer.json` of others says is read as its library reads it, or refused by name."""
+"""Files of other programs are read like the tokenizers library reads them, or refused by name."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -146,7 +146,7 @@ def is_the_library_s(folder, file, reason, texts=None):
         ("post_processor", template("$A", "$A"), "its post-processor repeats the text or leaves it out"),
     ],
 )
-def test_what_our_engine_does_not_do_is_left_to_the_library(tmp_path, part, value, reason):
+def test_unsupported_settings_are_left_to_the_library(tmp_path, part, value, reason):
     file = settings_of(everything())
     file[part] = value
     is_the_library_s(tmp_path, file, reason)
@@ -178,7 +178,7 @@ def test_parts_that_mean_nothing_are_refused(tmp_path, part, value, words):
     assert str(caught.value).startswith(f"tokenizer.json: {words}")
 
 
-def test_what_is_added_to_every_text_is_left_out_and_told(tmp_path):
+def test_tokens_added_to_every_text_become_remarks(tmp_path):
     file = settings_of(with_specials("llama3"))
     ids = dict(with_specials("llama3").special_tokens)
     first, last = SPECIALS[:2]
@@ -289,7 +289,7 @@ def test_added_tokens_get_their_ids_as_the_library_gives_them(tmp_path):
         ([added("<s>", 257), added("<t>", 257)], 'added token "<t>" has the id 257'),
     ],
 )
-def test_added_tokens_that_cannot_be_are_refused(tmp_path, tokens, words):
+def test_invalid_added_tokens_are_refused(tmp_path, tokens, words):
     file = settings_of(banana())
     file["added_tokens"] = tokens
     with pytest.raises(FormatError) as caught:
@@ -331,7 +331,7 @@ def test_added_tokens_that_are_found_otherwise_are_left_to_the_library(tmp_path,
         ({"vocab": {"a": 1, "": 0}, "merges": []}, 'the vocabulary has the token "", which is not text'),
     ],
 )
-def test_a_model_of_characters_that_cannot_be_is_refused(tmp_path, change, words):
+def test_an_invalid_model_of_characters_is_refused(tmp_path, change, words):
     file = settings_of(of_characters())
     file["model"] |= change
     with pytest.raises(FormatError) as caught:
@@ -477,7 +477,7 @@ def test_a_model_that_cannot_be_modelled_is_refused_by_name(tmp_path, change, wo
         ("\ud83d", 300, 'the vocabulary has the token "\\ud83d", which is not text'),
     ],
 )
-def test_a_vocabulary_that_cannot_be_is_refused(tmp_path, token, value, words):
+def test_an_invalid_vocabulary_is_refused(tmp_path, token, value, words):
     file = settings_of(banana())
     file["model"]["vocab"][token] = value
     with pytest.raises(FormatError) as caught:

@@ -1,4 +1,4 @@
-"""minbpe's model is held against the lines that its `save` writes, and against merging as its documents tell it."""
+"""minbpe's model, compared with the lines of its `save` and with its documented merging."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -91,7 +91,7 @@ class BasicTokenizer(RegexTokenizer):
         return super().encode(text)
 
 
-def test_banana_is_what_minbpe_writes(tmp_path):
+def test_banana_is_written_like_minbpe_does(tmp_path):
     report = save(banana(), tmp_path, "minbpe")
     assert [file.name for file in report.files] == ["tokenizer.model", "tokenizer.vocab"]
     assert report.files[0].read_bytes() == b"minbpe v1\n\n0\n97 110\n"
@@ -126,7 +126,7 @@ MAKE = [
 
 
 @pytest.mark.parametrize("make", MAKE)
-def test_what_was_saved_is_loaded_again(tmp_path, make):
+def test_a_saved_tokenizer_is_loaded_unchanged(tmp_path, make):
     tokenizer = make()
     report = save(tokenizer, tmp_path, "minbpe", sample=TEXT)
     loaded = finish(load_work(tmp_path))
@@ -207,7 +207,7 @@ def test_white_space_around_a_pattern_is_kept(tmp_path):
         ),
     ],
 )  # fmt: skip
-def test_what_cannot_be_held_is_lost_only_when_that_is_accepted(tmp_path, make, losses):
+def test_losses_need_to_be_accepted(tmp_path, make, losses):
     tokenizer = make()
     path = tmp_path / "out.model"
     with pytest.raises(FormatError, match=r"^out\.model: minbpe cannot hold all of this tokenizer\. "):
@@ -343,7 +343,7 @@ def test_the_pattern_is_asked_of_the_caller_only_where_the_file_has_none(tmp_pat
         (b"minbpe v1\ngpt2\n0\n", 'its pattern is the word "gpt2", which covers no text.'),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(tmp_path, content, words):
+def test_errors_name_the_line(tmp_path, content, words):
     (tmp_path / "a.model").write_bytes(content)
     with pytest.raises(FormatError) as caught:
         load(tmp_path / "a.model")
@@ -362,7 +362,7 @@ def opened(path) -> Tokenizer | None:
         return None
 
 
-def test_cut_at_any_length_it_is_refused_or_has_the_merges_so_far(tmp_path):
+def test_a_file_truncated_at_any_length_is_refused_or_has_the_merges_so_far(tmp_path):
     tokenizer, path = with_words("gpt2", merges=20), tmp_path / "a.model"
     save(tokenizer, path, "minbpe")
     whole = path.read_bytes()

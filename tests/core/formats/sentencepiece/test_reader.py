@@ -132,7 +132,7 @@ def test_it_is_found_in_a_folder_and_under_any_name(tmp_path):
         load(tmp_path)
 
 
-def test_what_we_have_written_is_read_again(tmp_path):
+def test_a_written_model_is_read_back(tmp_path):
     tokenizer = with_unknown()
     save(tokenizer, tmp_path / "mine.model", "sentencepiece", accept_loss=True)
     again = load(tmp_path)
@@ -161,7 +161,7 @@ def test_other_models_are_named(tmp_path):
         (("<unk2>", 0.0, 2), "the sentencepiece library cannot read it: "),
     ],
 )
-def test_pieces_that_cannot_be_are_refused(tmp_path, more, words):
+def test_invalid_pieces_are_refused(tmp_path, more, words):
     with pytest.raises(FormatError) as caught:
         load(put(tmp_path, small_model(more)))
     assert str(caught.value).startswith(f"mine.model: {words}")
@@ -175,7 +175,7 @@ def test_a_model_without_an_unknown_piece_is_refused_by_the_library(tmp_path):
         load(put(tmp_path, model))
 
 
-def test_cut_at_any_length_it_is_refused(tmp_path):
+def test_a_file_truncated_at_any_length_is_refused(tmp_path):
     whole = small_model().SerializeToString()
     for length in range(len(whole)):
         with pytest.raises(FormatError, match=r"^mine\.model: [^\n]+\.$"):

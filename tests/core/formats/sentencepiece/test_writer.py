@@ -1,4 +1,4 @@
-"""SentencePiece's models are written, and held against the sentencepiece library itself."""
+"""Writing SentencePiece models, compared with the sentencepiece library."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -96,7 +96,7 @@ def test_any_text_gives_a_model_that_the_library_reads_alike(tmp_path, text, mer
     drawn=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), min_size=2, max_size=8),
     tried=st.text("abc", min_size=1, max_size=60),
 )
-def test_merges_that_nobody_trained_are_refused_or_done_alike(tmp_path, drawn, tried):
+def test_untrained_merges_are_refused_or_encoded_alike(tmp_path, drawn, tried):
     pairs: list[tuple[int, int]] = []
     for left, right in drawn:
         known = 3 + len(pairs)
@@ -170,7 +170,7 @@ def test_gaps_between_ids_are_kept_by_pieces_that_no_text_becomes(tmp_path):
         ),
     ],
 )
-def test_what_cannot_be_held_is_lost_only_when_that_is_accepted(tmp_path, make, losses):
+def test_losses_need_to_be_accepted(tmp_path, make, losses):
     tokenizer, path = make(), tmp_path / "out.model"
     with pytest.raises(FormatError, match=r"^out\.model: SentencePiece cannot hold all of this tokenizer\. "):
         save(tokenizer, path, "sentencepiece")
@@ -205,7 +205,7 @@ def test_what_cannot_be_held_is_lost_only_when_that_is_accepted(tmp_path, make, 
     ],
 )
 @pytest.mark.parametrize("accept_loss", [False, True])
-def test_what_the_library_would_not_do_alike_is_refused(tmp_path, make, words, accept_loss):
+def test_tokenizers_that_the_library_encodes_differently_are_refused(tmp_path, make, words, accept_loss):
     with pytest.raises(FormatError) as caught:
         save(make(), tmp_path / "out.model", "sentencepiece", accept_loss)
     assert str(caught.value) == f"out.model: {words}"

@@ -1,4 +1,4 @@
-"""A `.tiktoken` file with a line for the empty token, as Whisper's have one, held against tiktoken."""
+"""A `.tiktoken` file with a line for the empty token, as Whisper's have one, compared with tiktoken."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -10,7 +10,7 @@ import runpy
 import pytest
 
 from tests.core.formats.trained import TEXT, library_ids, ranks_of, tiktoken_lines, trained
-from tokstudio.core.analysis.reachability import NOT_MADE, reach_work
+from tokstudio.core.analysis.reachability import NOT_MADE, reachability_work
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.base.progress import finish
 from tokstudio.core.formats import FORMATS, Loaded, fit, load, load_work, save
@@ -85,7 +85,7 @@ def test_it_is_read_and_means_what_tiktoken_means(tmp_path, rank, ordered, speci
         tokenizer.decode([len(tokenizer.tokens)])
     assert tokenizer.kind(rank) == "unreachable"
     assert tokenizer.remarks == (REMARK.format(rank),)
-    assert finish(reach_work(tokenizer))[rank] == NOT_MADE
+    assert finish(reachability_work(tokenizer))[rank] == NOT_MADE
     again = pickle.loads(pickle.dumps(tokenizer))
     assert again.decode([rank]) == ""
     assert again.remarks == tokenizer.remarks

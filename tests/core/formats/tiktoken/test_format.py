@@ -1,4 +1,4 @@
-"""Ranks are held against tiktoken itself."""
+"""Reading ranks, compared with tiktoken."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

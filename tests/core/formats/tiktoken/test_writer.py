@@ -1,4 +1,4 @@
-"""Ranks as we write them, held against tiktoken, which reads them by the file that is written beside them."""
+"""Writing ranks, compared with tiktoken, which reads them by the file beside them."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tests.core.formats.trained import SPECIALS, TEXT, banana, everything, of_ch
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.formats import FORMATS, fit, load, save
 from tokstudio.core.formats.tiktoken import writer as tiktoken_writer
-from tokstudio.core.libraries import client as owners
+from tokstudio.core.libraries import client
 from tokstudio.core.libraries.torture_text import torture_text
 from tokstudio.core.model.alphabet import Alphabet
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -241,14 +241,14 @@ def test_an_own_pattern_that_tiktoken_understands_differently_is_not_exported(tm
 
 def test_a_large_file_is_proved_in_another_process(tmp_path, monkeypatch):
     expected = save(with_clear(), tmp_path, "tiktoken", sample=TEXT).proof
-    monkeypatch.setattr(owners, "_SMALL", 0)
-    monkeypatch.setattr(owners, "Answers", None)
+    monkeypatch.setattr(client, "_SMALL", 0)
+    monkeypatch.setattr(client, "Answers", None)
     assert save(with_clear(), tmp_path, "tiktoken", sample=TEXT).proof == expected
 
 
 def test_without_the_library_it_is_read_back_by_us_and_that_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr("tokstudio.core.libraries.client.is_installed", lambda library: library != "tiktoken")
-    monkeypatch.setattr(owners, "Answers", None)
+    monkeypatch.setattr(client, "Answers", None)
     report = save(trained(TEXT, 60, pattern=r"\d+|[^\d\n]+|\n"), tmp_path, "tiktoken")
     assert report.proof == "identical by TokStudio alone: the tiktoken library is not installed"
     pieces = tiktoken_writer.ranks

@@ -13,7 +13,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QToolButton
 
 from tests.gui.person import PATIENCE, at_the_window
-from tokstudio.core.analysis.reachability import reach_work
+from tokstudio.core.analysis.reachability import reachability_work
 from tokstudio.core.base.progress import Progress
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.vocabulary.model import LENGTH, NOTES
@@ -462,9 +462,9 @@ def test_what_is_unreachable_is_searched_for_until_it_is_known_and_again_after_i
         begun.append(tokenizer)
         while waiting:
             yield Progress("trying tokens")
-        return (yield from reach_work(tokenizer))
+        return (yield from reachability_work(tokenizer))
 
-    monkeypatch.setattr("tokstudio.gui.session.reachability.reach_work", held)
+    monkeypatch.setattr("tokstudio.gui.session.reachability.reachability_work", held)
     session.runs.add_tokenizer(Tokenizer(np.array([[98, 99], [97, 98], [257, 99]], np.int32)), "one")
     pane.panel.boxes["Unreachable"].click()
     qtbot.waitUntil(lambda: bool(begun), timeout=PATIENCE)

@@ -1,6 +1,6 @@
-"""What several file formats share: the `Format` class, readers, merge lists, spelling, proof, renumbering.
+"""The common parts of file formats: the `Format` class, readers, merge lists, spelling, proof, renumbering.
 
-May import `core.tokenizer` and what that may import.
+Imports `core.tokenizer` and the folders below it.
 """
 
 # SPDX-License-Identifier: MIT

@@ -1,7 +1,4 @@
-"""What a file format is to the rest: its names, what it can hold, and how it is written, proved and read.
-
-Each format is a class in a module of its own; finding and calling the right one is left to the package.
-"""
+"""The interface of a file format: its names, what it can hold, and how to write, prove and read it."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -27,12 +24,12 @@ LARGEST_WRITTEN = 4 * GIGABYTE
 
 @dataclass(frozen=True)
 class Fit:
-    """How well a format holds a tokenizer, known before anything is written.
+    """How well a format can hold a tokenizer, before anything is written.
 
     Attributes:
-        problem: Why it cannot be written at all, a sentence; None where it can.
-        losses: What would be lost, each a sentence.
-        notes: What is good to know, each a sentence.
+        problem: The reason why it cannot be written at all, a sentence; None where it can.
+        losses: The properties that would be lost, each a sentence.
+        notes: Advice on using the files, each a sentence.
     """
 
     problem: str | None
@@ -41,7 +38,7 @@ class Fit:
 
 
 class PatternNeeded(FormatError):
-    """The files do not say how text is split, so the caller must; `name` is that of the file."""
+    """The files have no pattern, so the caller must give one; `name` is that of the file."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -50,7 +47,7 @@ class PatternNeeded(FormatError):
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """A tokenizer that was read, from which files, and the name of their format."""
+    """A tokenizer that was read, its files, and the name of their format."""
 
     tokenizer: Tokenizer
     files: tuple[Path, ...]
@@ -61,16 +58,16 @@ class Format:
     """A file format.
 
     Attributes:
-        name: What programs call it, such as "huggingface".
-        title: What people call it, such as "Hugging Face".
-        description: One line on what it is for.
+        name: Its name for programs, such as "huggingface".
+        title: Its name for people, such as "Hugging Face".
+        description: Its purpose in one line.
         files: The usual names of its files.
         folder: Whether it is saved to a folder, because it has several files.
         readable: Whether it can be loaded.
         writable: Whether it can be saved.
         keys: Keys that a JSON file of this format may begin with.
-        largest: Most bytes that a file may have when it is written.
-        library: The library that owns it, as `Tokenizer.library` names it; None where none does.
+        largest: The largest size of a written file in bytes.
+        library: The library that owns it, as in `Tokenizer.library`; None where there is none.
     """
 
     name: str
@@ -85,16 +82,16 @@ class Format:
     library: str | None = None
 
     def takes_folder(self, path: Path) -> bool:
-        """Whether `path` names a folder to write to, made where there is none, rather than a file."""
+        """Whether `path` names a folder to write to, to be created if necessary, rather than a file."""
         return self.folder
 
     @property
     def looked_for(self) -> str:
-        """What makes a folder one of this format, as people call it."""
+        """The file by which people recognise a folder of this format."""
         return self.files[-1]
 
     def targets(self, path: Path) -> Mapping[str, Path]:
-        """Where each file goes, by its usual name, when `path` is what a person named.
+        """The target of each file, by its usual name, for the `path` that a person named.
 
         Raises:
             FormatError: It has several files, and `path` is one file.
@@ -106,62 +103,62 @@ class Format:
         return {usual: path / usual for usual in self.files}
 
     def check_places(self, targets: Mapping[str, Path]) -> None:
-        """Looks at what would be replaced.
+        """Checks the files that would be replaced.
 
         Raises:
-            FormatError: It is something that a person who named only the folder, or one file, may not mean.
+            FormatError: One of them is not named by the person, who may not want to replace it.
         """
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
-        """Why nothing of this tokenizer can be written, a sentence; None where it can."""
+        """The reason why this tokenizer cannot be written at all, a sentence; None where it can."""
         return None
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
-        """What of this tokenizer the format cannot hold, each a sentence; mostly nothing."""
+        """The properties of this tokenizer that the format cannot hold, each a sentence; mostly none."""
         return ()
 
     def remarks_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
-        """The remarks of the tokenizer about what the format does not hold either; mostly all."""
+        """The remarks of the tokenizer about properties that the format cannot hold either; mostly all."""
         return tokenizer.remarks
 
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
-        """What is good to know before the files are used elsewhere, each a sentence; mostly nothing."""
+        """Advice on using the files, each a sentence; mostly none."""
         return ()
 
     def new_ids(self, tokenizer: Tokenizer) -> NDArray[np.int32] | None:
-        """The id in its files of each token, by id, -1 for one that has none; None where all ids stay."""
+        """The new id of each token in the files, by id, -1 for none; None where all ids stay."""
         return None
 
     def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
-        """How well it holds a tokenizer: all of the above, and what only a look at every token shows."""
+        """How well it can hold a tokenizer: all of the above, and facts that only a look at every token shows."""
         problem = self.problem(tokenizer)
         yield Progress("measuring")
         if problem is not None:
             return Fit(problem, (), ())
-        # A table holds no more than it says; what holds a tokenizer would hold it without these.
+        # Remarks concern tokenizer files only, not tables.
         left_out = tuple(f"{remark} The exported files leave it out, too." for remark in self.remarks_lost(tokenizer))
         return Fit(None, self.losses(tokenizer) + (left_out if self.readable else ()), self.notes(tokenizer))
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
-        """Python that loads the files, ready to paste; "" where nothing does."""
+        """Python code that loads the files, ready to paste; "" where there is none."""
         return ""
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
-        """About how many bytes its largest file takes, where all tokens together have `token_bytes`."""
+        """An estimate of the size of its largest file, where all tokens together have `token_bytes`."""
         raise NotImplementedError
 
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
-        """What goes into each file, by its usual name, in pieces of at most some 64 kB."""
+        """The content of each file, by its usual name, in pieces of at most about 64 kB."""
         raise NotImplementedError
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
-        """Reads the files back and says that they hold this tokenizer.
+        """Reads the files back and proves that they hold this tokenizer.
 
         Args:
-            tokenizer: What they should hold.
-            written: Where each file is, by its usual name.
-            name: What to call the file in an error.
-            sample: Some text to try it with, besides the torture text.
+            tokenizer: The tokenizer.
+            written: The path of each file, by its usual name.
+            name: The name of the file in errors.
+            sample: A text to encode, besides the torture text.
 
         Raises:
             FormatError: They do not; the message has the first difference.
@@ -173,46 +170,46 @@ class Format:
         """The files of this format in a folder, or those that a file with a usual name belongs to; or none.
 
         Raises:
-            FormatError: It cannot be said which they are, or one of them is missing.
+            FormatError: The files are ambiguous, or one of them is missing.
         """
         in_folder = path.is_dir()
-        found = tuple((path if in_folder else path.parent) / name for name in self.files)
-        return found if (in_folder or path in found) and all(file.is_file() for file in found) else ()
+        files = tuple((path if in_folder else path.parent) / name for name in self.files)
+        return files if (in_folder or path in files) and all(file.is_file() for file in files) else ()
 
     def recognises(self, path: Path, beginning: bytes) -> bool:
-        """Whether a file with another name is of this format, by its own name and how it begins."""
+        """Whether a file with another name is of this format, by its name and its beginning."""
         return False
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
         """Reads the files.
 
         Args:
-            files: What `find` gave, or one file.
-            names: What the errors call them.
-            pattern: How text is split, where the files do not say it.
+            files: The files from `find`, or one file.
+            names: Their names in errors.
+            pattern: The pattern, where the files do not have it.
 
         Raises:
-            FormatError: They are damaged, or hold what cannot be modelled.
+            FormatError: They are damaged, or need something that TokStudio does not support.
         """
         raise NotImplementedError
 
 
 def library_problem(tokenizer: Tokenizer) -> str | None:
-    """Why a tokenizer that its owner's library encodes cannot be written, a sentence; None for one of ours."""
+    """The reason why a tokenizer that its own library encodes cannot be written, a sentence; None for any other."""
     if tokenizer.library is None:
         return None
     return f"This tokenizer works only from its own file: {tokenizer.no_playhead}."
 
 
 def bytes_problem(tokenizer: Tokenizer, title: str) -> str | None:
-    """Why a tokenizer made of characters cannot be written to a format of bytes, a sentence; None for one of bytes."""
+    """The reason why a tokenizer of characters cannot be written to a format of bytes; None for one of bytes."""
     if tokenizer.alphabet.base == "bytes":
         return None
     return f"{title} holds only merges of bytes, but this tokenizer merges characters."
 
 
 def named_specials(specials: Iterable[str]) -> str:
-    """The beginning of a sentence about some special tokens: their names, and "is" or "are"."""
+    """The beginning of a sentence about special tokens: their names, and "is" or "are"."""
     names = [shown(token) for token in specials]
     if len(names) == 1:
         return f"The special token {names[0]} is"

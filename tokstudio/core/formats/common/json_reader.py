@@ -1,6 +1,6 @@
-"""Reads JSON a piece at a time, so that a file that someone else made cannot take more memory than it should.
+"""Reads JSON in pieces, so that an untrusted file cannot take too much memory.
 
-Python's own scanner does the work within a window of the file; what the values mean is left to the formats.
+Python's own scanner works within a window of the file.
 """
 
 # SPDX-License-Identifier: MIT
@@ -23,7 +23,7 @@ from tokstudio.core.formats.common.line_reader import open_file, why_not
 __all__ = ["JsonReader", "shown"]
 
 _CHUNK = 1 << 16
-# A value of so many characters takes some hundred megabytes at worst; a text takes a few times its own length.
+# A value of so many characters takes some hundred megabytes at worst; a string takes a few times its length.
 _LARGEST_VALUE = 1 << 22
 _LARGEST_TEXT = 1 << 28
 _NEAR = 16
@@ -32,7 +32,7 @@ _WORD = re.compile(r"[-+.\w]*")
 
 
 class _NoNumber(ValueError):
-    """NaN or an infinity, which Python reads and JSON does not have."""
+    """NaN or an infinity, which Python accepts and JSON does not have."""
 
 
 def _no_number(word: str) -> float:
@@ -43,15 +43,15 @@ _decode = json.JSONDecoder(parse_constant=_no_number).raw_decode
 
 
 class JsonReader:
-    """One JSON file, read from its beginning to its end in a `with` block.
+    """A JSON file, read from beginning to end in a `with` block.
 
     Args:
         path: The file.
-        name: What errors call it.
-        largest: Most bytes it may have.
+        name: Its name in errors.
+        largest: The largest size in bytes.
 
     Raises:
-        FormatError: It is not there, no file, or too large. So do all methods where the file is damaged.
+        FormatError: It does not exist, is not a file, or is too large. All methods raise it where the file is damaged.
     """
 
     def __init__(self, path: Path, name: str, largest: int) -> None:
@@ -75,7 +75,7 @@ class JsonReader:
         self._file.close()
 
     def progress(self) -> Iterator[Progress]:
-        """One report where a piece of the file has been read since the last one, else none."""
+        """One report where a piece of the file has been read since the last one, otherwise none."""
         if self._read != self._reported:
             self._reported = self._read
             yield Progress("reading", min(self._read, self.size), self.size)
@@ -91,7 +91,7 @@ class JsonReader:
                 return ""
 
     def items(self) -> Iterator[str]:
-        """Gives the keys of the object that comes next; the caller reads the value after each."""
+        """Yields the keys of the next object; the caller reads the value after each."""
         self._expect("{", "an object")
         if self._take("}"):
             return
@@ -104,7 +104,7 @@ class JsonReader:
             self._expect(",", "a comma or a closing brace")
 
     def elements(self) -> Iterator[int]:
-        """Gives the positions of the array that comes next, from 0; the caller reads the value at each."""
+        """Yields the positions of the next array, from 0; the caller reads the value at each."""
         self._expect("[", "an array")
         if self._take("]"):
             return
@@ -117,17 +117,17 @@ class JsonReader:
             self._expect(",", "a comma or a closing bracket")
 
     def value(self) -> object:
-        """The next value, if it is not too large to be held."""
+        """The next value, unless it is too large."""
         return self._decoded(_LARGEST_VALUE)
 
     def string(self) -> str:
-        """The next value, a text of almost any length."""
+        """The next value, a string of almost any length."""
         if self.peek() != '"':
             raise self._unexpected("a string")
         return cast("str", self._decoded(_LARGEST_TEXT))
 
     def short(self) -> object:
-        """The next value if it ends within some 64 kB, else None and nothing is read."""
+        """The next value if it ends within about 64 kB; otherwise None, and nothing is read."""
         self.peek()
         if len(self._text) - self._at < _CHUNK:
             self._fill(_CHUNK)
@@ -139,7 +139,7 @@ class JsonReader:
             raise self._damage(error) from error
 
     def skip(self) -> None:
-        """Reads over the next value; of an object or an array each part may be as large as a value."""
+        """Skips the next value; of an object or an array, each part may be as large as a value."""
         opening = self.peek()
         for _ in self.items() if opening == "{" else self.elements() if opening == "[" else ():
             self.value()
@@ -147,16 +147,16 @@ class JsonReader:
             self.value()
 
     def end(self) -> None:
-        """Makes sure that nothing follows."""
+        """Checks that nothing follows."""
         if self.peek():
             raise self.fault("something follows the end of the data")
 
     def fault(self, what: str) -> FormatError:
-        """The error that says what is wrong, with the place that comes next."""
+        """An error at the next position."""
         return self._fault_at(what, self._at)
 
     def fault_before(self, what: str) -> FormatError:
-        """The error that says what is wrong, with the place of the value that was read last."""
+        """An error at the position of the last value."""
         return self._fault_at(what, self._start)
 
     def _fault_at(self, what: str, at: int) -> FormatError:
@@ -190,7 +190,7 @@ class JsonReader:
                 waiting = len(self._text) - self._at
                 if waiting > largest:
                     raise self.fault("this part is too large to read") from error
-                # Twice as much each time, so that trying again costs no more than reading.
+                # Twice as much each time, so that repeated attempts cost no more than reading.
                 self._fill(max(_CHUNK, waiting))
 
     def _attempt(self) -> object:
@@ -211,14 +211,14 @@ class JsonReader:
             if end - self._at > 2 * DEEPEST and is_too_deep(self._text, self._at, end):
                 raise self.fault(f"the data is {TOO_DEEP}")
             word = _WORD.match(self._text, end)
-            # A number that ends with the window may go on after it.
+            # A number at the end of the window may continue.
             if word and word.end() == len(self._text) and self._fill(_CHUNK):
                 continue
             self._start, self._at = self._at, end
             return value
 
     def _is_cut(self, error: json.JSONDecodeError) -> bool:
-        """Whether the window's end may be what is wrong."""
+        """Whether the error may be caused by the end of the window."""
         return error.pos + _NEAR >= len(self._text) or error.msg.startswith("Unterminated")
 
     def _damage(self, error: json.JSONDecodeError) -> FormatError:
@@ -227,7 +227,7 @@ class JsonReader:
         return self._fault_at(f"this is not JSON ({error.msg[:1].lower()}{error.msg[1:]})", error.pos)
 
     def _fill(self, size: int) -> bool:
-        """Reads more of the file and lets go of what has been used; False at its end."""
+        """Reads more of the file and frees the text before the position; False at its end."""
         if self._ended:
             return False
         used = self._text[: self._at]
@@ -235,7 +235,7 @@ class JsonReader:
             self._line, self._column = self._line + lines, 1
         self._column += len(used) - used.rfind("\n") - 1
         rest, self._at, self._start = self._text[self._at :], 0, 0
-        # The text is set last: it must be there for the error's line.
+        # The text is set in two steps, because an error in between needs it for the line number.
         self._text = rest
         self._text = rest + self._more(size)
         return True

@@ -1,4 +1,4 @@
-"""Files that everybody has, recognised by the SHA-256 of their content: what they do not say themselves.
+"""Well-known files, recognised by the SHA-256 of their content, with facts that the files lack.
 
 The hashes, patterns and special tokens are those that `tiktoken` publishes.
 """
@@ -20,10 +20,10 @@ _END = "<|endoftext|>"
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a file.
+    """The facts about a file.
 
     Attributes:
-        pattern: How text is split.
+        pattern: The pattern that splits text.
         special_tokens: Each with its id.
     """
 
@@ -63,7 +63,7 @@ RANKS: Mapping[tuple[str, ...], Known] = {
 
 
 def known_work(files: tuple[Path, ...], among: Mapping[tuple[str, ...], Known]) -> Work[Known | None]:
-    """What is known of some files that belong together; None for others, and for such as cannot be read."""
+    """The facts about a set of files; None for unknown files, and for files that cannot be read."""
     hashes: list[str] = []
     for file in files:
         digest = hashlib.sha256()
@@ -75,7 +75,7 @@ def known_work(files: tuple[Path, ...], among: Mapping[tuple[str, ...], Known]) 
                     digest.update(piece)
                     yield Progress("reading")
         except OSError:
-            # Whoever reads the file tells it better.
+            # Reading the file later gives a better message.
             return None
         hashes.append(digest.hexdigest())
     return among.get(tuple(hashes))

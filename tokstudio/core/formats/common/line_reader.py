@@ -1,4 +1,4 @@
-"""Opens files that someone else made, and reads them line by line without taking more memory than they should."""
+"""Opens untrusted files, and reads them line by line within memory limits."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -20,15 +20,15 @@ _REPORTED = 1 << 15
 
 
 class LineReader:
-    """One file, read from its beginning to its end in a `with` block.
+    """A file, read from beginning to end in a `with` block.
 
     Args:
         path: The file.
-        name: What errors call it.
-        largest: Most bytes it may have.
+        name: Its name in errors.
+        largest: The largest size in bytes.
 
     Raises:
-        FormatError: It is not there, no file, or too large.
+        FormatError: It does not exist, is not a file, or is too large.
     """
 
     def __init__(self, path: Path, name: str, largest: int) -> None:
@@ -47,7 +47,7 @@ class LineReader:
         self._file.close()
 
     def __iter__(self) -> Iterator[bytes]:
-        """Each line without its end, be it of Unix or of Windows."""
+        """Yields each line without its end, of Unix or Windows."""
         try:
             while line := self._file.readline(_LONGEST):
                 self._line += 1
@@ -59,28 +59,28 @@ class LineReader:
             raise FormatError(f"{self.name}: {why_not(error)}.") from error
 
     def peek(self) -> bytes:
-        """Some of the beginning, before anything is read."""
+        """The beginning of the file, before anything is read."""
         try:
             return self._file.peek(1)[:_BEGINNING]
         except OSError as error:
             raise FormatError(f"{self.name}: {why_not(error)}.") from error
 
     def progress(self) -> Iterator[Progress]:
-        """One report where some of the file has been read since the last one, else none."""
+        """One report where enough of the file has been read since the last one, otherwise none."""
         if self._read - self._reported >= _REPORTED:
             self._reported = self._read
             yield Progress("reading", min(self._read, self.size), self.size)
 
     def fault(self, what: str) -> FormatError:
-        """The error that says what is wrong, with the line that was read last."""
+        """An error at the last line."""
         return FormatError(f"{self.name}: {what}, line {self._line:,}.")
 
 
 def open_file(path: Path, name: str, largest: int) -> tuple[BufferedReader, int]:
-    """Opens a file for reading, and gives it and its size.
+    """Opens a file for reading, and returns it with its size.
 
     Raises:
-        FormatError: It is not there, no file, or has more than `largest` bytes.
+        FormatError: It does not exist, is not a file, or has more than `largest` bytes.
     """
     try:
         status = path.stat()
@@ -96,10 +96,10 @@ def open_file(path: Path, name: str, largest: int) -> tuple[BufferedReader, int]
 
 
 def read_whole(path: Path, name: str, largest: int) -> bytes:
-    """What stands in a file.
+    """The content of a file.
 
     Raises:
-        FormatError: It is not there, no file, or has more than `largest` bytes.
+        FormatError: It does not exist, is not a file, or has more than `largest` bytes.
     """
     file, size = open_file(path, name, largest)
     with file:
@@ -110,7 +110,7 @@ def read_whole(path: Path, name: str, largest: int) -> bytes:
 
 
 def why_not(error: OSError | ValueError) -> str:
-    """Why a file cannot be read, in a few words."""
+    """The reason why a file cannot be read, in a few words."""
     if isinstance(error, FileNotFoundError):
         return "the file does not exist"
     if isinstance(error, PermissionError):

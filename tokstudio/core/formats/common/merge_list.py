@@ -1,7 +1,4 @@
-"""Gathers the merges of a file that someone else made, and refuses any that could not have been made.
-
-Where the numbers come from is left to the formats.
-"""
+"""Collects the merges of an untrusted file, and refuses impossible ones."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -26,7 +23,7 @@ _LONGEST_TOKEN = 2**31 - 2
 
 
 def id_problem(token: object) -> str | None:
-    """What is wrong with something that should be an id; None where it is one."""
+    """The reason why a value is not an id; None where it is one."""
     if type(token) is not int:
         return "an id must be a whole number"
     if token < 0:
@@ -38,7 +35,7 @@ def id_problem(token: object) -> str | None:
 
 @contextmanager
 def sensible_ids(name: str) -> Generator[None]:
-    """Turns what a tokenizer has against the ids of the file `name` into a FormatError."""
+    """Turns errors about the ids of the file `name` into a FormatError."""
     try:
         yield
     except ConfigError as error:
@@ -49,13 +46,13 @@ class MergeList:
     """Merges in rank order, each checked when it is added.
 
     Args:
-        alphabet: What they begin with.
+        alphabet: The base tokens.
     """
 
     def __init__(self, alphabet: Alphabet) -> None:
         self._alphabet = alphabet
         self._rows = array("i")
-        # By id, bytes of each token, and 0 where there is none.
+        # By id, bytes of each token; 0 where there is none.
         self._lengths = array("q", bytes(8 * (int(alphabet.ids.max(initial=0)) + 1)))
         for token, made in alphabet.tokens.items():
             self._lengths[token] = len(made)
@@ -68,7 +65,7 @@ class MergeList:
         return token < len(self._lengths) and self._lengths[token] > 0
 
     def add(self, left: int, right: int, result: int) -> str | None:
-        """Adds a merge of valid ids; gives what is wrong with it instead, if anything is."""
+        """Adds a merge of valid ids; returns what is wrong with it instead, if anything."""
         lengths = self._lengths
         for part in (left, right):
             if not self.has(part):
@@ -96,11 +93,11 @@ class MergeList:
         """The tokenizer of all merges.
 
         Args:
-            name: The file's, in a message.
+            name: The file's name in errors.
             special_tokens: Each with its id, which no other token has.
-            pattern: How text is split.
-            unknown: The id that stands for a character that the alphabet lacks.
-            extra_tokens: Those that no merge makes, by ids that no other token has.
+            pattern: The pattern that splits text.
+            unknown: The id for characters that the alphabet lacks.
+            extra_tokens: Tokens that no merge makes, by ids that no other token has.
             whole_words: See `Tokenizer`.
             remarks: See `Tokenizer`.
 
@@ -128,7 +125,7 @@ class MergeList:
 
 
 def first_repeated(rows: NDArray[np.int32]) -> tuple[int, int] | None:
-    """Numbers of the first merge whose pair stood in an earlier one, and of that one; the pair comes first in a row."""
+    """The numbers of the first merge with a repeated pair, and of the earlier one; a row begins with the pair."""
     pairs = rows[:, 0].astype(np.int64) << 32 | rows[:, 1]
     order = np.argsort(pairs, kind="stable")
     same = np.flatnonzero(pairs[order][1:] == pairs[order][:-1])

@@ -1,7 +1,4 @@
-"""The proof of an export: hard text and a sample, encoded by us and by whoever owns the format, must give equal ids.
-
-Asking a library is left to `owners`; a format says which texts its files can be tried with.
-"""
+"""The proof of an export: TokStudio and the library of the format must give equal ids for a hard text and a sample."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -19,30 +16,30 @@ from tokstudio.core.base.wording import several, shown
 from tokstudio.core.libraries.torture_text import torture_text
 
 if TYPE_CHECKING:
-    from tokstudio.core.libraries.client import OwnedFile, Trial
+    from tokstudio.core.libraries.client import LibraryInput, Trial
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-# Characters of the sample that are encoded at once: a library keeps the interpreter to itself meanwhile.
+# Characters of the sample to encode at once: a library holds the interpreter's lock meanwhile.
 _SAMPLE_PIECE = 1 << 14
 _SHOWN_IDS = 4
 
 
 @dataclass(frozen=True)
 class Trials:
-    """Texts for someone else to encode, and our ids of each."""
+    """Texts for a library to encode, and TokStudio's ids of each."""
 
     texts: list[Trial]
     ours: list[NDArray[np.uint32]]
 
 
-def prove_work(tokenizer: Tokenizer, file: OwnedFile, trials: Trials, elsewhere: bool = False) -> Work[str]:
-    """Lets a library read the file and encode the trials; its ids must be ours.
+def prove_work(tokenizer: Tokenizer, file: LibraryInput, trials: Trials, in_child: bool = False) -> Work[str]:
+    """Lets a library read the file and encode the trials; its ids must be equal.
 
     Args:
-        tokenizer: What the file should hold.
+        tokenizer: The exported tokenizer.
         file: The file.
-        trials: What to encode.
-        elsewhere: Let another process do it even if the file is small.
+        trials: The texts.
+        in_child: Whether to ask a child process even if the file is small.
 
     Returns:
         The proof, such as "identical over 1,234 tokens".
@@ -52,7 +49,7 @@ def prove_work(tokenizer: Tokenizer, file: OwnedFile, trials: Trials, elsewhere:
     """
     from tokstudio.core.libraries.client import library_ids
 
-    theirs = yield from library_ids(file, trials.texts, elsewhere)
+    theirs = yield from library_ids(file, trials.texts, in_child)
     return (yield from compare_work(tokenizer, file.name, f"read back by {file.title}", trials.ours, theirs))
 
 
@@ -63,14 +60,14 @@ def compare_work(
     ours: Sequence[NDArray[np.uint32]],
     theirs: Sequence[NDArray[np.uint32]],
 ) -> Work[str]:
-    """The proof that all ids are equal.
+    """Proves that all ids are equal.
 
     Args:
-        tokenizer: Whose ids `ours` are.
-        name: What a message calls the file.
+        tokenizer: The tokenizer of `ours`.
+        name: The name of the file in errors.
         how: How `theirs` were made, such as "read back by the tokenizers library".
         ours: uint32 ids of each text.
-        theirs: The same of the other.
+        theirs: The ids of the other side.
 
     Raises:
         FormatError: They differ; the message has the first difference.
@@ -85,13 +82,13 @@ def compare_work(
 
 
 def trials_work(tokenizer: Tokenizer, sample: str, specials: bool = True, decodes: bool = True) -> Work[Trials]:
-    """Hard text, the sample and, where the files hold them, the special tokens; with our ids.
+    """The hard text, the sample and, where the files hold them, the special tokens, with TokStudio's ids.
 
     Args:
-        tokenizer: What is to be proved.
+        tokenizer: The exported tokenizer.
         sample: Some text.
         specials: Whether special tokens in a text are recognised.
-        decodes: Whether what the ids decode to is to be looked at.
+        decodes: Whether to check the decoded text as well.
     """
     from tokstudio.core.libraries.client import Trial
 
@@ -103,7 +100,7 @@ def trials_work(tokenizer: Tokenizer, sample: str, specials: bool = True, decode
         try:
             ids = yield from tokenizer.encode_work(text, "all" if specials else ())
         except ConfigError:
-            # Special tokens that begin within another may leave characters that have no id.
+            # Special tokens that overlap may leave characters without an id.
             if may_refuse:
                 continue
             raise
@@ -114,13 +111,13 @@ def trials_work(tokenizer: Tokenizer, sample: str, specials: bool = True, decode
 
 
 def trial_texts(tokenizer: Tokenizer, sample: str, specials: bool = True, only_known: bool = False) -> Iterator[str]:
-    """Hard text, the sample in pieces, and the special tokens side by side and apart.
+    """Yields the hard text, the sample in pieces, and the special tokens side by side and apart.
 
     Args:
-        tokenizer: Whose special tokens and characters.
+        tokenizer: The tokenizer.
         sample: Some text.
-        specials: Whether the special tokens are tried.
-        only_known: Leave out characters that are no base tokens.
+        specials: Whether to try the special tokens.
+        only_known: Whether to leave out characters that are not base tokens.
     """
     units = tokenizer.alphabet.units
     known = set(map(chr, units.tolist())) if only_known else set[str]()
@@ -145,7 +142,7 @@ def varied(
     special_tokens: Mapping[str, int] | None = None,
     whole_words: Collection[int] | None = None,
 ) -> Tokenizer:
-    """The same tokens and merges with what a format makes of the rest; what is not given stays."""
+    """The same tokens and merges, with the given parts as a format holds them; others stay."""
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
     return Tokenizer(
@@ -161,7 +158,7 @@ def varied(
 
 
 def pieces_of(sample: str) -> list[str]:
-    """A sample in pieces that are encoded at once."""
+    """A sample in pieces to encode at once."""
     return [sample[start : start + _SAMPLE_PIECE] for start in range(0, len(sample), _SAMPLE_PIECE)]
 
 
@@ -174,7 +171,7 @@ def _first_difference(tokenizer: Tokenizer, ours: list[int], theirs: list[int]) 
 
 
 def _piece(tokenizer: Tokenizer, ids: list[int]) -> str:
-    """The first of some ids as text, and the ids; ids of another vocabulary may be unknown to ours."""
+    """The text of the first id, and the ids; ids of another vocabulary may be unknown."""
     if not ids:
         return "no token"
     token = tokenizer.tokens[ids[0]] if ids[0] < len(tokenizer.tokens) else None

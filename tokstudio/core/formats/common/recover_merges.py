@@ -1,7 +1,7 @@
-"""What merging makes of the bytes of each token: the merges of a vocabulary of which only the ranks are known.
+"""Recovers the merges of a ranked vocabulary by encoding the bytes of each token.
 
-A token that merging does not make of its own bytes is none that merging ever makes: within any text, what stands where
-the token does is merged as if it were alone, up to the merge that makes it.
+A token that merging does not make of its own bytes is never made: within any text, the bytes of the token are merged as
+if they were alone, up to the merge that makes it.
 """
 
 # SPDX-License-Identifier: MIT
@@ -20,13 +20,13 @@ _BUDGET = 200_000
 
 
 def recover_merges_work(tokens: Sequence[bytes]) -> Work[NDArray[np.int32]]:
-    """The two tokens that each token joins, all numbered in the order of their ranks.
+    """The two tokens that each token joins, numbered in the order of their ranks.
 
     Args:
-        tokens: Lowest rank first, none twice; the 256 bytes are among them.
+        tokens: Lowest rank first, distinct, including the 256 bytes.
 
     Returns:
-        int32 [n, 2]; -1 for single bytes, and for tokens that no merge can reach.
+        int32 [n, 2]; -1 for single bytes, and for tokens that no merge makes.
     """
     n = len(tokens)
     offsets = np.fromiter(accumulate(map(len, tokens), initial=0), np.int64, n + 1)
@@ -38,11 +38,11 @@ def recover_merges_work(tokens: Sequence[bytes]) -> Work[NDArray[np.int32]]:
 
 
 def recover_work(units: NDArray[np.int32], offsets: NDArray[np.int64]) -> Work[NDArray[np.int32]]:
-    """Like `recover_merges_work`, of tokens that are made of anything.
+    """Like `recover_merges_work`, for tokens of any base.
 
     Args:
-        units: int32, the tokens one after another, each as the numbers of the base tokens that spell it.
-        offsets: int64 [n + 1], where each begins, and the end of the last.
+        units: int32, the tokens one after another, each as the numbers of its base tokens.
+        offsets: int64 [n + 1], the start of each, and the end of the last.
     """
     from tokstudio.core.kernels.encode import STATE_SIZE
     from tokstudio.core.kernels.recover_merges import recover

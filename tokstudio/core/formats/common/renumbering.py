@@ -1,6 +1,6 @@
-"""Closes the gaps between the ids of a tokenizer, and says in words which tokens move.
+"""Closes the gaps between the ids of a tokenizer, and describes in words which tokens move.
 
-Gaps are where `Tokenizer.at` has put merges aside, or where a file that was opened has them. Nobody calls this unasked.
+Gaps remain where `Tokenizer.at` leaves merges out, or come from an opened file. They are closed only on request.
 """
 
 # SPDX-License-Identifier: MIT
@@ -18,19 +18,17 @@ if TYPE_CHECKING:
     from tokstudio.core.formats.common.format import Format
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-if TYPE_CHECKING:
-    from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _MOST_NAMED = 3
 
 
 def closed_gaps(tokenizer: Tokenizer) -> tuple[Tokenizer, tuple[str, ...]]:
-    """The same tokenizer with ids from 0 on without gaps, and which tokens move, each a sentence.
+    """The same tokenizer with ids from 0 on without gaps, and a sentence for each kind of moved tokens.
 
-    Where there are no gaps, and where a library encodes, it is the tokenizer itself and no sentence.
+    Without gaps, and where a library encodes, it is the tokenizer itself and no sentence.
 
     Example:
-        Of 744 merges the first 312 are kept, and the one special token stood behind all of them: it is said that
+        The first 312 of 744 merges are kept, and the one special token came after all of them:
         'The special token "<|end|>" moves from 1,000 to 568.'
     """
     before = tokenizer.tokens.ids()
@@ -61,12 +59,12 @@ def _sentences(moves: Sequence[tuple[str, int, int]], several: str) -> list[str]
 
 
 def renumbered(original: Tokenizer, tokenizer: Tokenizer, chosen: Format) -> str:
-    """Which ids became others, a sentence; "" where none did.
+    """A sentence on changed ids; "" where none changed.
 
     Args:
-        original: With the ids as the person knows them.
-        tokenizer: What is written: the original, or the same tokens without gaps between their ids.
-        chosen: The format, which may number anew.
+        original: The tokenizer with the ids that the person knows.
+        tokenizer: The written tokenizer: the original, or the same tokens without gaps between their ids.
+        chosen: The format, which may change ids.
 
     Example:
         "Ids 744-745 became 743-744."
@@ -77,7 +75,7 @@ def renumbered(original: Tokenizer, tokenizer: Tokenizer, chosen: Format) -> str
 
 
 def moves(before: NDArray[np.integer], after: NDArray[np.integer]) -> str:
-    """The sentence about ids, ascending, that became others, at the same places; -1 is one that no id became."""
+    """A sentence on ascending ids that changed, at the same indexes; -1 stands for no new id."""
     moved = (after >= 0) & (before != after)
     old, new = before[moved].astype(np.int64), after[moved].astype(np.int64)
     if len(old) == 0:

@@ -1,7 +1,4 @@
-"""How Hugging Face's and GPT-2's files spell tokens: bytes one character each, characters as they are, quoted for JSON.
-
-Reading such spellings is left to `vocabulary`.
-"""
+"""The spelling of tokens in Hugging Face's and GPT-2's files, quoted for JSON: bytes as one character each, or text."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -31,19 +28,19 @@ Spelling = Callable[[bytes, bytearray], Iterator[bytes]]
 
 
 def spelling(tokenizer: Tokenizer) -> Spelling:
-    """What adds a token, fit for quotes in JSON, to what is waiting, and gives that away whenever it is enough."""
+    """A function that appends a token, escaped for JSON, to a buffer, and yields the buffer when it is long enough."""
     return _in_byte_level if tokenizer.alphabet.base == "bytes" else _in_characters
 
 
 def quoted(text: str) -> bytes:
-    """A text as JSON has it between quotes."""
+    """A text escaped for JSON, without the quotes."""
     return json.dumps(text, ensure_ascii=False)[1:-1].encode()
 
 
 def vocabulary(tokenizer: Tokenizer, indent: bytes) -> Iterator[bytes]:
-    """Each token with its id as the inside of a JSON object, a line each; special tokens are spelled as they are.
+    """Yields each token with its id, as lines of a JSON object; special tokens are written as text.
 
-    The empty token is left out: nothing that reads such files could make it of a text.
+    The empty token is left out: no reader of such files could make it of a text.
     """
     texts = {number: token for token, number in tokenizer.special_tokens.items()}
     spelled = spelling(tokenizer)
@@ -62,18 +59,18 @@ def vocabulary(tokenizer: Tokenizer, indent: bytes) -> Iterator[bytes]:
 
 
 def misread_specials(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """Special tokens that the tokenizers library decodes as if they were bytes, and to other text than themselves."""
+    """Special tokens that the tokenizers library decodes as if they were byte-level, to another text."""
     if tokenizer.alphabet.base != "bytes":
         return ()
     return tuple(token for token in tokenizer.special_tokens if not token.isascii() and BYTE_OF.keys() >= set(token))
 
 
 def spelled_alike_work(tokenizer: Tokenizer, specials_too: bool = True) -> Work[str | None]:
-    """A sentence about two tokens that have one spelling, so that a file can hold only one; None where all differ.
+    """A sentence about two tokens with one spelling, of which a file can hold only one; None where all differ.
 
     Args:
-        tokenizer: Whose tokens.
-        specials_too: Whether special tokens stand among the others.
+        tokenizer: The tokenizer.
+        specials_too: Whether special tokens are in the same list as others.
     """
     texts = {number: token for token, number in tokenizer.special_tokens.items()}
     keys, tokens = _special_keys(tokenizer) if specials_too else dict.fromkeys(texts, b""), tokenizer.tokens
@@ -97,13 +94,13 @@ def spelled_alike_work(tokenizer: Tokenizer, specials_too: bool = True) -> Work[
 
 
 def _with_repeated(lengths: NDArray[np.int64]) -> list[int]:
-    """Where the lengths are that others have too, as most of long tokens do not; the empty and the absent aside."""
+    """The ids whose token's length is not unique; most long tokens have unique lengths."""
     _, which, times = np.unique(lengths, return_inverse=True, return_counts=True)
     return np.flatnonzero((times[which] > 1) & (lengths > 0)).tolist()
 
 
 def _special_keys(tokenizer: Tokenizer) -> Mapping[int, bytes]:
-    """Of each special token, what its spelling would mean as that of an ordinary one; empty where it means nothing."""
+    """The bytes that each special token's spelling would mean for an ordinary token; empty where it means nothing."""
     texts = tokenizer.special_tokens
     if tokenizer.alphabet.base == "characters":
         return {number: text.encode() for text, number in texts.items()}
@@ -111,7 +108,7 @@ def _special_keys(tokenizer: Tokenizer) -> Mapping[int, bytes]:
 
 
 def _short(key: bytes) -> bytes:
-    """A key that takes little memory; two of one length are equal only where the keys are."""
+    """A key that takes little memory; equal only for equal keys."""
     return key if len(key) <= _LONGEST_KEPT else hashlib.sha256(key).digest() + len(key).to_bytes(8, "little")
 
 

@@ -1,4 +1,4 @@
-"""The regular expression of a pattern as files spell it, and the pattern that a file's expression names."""
+"""The regular expressions of patterns in files, and the patterns that such expressions name."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -8,8 +8,8 @@ import re
 from tokstudio.core.base.errors import ConfigError, FormatError
 from tokstudio.core.pretokenization.patterns import NAMES, OWN, REGEX, splitter
 
-# The library's regular expressions are Oniguruma's. It takes `{1,3}+` for a repeated group, and others take it for a
-# `{1,3}` that gives nothing back; in the named patterns nothing is wanted back, so `{1,3}` says the same to both.
+# The library's regular expressions are Oniguruma's. It takes `{1,3}+` for a repeated group, others for a possessive
+# `{1,3}`; in the named patterns both split alike without the plus sign.
 _WRITTEN = {name: regex.replace("{1,3}+", "{1,3}") for name, regex in REGEX.items()}
 
 
@@ -17,15 +17,15 @@ REPEATED_GROUP = re.compile(r"\{[0-9,]+\}\+")
 
 
 def written_regex(pattern: str) -> str:
-    """The regular expression of a pattern other than "none", as the library must have it."""
+    """The regular expression of a pattern other than "none", for the library."""
     return next((_WRITTEN[name] for name, regex in REGEX.items() if pattern in (name, regex)), pattern)
 
 
 def named_pattern(name: str, regex: str) -> str:
-    """The name of a regular expression, if it splits text as a named pattern does, else itself.
+    """The name of a regular expression that splits like a named pattern, otherwise the expression.
 
     Raises:
-        FormatError: It cannot split text; the message calls the file `name`.
+        FormatError: It cannot split text; the message begins with `name`.
     """
     try:
         return known_pattern(regex)
@@ -34,6 +34,6 @@ def named_pattern(name: str, regex: str) -> str:
 
 
 def known_pattern(regex: str) -> str:
-    """The name of a regular expression that splits as a named pattern does, else itself; may raise ConfigError."""
+    """The name of a regular expression that splits like a named pattern, otherwise the expression; or ConfigError."""
     number = splitter(regex).kind
     return regex if number == OWN else NAMES[number]

@@ -1,4 +1,4 @@
-"""Vocabularies as Hugging Face's and GPT-2's files have them: JSON objects of tokens in characters with their ids."""
+"""Vocabularies of Hugging Face's and GPT-2's files: JSON objects of tokens as text with their ids."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -12,10 +12,11 @@ from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.merge_list import MergeList, id_problem
 from tokstudio.core.model.alphabet import BYTES, Alphabet
 from tokstudio.core.text.byte_level import CHARACTER_OF, to_bytes
+from tokstudio.core.text.utf8 import has_surrogates
 
 
 def read_vocabulary_work(reader: JsonReader) -> Work[dict[str, int]]:
-    """The object that comes next; FormatError where a token or an id appears twice, or something is no id."""
+    """Reads the next object; FormatError where a token or an id is repeated, or a value is not an id."""
     vocabulary: dict[str, int] = {}
     used = bytearray()
     for token in reader.items():
@@ -41,7 +42,7 @@ def byte_level_ids(vocabulary: Mapping[str, int]) -> list[int]:
 
 
 def byte_level_alphabet(name: str, vocabulary: Mapping[str, int]) -> Alphabet:
-    """The 256 bytes with their ids; FormatError, which calls the file `name`, where one is missing."""
+    """The 256 bytes with their ids; FormatError, which begins with `name`, where one is missing."""
     ids = byte_level_ids(vocabulary)
     if -1 in ids:
         raise FormatError(f"{name}: the byte {ids.index(-1)} has no token in the vocabulary; TokStudio needs all 256.")
@@ -49,18 +50,18 @@ def byte_level_alphabet(name: str, vocabulary: Mapping[str, int]) -> Alphabet:
 
 
 def spelled(token: str) -> bytes:
-    """The bytes that a byte-level token stands for; of one that is spelled otherwise, its UTF-8.
+    """The bytes of a byte-level token, or the UTF-8 of a token that is spelled otherwise.
 
-    Empty where it is no text.
+    Empty where it is not valid text.
     """
     try:
         return to_bytes(token)
     except KeyError:
-        return b"" if any("\ud800" <= character <= "\udfff" for character in token) else token.encode()
+        return b"" if has_surrogates(token) else token.encode()
 
 
 def add_merge(merges: MergeList, vocabulary: Mapping[str, int], left: str, right: str) -> str | None:
-    """Adds a merge of tokens in characters; gives what is wrong with it instead, if anything is."""
+    """Adds a merge of tokens as text; returns what is wrong with it instead, if anything."""
     for part in (left, right, left + right):
         if part not in vocabulary:
             return f"merge {len(merges) + 1:,} needs the token {shown(part)}, which the vocabulary does not have"
@@ -68,11 +69,11 @@ def add_merge(merges: MergeList, vocabulary: Mapping[str, int], left: str, right
 
 
 def shown_alphabet(tokens: Mapping[int, bytes], byte_level: bool) -> Alphabet:
-    """All bytes, if the tokens are byte-level and every byte is there, else the tokens of one character.
+    """All bytes, if the tokens are byte-level and every byte is among them; otherwise the one-character tokens.
 
     Args:
-        tokens: The bytes of each token that may be a base token, by id; of equal ones the first counts.
-        byte_level: Whether tokens are made of bytes.
+        tokens: The bytes of each possible base token, by id; of equal tokens the first counts.
+        byte_level: Whether tokens consist of bytes.
     """
     backwards = list(tokens.items())[::-1]
     if byte_level:
@@ -84,7 +85,7 @@ def shown_alphabet(tokens: Mapping[int, bytes], byte_level: bool) -> Alphabet:
 
 
 def _character(token: bytes) -> str | None:
-    """The one character that a token is; None for any other."""
+    """The token as one character; None for any other token."""
     if not 1 <= len(token) <= 4:
         return None
     text = token.decode("utf-8", "ignore")

@@ -1,6 +1,6 @@
 """The GPT-2 format: `vocab.json` with `merges.txt`, `encoder.json` with `vocab.bpe`.
 
-May import `core.formats.common` and what that may import.
+Imports `core.formats.common` and the folders below it.
 """
 
 # SPDX-License-Identifier: MIT

@@ -1,6 +1,6 @@
-"""GPT-2's pair of files: `vocab.json` with `merges.txt`, or as it is only read, `encoder.json` with `vocab.bpe`.
+"""GPT-2's pair of files: `vocab.json` with `merges.txt`, and for reading only `encoder.json` with `vocab.bpe`.
 
-They say neither how text is split nor which tokens are special. What is written is left to `gpt2_writer`.
+The files have neither a pattern nor a list of special tokens.
 """
 
 # SPDX-License-Identifier: MIT
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
-# What GPT-2's own programs take for special where it stands in the vocabulary.
+# Special tokens of GPT-2's own programs, if the vocabulary has them.
 _SPECIAL = ("<|endoftext|>", "<|startoftext|>")
-# What other programs add to the vocabulary without a merge, such as <s>, <mask> and [PAD].
+# Tokens that other programs add to the vocabulary without a merge, such as <s>, <mask> and [PAD].
 _LIKE_SPECIAL = re.compile(rb"<.*>|\[.*\]", re.DOTALL)
 
 
@@ -52,28 +52,28 @@ class Gpt2(Format):
         return ", ".join(merges for _, merges in _NAMES)
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
-        """It holds merges of bytes."""
+        """The format holds only merges of bytes."""
         return (
             library_problem(tokenizer) or bytes_problem(tokenizer, self.title) or gpt2_writer.merge_problem(tokenizer)
         )
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
-        """The files say neither how text is split nor, but for GPT-2's own, which tokens are special."""
+        """The files have neither the pattern nor, except for GPT-2's own, the special tokens."""
         return gpt2_writer.losses(tokenizer, _SPECIAL)
 
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
-        """Not everybody who reads GPT-2's own files reads these."""
+        """Not all readers of GPT-2's own files can read these."""
         return gpt2_writer.notes(tokenizer, _SPECIAL)
 
     def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
-        """Each token needs a spelling of its own as well."""
+        """Checks that each token has a different spelling as well."""
         fitting = yield from super().fit_work(tokenizer)
         if fitting.problem is not None:
             return fitting
         return replace(fitting, problem=(yield from spelled_alike_work(tokenizer)))
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
-        """Of either file: a byte takes two at most."""
+        """The size of either file: a byte takes at most two."""
         specials = sum(6 * len(token.encode()) for token in tokenizer.special_tokens)
         return 4 * token_bytes + 20 * len(tokenizer) + specials
 
@@ -83,7 +83,7 @@ class Gpt2(Format):
         return {vocabulary: gpt2_writer.vocab_json(tokenizer), merges: gpt2_writer.merges_txt(tokenizer)}
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
-        """Lets the tokenizers library read both files, told what they do not hold."""
+        """Lets the tokenizers library read both files, with the settings that they lack."""
         vocabulary, merges = (written[usual] for usual in self.files)
         return (yield from gpt2_writer.prove(tokenizer, vocabulary, merges, name, sample, _SPECIAL))
 
@@ -95,16 +95,16 @@ class Gpt2(Format):
         """Either pair; one file of a pair alone is an error."""
         in_folder = path.is_dir()
         for pair in _NAMES:
-            found = tuple((path if in_folder else path.parent) / name for name in pair)
-            if (in_folder or path in found) and all(file.is_file() for file in found):
-                return found
-            if path in found:
-                missing = next(file.name for file in found if not file.is_file())
+            files = tuple((path if in_folder else path.parent) / name for name in pair)
+            if (in_folder or path in files) and all(file.is_file() for file in files):
+                return files
+            if path in files:
+                missing = next(file.name for file in files if not file.is_file())
                 raise FormatError(f"{path.name}: {missing} belongs with it but is not in the same folder.")
         return ()
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
-        """Reads both files, and makes sure that the one has what the other makes."""
+        """Reads both files, and checks that they belong together."""
         known = yield from known_work(files, PAIRS)
         if known is None and pattern is None:
             raise PatternNeeded(names[0])
@@ -114,11 +114,11 @@ class Gpt2(Format):
         merges = yield from _read_merges(files[1], names, vocabulary)
         specials = {token: vocabulary[token] for token in _SPECIAL if token in vocabulary}
         specials = {token: number for token, number in specials.items() if not merges.has(number)}
-        own = frozenset(specials.values())
+        special_ids = frozenset(specials.values())
         extra = {
             number: spelled(token)
             for token, number in vocabulary.items()
-            if not merges.has(number) and number not in own
+            if not merges.has(number) and number not in special_ids
         }
         strange = next((number for number, token in extra.items() if not token), None)
         if strange is not None:
@@ -130,7 +130,7 @@ class Gpt2(Format):
 
 
 def _check_end(names: tuple[str, ...], tokenizer: Tokenizer) -> Work[None]:
-    """Raises FormatError where the next merge is missing, as in a file that is cut between two lines."""
+    """Raises FormatError where the next merge is missing, as in a file that is truncated between two lines."""
     tokens = [token for token in tokenizer.extra_tokens.values() if not _LIKE_SPECIAL.fullmatch(token)]
     pieces = yield from pieces_work(tokenizer, tokens)
     cut = next((token for token, count in zip(tokens, pieces.tolist(), strict=True) if count == 2), None)

@@ -1,4 +1,4 @@
-"""What goes into GPT-2's pair of files, what of a tokenizer they cannot hold, and how that is proved."""
+"""The content of GPT-2's pair of files, its losses, and its proof."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -50,7 +50,7 @@ def vocab_json(tokenizer: Tokenizer) -> Iterator[bytes]:
 
 
 def merges_txt(tokenizer: Tokenizer) -> Iterator[bytes]:
-    """`merges.txt`: a line a merge, between a first line and an end of line that readers cut off."""
+    """`merges.txt`: a line per merge, after a first line that readers skip."""
     tokens, waiting = tokenizer.tokens, bytearray(_VERSION + b": 0.2\n")
     for left, right in tokenizer.merges:
         for token, end in ((int(left), b" "), (int(right), b"\n")):
@@ -74,24 +74,24 @@ def merge_problem(tokenizer: Tokenizer) -> str | None:
 
 
 def losses(tokenizer: Tokenizer, known_specials: tuple[str, ...]) -> tuple[str, ...]:
-    """What the files cannot say; `known_specials` are special to those who read them."""
-    found: list[str] = []
+    """The losses of the files; readers treat `known_specials` as special."""
+    sentences: list[str] = []
     if not _splits_as_gpt2(tokenizer):
-        found.append(
+        sentences.append(
             f"The pattern {shown(tokenizer.pattern)} is lost: programs that read this format split text as GPT-2 does."
         )
     specials = {token: number for token, number in tokenizer.special_tokens.items() if token not in known_specials}
     if specials:
-        found.append(
+        sentences.append(
             f"{named_specials(specials)} not marked as special: the program that loads the files must be told."
         )
     if words := len(tokenizer.whole_words):
-        found.append(f"Words that become a token without merging are merged ({words:,}): some ids will differ.")
-    return tuple(found)
+        sentences.append(f"Words that become a token without merging are merged ({words:,}): some ids will differ.")
+    return tuple(sentences)
 
 
 def notes(tokenizer: Tokenizer, known_specials: tuple[str, ...]) -> tuple[str, ...]:
-    """That tiktoken reads only such files as GPT-2's own."""
+    """A note that tiktoken reads only files with GPT-2's own ids."""
     merges = len(tokenizer.merges)
     has_usual_ids = np.array_equal(tokenizer.byte_ids, BYTE_ORDER) and np.array_equal(
         tokenizer.merge_results, np.arange(BYTES, BYTES + merges)
@@ -104,19 +104,19 @@ def notes(tokenizer: Tokenizer, known_specials: tuple[str, ...]) -> tuple[str, .
 def prove(
     tokenizer: Tokenizer, vocab: Path, merges: Path, name: str, sample: str, known_specials: tuple[str, ...]
 ) -> Work[str]:
-    """Lets the tokenizers library read both files, told the pattern and the special tokens that they do not hold.
+    """Lets the tokenizers library read both files, with the pattern and the special tokens that they lack.
 
-    What it had to be told is said in the proof; `known_specials` are special to those who read them.
+    The proof names these settings; readers treat `known_specials` as special.
     """
-    from tokstudio.core.libraries.client import OwnedFile
+    from tokstudio.core.libraries.client import LibraryInput
 
-    # A pattern of one's own, which the library may understand otherwise, is not in the files.
+    # A custom pattern, which the library may understand otherwise, is not in the files.
     pattern = tokenizer.pattern if tokenizer.pattern in NAMES else "none"
     tried = varied(tokenizer, pattern=pattern, whole_words=())
     regex = None if pattern == "none" else written_regex(pattern)
     settings = {"merges": str(merges.absolute()), "regex": regex, "special_tokens": list(tokenizer.special_tokens)}
     trials = yield from trials_work(tried, sample, decodes=not misread_specials(tokenizer))
-    proof = yield from prove_work(tried, OwnedFile("tokenizers", vocab, name, settings), trials)
+    proof = yield from prove_work(tried, LibraryInput("tokenizers", vocab, name, settings), trials)
     told = {
         "the pattern": not _splits_as_gpt2(tokenizer),
         "the special tokens": not set(tokenizer.special_tokens) <= set(known_specials),
@@ -127,7 +127,7 @@ def prove(
 
 
 def snippet(tokenizer: Tokenizer, targets: Mapping[str, Path], names: tuple[str, ...]) -> str:
-    """Loads both files, and says what they do not hold."""
+    """Python code that loads both files, with the settings that they lack."""
     pre_tokenizer = _BYTE_LEVEL
     if tokenizer.pattern != "none":
         pre_tokenizer = _SPLIT.format(regex=repr(written_regex(tokenizer.pattern)), byte_level=_BYTE_LEVEL)

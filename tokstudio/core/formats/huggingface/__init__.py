@@ -1,6 +1,6 @@
 """The Hugging Face format: `tokenizer.json` and `tokenizer_config.json`.
 
-May import `core.formats.common` and what that may import.
+Imports `core.formats.common` and the folders below it.
 """
 
 # SPDX-License-Identifier: MIT

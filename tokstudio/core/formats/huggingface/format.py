@@ -1,8 +1,4 @@
-"""Hugging Face's `tokenizer.json` for BPE over bytes or characters, written as `tokenizers` itself would write it.
-
-Reading it is left to `huggingface_reader`, what is tried with it to `proof`, and what is beside it in a folder to
-`tokenizer_config`.
-"""
+"""Hugging Face's `tokenizer.json` for BPE over bytes or characters, written as `tokenizers` itself would write it."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -51,7 +47,7 @@ ids = tokenizer.encode("Hello world", add_special_tokens=False).ids
 
 
 class HuggingFace(Format):
-    """`tokenizer.json`, and `tokenizer_config.json` where they have a folder."""
+    """`tokenizer.json`, with `tokenizer_config.json` in a folder."""
 
     name = "huggingface"
     title = "Hugging Face"
@@ -82,11 +78,11 @@ class HuggingFace(Format):
         return {usual: path / usual for usual in self.files}
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
-        """What another library encodes cannot be written anew."""
+        """A tokenizer of another library cannot be written anew."""
         return library_problem(tokenizer)
 
     def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
-        """Each token needs a spelling of its own as well."""
+        """Checks that each token has a different spelling as well."""
         fitting = yield from super().fit_work(tokenizer)
         if fitting.problem is not None:
             return fitting
@@ -97,14 +93,14 @@ class HuggingFace(Format):
         return replace(fitting, losses=fitting.losses + losses)
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
-        """The library takes a special token for bytes when it decodes, if its characters all stand for one."""
+        """The library decodes a special token as bytes if all its characters stand for bytes."""
         return tuple(
             f"The special token {shown(token)} is decoded as different text by the tokenizers library."
             for token in misread_specials(tokenizer)
         )
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
-        """Each token stands there as itself and as the two parts of its merge; a byte takes two at most."""
+        """Each token is in the vocabulary and as the parts of its merge; a byte takes at most two."""
         specials = sum(260 + 6 * len(token.encode()) for token in tokenizer.special_tokens)
         return 4 * token_bytes + 80 * len(tokenizer) + specials
 
@@ -121,30 +117,30 @@ class HuggingFace(Format):
         return loads.format(path=repr(str(place.absolute())))
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
-        """Lets the library read the file and encode, special tokens included; its ids must be ours."""
-        from tokstudio.core.libraries.client import OwnedFile, check_split_work
+        """Lets the library read the file and encode, including special tokens; its ids must be equal."""
+        from tokstudio.core.libraries.client import LibraryInput, check_split_work
 
-        is_own = tokenizer.pattern not in NAMES
-        if is_own:
+        is_custom = tokenizer.pattern not in NAMES
+        if is_custom:
             # Where few pre-tokens have merges, equal ids would prove little.
             yield from check_split_work(name, tokenizer.pattern, written_regex(tokenizer.pattern), pieces_of(sample))
         held = varied(tokenizer, whole_words=(yield from _taken_whole_work(tokenizer)))
         trials = yield from trials_work(held, sample, decodes=not misread_specials(held))
-        file = OwnedFile("tokenizers", written[TOKENIZER], name)
-        return (yield from prove_work(held, file, trials, elsewhere=is_own))
+        file = LibraryInput("tokenizers", written[TOKENIZER], name)
+        return (yield from prove_work(held, file, trials, in_child=is_custom))
 
     def find(self, path: Path) -> tuple[Path, ...]:
-        """The file that holds the tokenizer; the other one says nothing about its ids."""
+        """The file that holds the tokenizer; the other one does not affect its ids."""
         folder = path if path.is_dir() else path.parent
         is_named = path == folder or path.name in self.files
         return (folder / TOKENIZER,) if is_named and (folder / TOKENIZER).is_file() else ()
 
     def recognises(self, path: Path, beginning: bytes) -> bool:
-        """Whether it has what stands before the model in such a file, and in no other."""
+        """Whether it begins with the parts before the model, which no other file has."""
         return beginning.lstrip().startswith(b"{") and b'"added_tokens"' in beginning
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
-        """Reads the file, which says how text is split."""
+        """Reads the file, which contains the pattern."""
         return (yield from read_work(files[0], names[0]))
 
 
@@ -155,7 +151,7 @@ _TAKEN_WHOLE = (
 
 
 def _taken_whole_work(tokenizer: Tokenizer) -> Work[frozenset[int]]:
-    """The tokens that a pre-token equal to them becomes there, and that merging does not make of it."""
+    """The tokens that an equal pre-token becomes in the library, though merging does not make them of it."""
     if not tokenizer.whole_words or tokenizer.alphabet.base != "bytes":
         return tokenizer.whole_words
     specials, tokens = frozenset(tokenizer.special_tokens.values()), tokenizer.tokens
@@ -169,7 +165,7 @@ def _pieces(tokenizer: Tokenizer) -> Iterator[bytes]:
     before, after = _settings(tokenizer).split('"added_tokens": []')
     yield before.encode() + b'"added_tokens": ['
     yield from _added_tokens(tokenizer)
-    # What closes the model and the file is written when the vocabulary and the merges are.
+    # The end of the model and of the file follows after the vocabulary and the merges.
     yield b"]" + after.removesuffix("\n  }\n}").encode() + b',\n    "vocab": {'
     yield from vocabulary(tokenizer, indent=b"      ")
     yield b'\n    },\n    "merges": ['
@@ -178,7 +174,7 @@ def _pieces(tokenizer: Tokenizer) -> Iterator[bytes]:
 
 
 def _settings(tokenizer: Tokenizer) -> str:
-    """The file without what may be long."""
+    """The file without its long parts."""
     in_bytes, unknown = tokenizer.alphabet.base == "bytes", tokenizer.alphabet.unknown
     split = split_of(tokenizer.pattern)
     if in_bytes and split:

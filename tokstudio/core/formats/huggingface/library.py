@@ -1,6 +1,6 @@
-"""Opens a `tokenizer.json` through its own library, where it asks for what our engine does not do.
+"""Opens a `tokenizer.json` through its own library, where it needs something that TokStudio does not support.
 
-What can be shown of it (tokens, special tokens, the merges that make a tree) is gathered here.
+Collects what can be shown of it: tokens, special tokens, the merges that form a tree.
 """
 
 # SPDX-License-Identifier: MIT
@@ -30,40 +30,40 @@ _BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
 _DEEPEST = 20
 
 
-def library_work(path: Path, name: str, found: ParsedFile, reason: str) -> Work[LibraryTokenizer]:
+def library_work(path: Path, name: str, parsed: ParsedFile, reason: str) -> Work[LibraryTokenizer]:
     """The tokenizer that the library makes of the file.
 
     Args:
         path: The file.
-        name: What a message calls it.
-        found: What was read of it.
-        reason: What it asks for; see `LibraryTokenizer`.
+        name: Its name in errors.
+        parsed: The parsed content.
+        reason: The unsupported request; see `LibraryTokenizer`.
 
     Raises:
-        FormatError: The library does not take it, or it is too large.
+        FormatError: The library refuses the file, or it is too large.
     """
     from tokstudio.core.tokenizer.library_tokenizer import LibraryFile, LibraryTokenizer, Vocabulary
 
     content = read_whole(path, name, _LARGEST)
     yield Progress("reading")
-    ids = added_ids(name, found.added, found.vocabulary)
-    specials = {token.content: ids[token.content] for token in found.added if token.special}
-    others = {ids[token.content]: token.content.encode() for token in found.added if not token.special}
-    spelling = _Spelling(found)
+    ids = added_ids(name, parsed.added, parsed.vocabulary)
+    specials = {token.content: ids[token.content] for token in parsed.added if token.special}
+    others = {ids[token.content]: token.content.encode() for token in parsed.added if not token.special}
+    spelling = _Spelling(parsed)
     special_ids = frozenset(specials.values())
-    tokens = {number: spelling.of(token) for token, number in found.vocabulary.items()} | others
+    tokens = {number: spelling.of(token) for token, number in parsed.vocabulary.items()} | others
     tokens = {number: token for number, token in tokens.items() if number not in special_ids}
-    pieces = frozenset(number for token, number in found.vocabulary.items() if spelling.is_byte(token))
+    pieces = frozenset(number for token, number in parsed.vocabulary.items() if spelling.is_byte(token))
     not_base = pieces | others.keys()
     may_be_base = {number: token for number, token in tokens.items() if number not in not_base}
     alphabet = shown_alphabet(may_be_base, spelling.byte_level)
-    rows = yield from _tree_work(found.rows, tokens, frozenset(alphabet.ids.tolist()))
+    rows = yield from _tree_work(parsed.rows, tokens, frozenset(alphabet.ids.tolist()))
     inner = frozenset([*alphabet.ids.tolist(), *rows[:, 2].tolist()])
     extra = {number: token for number, token in tokens.items() if number not in inner}
     with sensible_ids(name):
         tokenizer = LibraryTokenizer(
             LibraryFile("tokenizers", name, {"tokenizer.json": content}),
-            Vocabulary(alphabet, rows, specials, extra, pieces, remarks=_remarks(name, found.settings)),
+            Vocabulary(alphabet, rows, specials, extra, pieces, remarks=_remarks(name, parsed.settings)),
             reason,
         )
     yield from tokenizer.open_work()
@@ -71,16 +71,16 @@ def library_work(path: Path, name: str, found: ParsedFile, reason: str) -> Work[
 
 
 class _Spelling:
-    """What the tokens of a file stand for in a text."""
+    """The texts of the tokens of a file."""
 
-    def __init__(self, found: ParsedFile) -> None:
-        parts = list(_parts((found.settings.get("pre_tokenizer"), found.settings.get("decoder"))))
+    def __init__(self, parsed: ParsedFile) -> None:
+        parts = list(_parts((parsed.settings.get("pre_tokenizer"), parsed.settings.get("decoder"))))
         self.byte_level = any(part.get("type") == "ByteLevel" for part in parts)
         self._spaces = {space for part in parts if (space := _space(part))}
-        self._has_bytes = found.model.get("byte_fallback") is True
+        self._has_bytes = parsed.model.get("byte_fallback") is True
 
     def of(self, token: str) -> bytes:
-        """The bytes of a token; empty where it is no text."""
+        """The bytes of a token; empty where it is not valid text."""
         if self.byte_level:
             return spelled(token)
         if self._has_bytes and (match := _BYTE_PIECE.fullmatch(token)):
@@ -90,12 +90,12 @@ class _Spelling:
         return token.encode("utf-8", "replace")
 
     def is_byte(self, token: str) -> bool:
-        """Whether a token stands for a byte of a character that has none of its own."""
+        """Whether a token stands for a byte of a character without a token of its own."""
         return self._has_bytes and not self.byte_level and _BYTE_PIECE.fullmatch(token) is not None
 
 
 def _parts(value: object, depth: int = 0) -> Iterator[Mapping[str, object]]:
-    """All objects within a value, from the outside in."""
+    """Yields all objects within a value, from the outside in."""
     if isinstance(value, dict):
         yield cast("dict[str, object]", value)
     if depth < _DEEPEST and isinstance(value, (dict, list, tuple)):
@@ -105,7 +105,7 @@ def _parts(value: object, depth: int = 0) -> Iterator[Mapping[str, object]]:
 
 
 def _space(part: Mapping[str, object]) -> str:
-    """What stands for a space in tokens by a part of the file; or ""."""
+    """The text that stands for a space in tokens, by a part of the file; or ""."""
     match part:
         case {"type": "Metaspace", "replacement": str(space)}:
             return space
@@ -116,7 +116,7 @@ def _space(part: Mapping[str, object]) -> str:
 
 
 def _tree_work(rows: NDArray[np.int32], tokens: Mapping[int, bytes], base: frozenset[int]) -> Work[NDArray[np.int32]]:
-    """The first merge that makes each token, where what it joins is there by then and spells it."""
+    """The first merge that makes each token of existing parts with the right spelling."""
     made = set(rows[:, 2].tolist())
     there = {token for token in tokens if token in base or token not in made}
     tree: list[tuple[int, int, int]] = []

@@ -1,4 +1,4 @@
-"""What is read of a `tokenizer.json` before it is known who encodes for it."""
+"""The parsed content of a `tokenizer.json`, before it is decided whether TokStudio or its library encodes."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -15,11 +15,11 @@ from tokstudio.core.formats.huggingface.parts import AddedToken
 
 @dataclass
 class ParsedFile:
-    """What is known of the file.
+    """The parsed content of the file.
 
     Attributes:
-        settings: Its parts but the model.
-        model: The model but its tokens and merges.
+        settings: Its parts except the model.
+        model: The model except its tokens and merges.
         added: The added tokens.
         vocabulary: Each token with its id.
         has_merges: Whether the merges were understood.
@@ -38,7 +38,7 @@ class ParsedFile:
         return np.frombuffer(self._rows, np.int32).reshape(-1, 3)
 
     def add(self, left: str, right: str, prefix: object) -> str | None:
-        """Adds a merge of tokens that may have a prefix; gives what is wrong with it instead, if anything is."""
+        """Adds a merge of tokens that may have a prefix; returns what is wrong with it instead, if anything."""
         made = left + (right[len(prefix) :] if isinstance(prefix, str) else right)
         for part in (left, right, made):
             if part not in self.vocabulary:

@@ -1,6 +1,6 @@
-"""What the parts of a `tokenizer.json` around its model mean: pre-tokenizer, decoder, added tokens.
+"""The parts of a `tokenizer.json` around its model: pre-tokenizer, decoder, added tokens.
 
-What our engine does not do is told apart from what is damaged. Vocabulary and merges are left to `huggingface_reader`.
+Unsupported settings raise `Beyond`, damaged ones FormatError.
 """
 
 # SPDX-License-Identifier: MIT
@@ -16,6 +16,7 @@ from tokstudio.core.formats.common.merge_list import id_problem
 from tokstudio.core.formats.common.split_regex import REPEATED_GROUP, known_pattern, written_regex
 from tokstudio.core.model.alphabet import Base
 from tokstudio.core.pretokenization.patterns import NAMES
+from tokstudio.core.text.utf8 import has_surrogates
 
 KEYS = frozenset(
     {
@@ -28,7 +29,7 @@ FUSE = {"type": "Fuse"}
 
 
 class Beyond(Exception):
-    """The file asks for what our engine does not do; the text says what, such as "its normalizer changes the text"."""
+    """The file needs something that TokStudio does not support, such as "its normalizer changes the text"."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,10 @@ class AddedToken:
 
     Attributes:
         content: Its text.
-        id: The id that the file gives it.
-        normalized: Whether it is found in the normalized text, after those that are not.
-        special: Whether it may be told not to be found.
-        takes_more: What it takes out of the text besides itself, in words; or "".
+        id: Its id in the file.
+        normalized: Whether it is searched in the normalized text, after the others.
+        special: Whether its recognition can be turned off.
+        takes_more: A description of further text that it takes; or "".
     """
 
     content: str
@@ -58,23 +59,23 @@ def split_of(pattern: str) -> dict[str, object] | None:
 
 
 def check_version(name: str, settings: Mapping[str, object]) -> None:
-    """Raises FormatError where the file is of a version that nobody knows."""
+    """Raises FormatError where the file has an unknown version."""
     if settings.get("version") not in (None, "1.0"):
         raise FormatError(f"{name}: TokStudio cannot read this version of the format yet.")
 
 
 def check_normalizer(normalizer: object) -> None:
-    """Raises Beyond where text is changed before anything else."""
+    """Raises Beyond where the file changes text before splitting."""
     names = _names(normalizer, "normalizers")
     if names != ():
         raise Beyond(f"its normalizer {', '.join(names or (kind(normalizer),))} changes the text")
 
 
 def splitting(pre_tokenizer: object) -> tuple[Base, str]:
-    """What a pre-tokenizer makes of text: bytes or characters, split by which pattern.
+    """The base and the pattern of a pre-tokenizer.
 
     Raises:
-        Beyond: It does something else.
+        Beyond: It does anything else.
     """
     steps = [pre_tokenizer]
     match pre_tokenizer:
@@ -101,7 +102,7 @@ def splitting(pre_tokenizer: object) -> tuple[Base, str]:
 
 
 def check_decoder(base: Base, decoder: object) -> None:
-    """Raises Beyond unless the decoder undoes what the pre-tokenizer does."""
+    """Raises Beyond unless the decoder reverses the pre-tokenizer."""
     needed = "ByteLevel" if base == "bytes" else "Fuse"
     if kind(decoder) == "":
         what = "leaves bytes written as characters" if base == "bytes" else "puts spaces between tokens"
@@ -111,29 +112,29 @@ def check_decoder(base: Base, decoder: object) -> None:
 
 
 def remarks(name: str, settings: Mapping[str, object]) -> tuple[str, ...]:
-    """What the file does to the ids of a text as a whole, which is left to whoever gives them to a model.
+    """Remarks on settings that change the ids of a text as a whole, which are left to the caller.
 
-    So does the library itself where it is told `add_special_tokens=False` and neither to cut nor to pad.
+    The library ignores them likewise with `add_special_tokens=False` and without truncation and padding.
 
     Raises:
         FormatError: One of these parts is damaged.
-        Beyond: It does more.
+        Beyond: It does anything else.
     """
-    found: list[str] = []
+    sentences: list[str] = []
     for key, what in (("truncation", "truncates long texts"), ("padding", "pads short texts")):
         if not isinstance(settings.get(key), (dict, type(None))):
             raise FormatError(f'{name}: "{key}" has the wrong type.')
         if settings.get(key) is not None:
-            found.append(f"The file {what}; encode does not.")
+            sentences.append(f"The file {what}; encode does not.")
     begins, ends = _added_around(settings.get("post_processor"))
     around = [f"{' '.join(tokens)} {where}" for tokens, where in ((begins, "before"), (ends, "after")) if tokens]
     if around:
-        found.append(f"Its post-processor adds {' and '.join(around)} every text; encode does not.")
-    return tuple(found)
+        sentences.append(f"Its post-processor adds {' and '.join(around)} every text; encode does not.")
+    return tuple(sentences)
 
 
 def added_token(name: str, number: int, value: object) -> AddedToken:
-    """One of `added_tokens`; `number` is its place, from 1.
+    """An entry of `added_tokens`; `number` is its position, from 1.
 
     Raises:
         FormatError: It is damaged.
@@ -145,7 +146,7 @@ def added_token(name: str, number: int, value: object) -> AddedToken:
             raise FormatError(f"{name}: added token {number:,} has no content or no id.")
     if problem := id_problem(token):
         raise FormatError(f"{name}: added token {shown(content)}: {problem}.")
-    if any("\ud800" <= character <= "\udfff" for character in content):
+    if has_surrogates(content):
         raise FormatError(f"{name}: added token {shown(content)} is not a string.")
     more = next((meaning for key, meaning in _TAKING_MORE.items() if entry.get(key) not in (None, False)), "")
     normalized, special = entry.get("normalized") is not False, entry.get("special") is True
@@ -153,10 +154,10 @@ def added_token(name: str, number: int, value: object) -> AddedToken:
 
 
 def added_ids(name: str, added: Collection[AddedToken], vocabulary: Mapping[str, int]) -> dict[str, int]:
-    """The id of each added token as the library gives it: the vocabulary's, else those behind its size.
+    """The id that the library gives each added token: that of the vocabulary, otherwise the next after its size.
 
     Raises:
-        FormatError: That is not the id in the file, or a token or an id appears twice.
+        FormatError: The file has a different id, or a token or an id is repeated.
     """
     ids: dict[str, int] = {}
     following = len(vocabulary)
@@ -177,7 +178,7 @@ def added_ids(name: str, added: Collection[AddedToken], vocabulary: Mapping[str,
 
 
 def check_added(added: Collection[AddedToken]) -> None:
-    """Raises Beyond where added tokens are found in text otherwise than ours: leftmost, then longest."""
+    """Raises Beyond where added tokens are not recognised leftmost first, then longest."""
     for token in added:
         if token.takes_more:
             raise Beyond(f"its added token {shown(token.content)} {token.takes_more}")
@@ -186,7 +187,7 @@ def check_added(added: Collection[AddedToken]) -> None:
 
 
 def kind(settings: object) -> str:
-    """What a part of the file calls itself; "" where there is none."""
+    """The type of a part of the file; "" where there is none."""
     match settings:
         case None:
             return ""
@@ -207,7 +208,7 @@ _ADDING = ("BertProcessing", "RobertaProcessing")
 
 
 def _names(settings: object, key: str) -> tuple[str, ...] | None:
-    """What the steps of a sequence, or the one step, call themselves; None where that cannot be said."""
+    """The types of the steps of a sequence, or of the one step; None where they are unknown."""
     match settings:
         case None:
             return ()
@@ -219,7 +220,7 @@ def _names(settings: object, key: str) -> tuple[str, ...] | None:
 
 
 def _added_around(post_processor: object) -> tuple[list[str], list[str]]:
-    """What a post-processor adds before and after a text."""
+    """The tokens that a post-processor adds before and after a text."""
     match post_processor:
         case None | {"type": "ByteLevel"}:
             return [], []
@@ -254,7 +255,7 @@ def _added_by_template(template: list[object]) -> tuple[list[str], list[str]]:
 
 def _byte_level_splits(step: object) -> bool:
     settings = cast("dict[str, object]", step)
-    # Both are on where they are not given.
+    # Both are on by default.
     if settings.get("add_prefix_space") is not False:
         raise Beyond("its pre-tokenizer adds a space")
     return settings.get("use_regex") is not False
@@ -267,7 +268,7 @@ def _split_pattern(step: object) -> str:
             pass
         case _:
             raise Beyond("its pre-tokenizer does not split text by a regular expression")
-    # A pattern that covers all text leaves nothing between its matches, so that these are the same.
+    # A pattern that covers all text leaves nothing between its matches, so these behave alike.
     behavior = (settings.get("behavior"), settings.get("invert", False))
     if behavior not in (("Isolated", False), ("Isolated", True), ("Removed", True)):
         raise Beyond("its pre-tokenizer drops or joins what its pattern finds")

@@ -1,7 +1,4 @@
-"""Reads a `tokenizer.json` a piece at a time, and makes a tokenizer of it where our engine does what it asks for.
-
-What the parts around the model mean is left to `huggingface_parts`.
-"""
+"""Reads a `tokenizer.json` in pieces, and makes a tokenizer of it where TokStudio supports all of its settings."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -32,6 +29,7 @@ from tokstudio.core.formats.huggingface.parts import (
 from tokstudio.core.model.alphabet import Alphabet, Base
 from tokstudio.core.pretokenization.patterns import NAMES
 from tokstudio.core.text.byte_level import BYTE_OF, to_bytes
+from tokstudio.core.text.utf8 import has_surrogates
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -42,67 +40,68 @@ _OTHERS = ("WordPiece", "Unigram", "WordLevel")
 
 
 def read_work(path: Path, name: str) -> Work[Tokenizer]:
-    """Reads the file; a second time where the merges stand before what they can be understood with.
+    """Reads the file, twice where the merges come before the parts that they need.
 
-    What our engine does is a tokenizer of ours. What the file adds to a text as a whole (a token at its beginning, say)
-    is left to whoever gives ids to a model, and told in the tokenizer's remarks. All else is the library's to encode.
+    A file with supported settings becomes a tokenizer that TokStudio encodes for. Changes to a text as a whole (such as
+    a token at its beginning) are left to the caller, and listed in the tokenizer's remarks. All other files are left to
+    the library.
 
     Raises:
-        FormatError: It is damaged, or no byte pair encoding; `name` is what the message calls it.
+        FormatError: It is damaged, or not a byte pair encoding; the message begins with `name`.
     """
-    found = yield from _read(path, name, None)
-    if not found.has_merges:
-        found = yield from _read(path, name, found)
+    parsed = yield from _read(path, name, None)
+    if not parsed.has_merges:
+        parsed = yield from _read(path, name, parsed)
     try:
-        return (yield from _ours_work(name, found))
+        return (yield from _supported_work(name, parsed))
     except Beyond as beyond:
         reason = str(beyond)
-    return (yield from library_work(path, name, found, reason))
+    return (yield from library_work(path, name, parsed, reason))
 
 
 def _read(path: Path, name: str, before: ParsedFile | None) -> Work[ParsedFile]:
-    """Goes through the file; what an earlier passage has found is known from its beginning."""
-    found = ParsedFile(vocabulary={} if before is None else before.vocabulary)
+    """Reads the file once; the result of an earlier reading is known from its beginning."""
+    parsed = ParsedFile(vocabulary={} if before is None else before.vocabulary)
     with JsonReader(path, name, GIGABYTE) as reader:
         for key in reader.items():
-            if key in found.settings:
+            if key in parsed.settings:
                 raise reader.fault(f"the key {shown(key)} appears twice")
-            found.settings[key] = None
+            parsed.settings[key] = None
             if key == "model":
-                # Said before its tokens are looked at: another kind of file is not a damaged one.
-                check_version(name, found.settings)
-                yield from _read_model(reader, found, before)
+                # Before its tokens are read: a file of another kind is not a damaged one.
+                check_version(name, parsed.settings)
+                yield from _read_model(reader, parsed, before)
             elif key == "added_tokens" and reader.peek() == "[":
                 for position in reader.elements():
                     if position == _MOST_ADDED:
                         raise reader.fault(f"there are more than {_MOST_ADDED:,} added tokens")
-                    found.added.append(added_token(name, position + 1, reader.value()))
+                    parsed.added.append(added_token(name, position + 1, reader.value()))
                     yield from reader.progress()
             else:
-                found.settings[key] = reader.value()
+                parsed.settings[key] = reader.value()
             yield from reader.progress()
         reader.end()
-        if "model" not in found.settings:
+        if "model" not in parsed.settings:
             raise reader.fault('the key "model" is missing')
-    if found.settings.get("added_tokens") is not None:
+    if parsed.settings.get("added_tokens") is not None:
         raise FormatError(f"{name}: its added tokens are not a list.")
-    check_version(name, found.settings)
-    return found
+    check_version(name, parsed.settings)
+    return parsed
 
 
-def _read_model(reader: JsonReader, found: ParsedFile, before: ParsedFile | None) -> Work[None]:
+def _read_model(reader: JsonReader, parsed: ParsedFile, before: ParsedFile | None) -> Work[None]:
     if reader.peek() != "{":
         raise reader.fault("the model must be an object")
-    model = found.model
+    model = parsed.model
     for key in reader.items():
         if key in model:
             raise reader.fault(f"the key {shown(key)} appears twice in the model")
         model[key] = None
         is_ours = model.get("type") in (None, "BPE")
         if key == "vocab" and before is None and is_ours and reader.peek() == "{":
-            found.vocabulary |= yield from read_vocabulary_work(reader)
-        elif key == "merges" and is_ours and reader.peek() == "[" and (known := _enough(found, before)):
-            yield from _read_merges(reader, found, known.model.get("continuing_subword_prefix"))
+            parsed.vocabulary |= yield from read_vocabulary_work(reader)
+        elif key == "merges" and is_ours and reader.peek() == "[" and (known := _enough(parsed, before)):
+            yield from _read_merges(reader, parsed, known.model.get("continuing_subword_prefix"))
         elif key in ("vocab", "merges"):
             model[key] = yield from _pass_over(reader)
         else:
@@ -111,7 +110,7 @@ def _read_model(reader: JsonReader, found: ParsedFile, before: ParsedFile | None
 
 
 def _pass_over(reader: JsonReader) -> Work[str]:
-    """Reads over a vocabulary or merges that cannot be understood yet, or are of another kind; gives how they begin."""
+    """Skips a vocabulary or merges that cannot be understood yet, or of another kind; returns the first character."""
     opening = reader.peek()
     if opening not in ("{", "["):
         reader.value()
@@ -122,13 +121,13 @@ def _pass_over(reader: JsonReader) -> Work[str]:
     return opening
 
 
-def _enough(found: ParsedFile, before: ParsedFile | None) -> ParsedFile | None:
-    """What is known of the file, where the merges can be understood with it."""
+def _enough(parsed: ParsedFile, before: ParsedFile | None) -> ParsedFile | None:
+    """The parsed content, if it suffices to understand the merges."""
     if before is not None:
         return before
-    # What was read elsewhere is left out of the model.
-    is_known = "continuing_subword_prefix" in found.model and found.model.get("vocab", "") is None
-    return found if is_known else None
+    # A vocabulary that was read is None in the model.
+    is_known = "continuing_subword_prefix" in parsed.model and parsed.model.get("vocab", "") is None
+    return parsed if is_known else None
 
 
 def _judge(reader: JsonReader, model: dict[str, object]) -> None:
@@ -144,26 +143,26 @@ def _judge(reader: JsonReader, model: dict[str, object]) -> None:
         raise FormatError(f"{reader.name}: it skips merges at random (dropout), so the ids of a text change each time.")
 
 
-def _read_merges(reader: JsonReader, found: ParsedFile, prefix: object) -> Work[None]:
-    found.has_merges = True
+def _read_merges(reader: JsonReader, parsed: ParsedFile, prefix: object) -> Work[None]:
+    parsed.has_merges = True
     for _ in reader.elements():
         pair = _read_pair(reader)
-        if pair is not None and (problem := found.add(*pair, prefix)):
+        if pair is not None and (problem := parsed.add(*pair, prefix)):
             raise reader.fault_before(problem)
         yield from reader.progress()
 
 
-def _ours_work(name: str, found: ParsedFile) -> Work[Tokenizer]:
-    """The tokenizer that our engine does all of; Beyond where it does not."""
-    settings, vocabulary = found.settings, found.vocabulary
+def _supported_work(name: str, parsed: ParsedFile) -> Work[Tokenizer]:
+    """The tokenizer of a file whose settings TokStudio supports; Beyond otherwise."""
+    settings, vocabulary = parsed.settings, parsed.vocabulary
     check_normalizer(settings.get("normalizer"))
     base, pattern = splitting(settings.get("pre_tokenizer"))
     check_decoder(base, settings.get("decoder"))
-    _check_model(found.model, base)
-    check_added(found.added)
+    _check_model(parsed.model, base)
+    check_added(parsed.added)
     said = remarks(name, settings)
-    merges = yield from _merges_work(name, base, found)
-    specials = added_ids(name, found.added, vocabulary)
+    merges = yield from _merges_work(name, base, parsed)
+    specials = added_ids(name, parsed.added, vocabulary)
     if (ordinary := next((token for token, number in specials.items() if merges.has(number)), None)) is not None:
         raise Beyond(f"its added token {shown(ordinary)} is also an ordinary token")
     ids = frozenset(specials.values())
@@ -171,11 +170,11 @@ def _ours_work(name: str, found: ParsedFile) -> Work[Tokenizer]:
     extra = {number: spelled(token) if base == "bytes" else _utf8(token) for number, token in others.items()}
     if (strange := next((number for number, token in extra.items() if not token), None)) is not None:
         raise FormatError(f"{name}: the vocabulary has the token {shown(others[strange])}, which is not text.")
-    unknown = _unknown(name, found) if base == "characters" else None
+    unknown = _unknown(name, parsed) if base == "characters" else None
     if pattern not in NAMES:
         yield from _check_split(name, pattern)
     tokenizer = merges.tokenizer(name, specials, pattern, unknown, extra, remarks=said)
-    if found.model.get("ignore_merges") in (None, False):
+    if parsed.model.get("ignore_merges") in (None, False):
         return tokenizer
     whole = yield from _whole_words_work(base, tokenizer, vocabulary)
     return merges.tokenizer(name, specials, pattern, unknown, extra, whole, said)
@@ -202,8 +201,8 @@ _CHANGING_CHARACTERS = {
 }
 
 
-def _merges_work(name: str, base: Base, found: ParsedFile) -> Work[MergeList]:
-    merges, rows = MergeList(_alphabet(name, base, found)), found.rows.tolist()
+def _merges_work(name: str, base: Base, parsed: ParsedFile) -> Work[MergeList]:
+    merges, rows = MergeList(_alphabet(name, base, parsed)), parsed.rows.tolist()
     for number, (left, right, result) in enumerate(rows):
         if problem := merges.add(left, right, result):
             earlier = next((row for row in rows[:number] if row[2] == result), None)
@@ -215,14 +214,14 @@ def _merges_work(name: str, base: Base, found: ParsedFile) -> Work[MergeList]:
     return merges
 
 
-def _alphabet(name: str, base: Base, found: ParsedFile) -> Alphabet:
-    vocabulary = found.vocabulary
+def _alphabet(name: str, base: Base, parsed: ParsedFile) -> Alphabet:
+    vocabulary = parsed.vocabulary
     if base == "bytes":
         ids = byte_level_ids(vocabulary)
         if -1 in ids:
             raise Beyond(f"the byte {ids.index(-1)} has no token in its vocabulary")
         return Alphabet.of_bytes(ids)
-    specials = {token.content for token in found.added}
+    specials = {token.content for token in parsed.added}
     characters = [token for token in vocabulary if len(token) == 1 and token not in specials]
     if not characters:
         raise FormatError(f"{name}: the vocabulary has no characters.")
@@ -241,12 +240,12 @@ def _check_split(name: str, pattern: str) -> Work[None]:
 
 
 def _whole_words_work(base: Base, tokenizer: Tokenizer, vocabulary: dict[str, int]) -> Work[list[int]]:
-    """The tokens that a pre-token equal to them becomes, and that merging does not make of it."""
+    """The tokens that an equal pre-token becomes, though merging does not make them of it."""
     from tokstudio.core.tokenizer.self_encoding import pieces_work
 
     if base == "characters":
         raise Beyond("it takes whole words before merging")
-    # Others cannot be equal to a pre-token.
+    # Other tokens cannot be equal to a pre-token.
     words = {token: number for token, number in vocabulary.items() if all(map(BYTE_OF.__contains__, token))}
     for token in tokenizer.special_tokens.keys() & words.keys():
         if to_bytes(token) != token.encode():
@@ -255,24 +254,24 @@ def _whole_words_work(base: Base, tokenizer: Tokenizer, vocabulary: dict[str, in
     return [number for number, count in zip(words.values(), pieces.tolist(), strict=True) if count != 1]
 
 
-def _unknown(name: str, found: ParsedFile) -> int | None:
+def _unknown(name: str, parsed: ParsedFile) -> int | None:
     """The id of the unknown token, where there is one."""
-    token = found.model.get("unk_token")
+    token = parsed.model.get("unk_token")
     if token is None:
         return None
-    number = found.vocabulary.get(token) if isinstance(token, str) else None
+    number = parsed.vocabulary.get(token) if isinstance(token, str) else None
     if number is None:
         raise FormatError(f"{name}: its unknown token is not in the vocabulary.")
     return number
 
 
 def _utf8(token: str) -> bytes:
-    """Empty where it is no text."""
-    return b"" if any("\ud800" <= character <= "\udfff" for character in token) else token.encode()
+    """The UTF-8 of a token; empty where it is not valid text."""
+    return b"" if has_surrogates(token) else token.encode()
 
 
 def _read_pair(reader: JsonReader) -> tuple[str, str] | None:
-    """The two parts of a merge in either form, however long they are; None for the line that tells a version."""
+    """The two parts of a merge in either form, of any length; None for a line with the version."""
     match reader.short():
         case [str(left), str(right)]:
             return left, right

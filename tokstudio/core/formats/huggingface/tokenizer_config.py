@@ -1,7 +1,7 @@
-"""`tokenizer_config.json`, with which transformers loads a `tokenizer.json`: what each special token is for.
+"""`tokenizer_config.json`, with which transformers loads a `tokenizer.json`: the roles of special tokens.
 
-The role of a special token is known by its name alone, in either case: see `ROLES`. Of several with one role, the one
-with the lowest id has it; all others are additional special tokens.
+A special token's role is known only by its name, in either case: see `ROLES`. Of several with one role, the one with
+the lowest id has it; all others are additional special tokens.
 """
 
 # SPDX-License-Identifier: MIT
@@ -26,31 +26,31 @@ ROLES: Mapping[str, tuple[str, ...]] = {
 
 
 def config_json(tokenizer: Tokenizer) -> bytes:
-    """The file."""
+    """The content of the file."""
     roles = _roles(tokenizer)
     others = [token for token in _by_id(tokenizer) if token not in roles.values()]
     settings: dict[str, object] = {
         "tokenizer_class": "PreTrainedTokenizerFast",
-        # Else versions before 5 take spaces away from decoded text.
+        # Otherwise versions before 5 remove spaces from decoded text.
         "clean_up_tokenization_spaces": False,
         **roles,
     }
     if others:
-        # Version 5 knows this name as well as its own, and 4 knows no other for a list.
+        # Version 5 accepts this name as well as its own; version 4 accepts no other for a list.
         settings["additional_special_tokens"] = others
     return json.dumps(settings, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
 def _roles(tokenizer: Tokenizer) -> dict[str, str]:
-    found: dict[str, str] = {}
+    roles: dict[str, str] = {}
     unknown = tokenizer.alphabet.unknown
     for token in _by_id(tokenizer):
         for role, names in ROLES.items():
             is_unknown = role == "unk_token" and tokenizer.special_tokens[token] == unknown
-            if is_unknown or (token.lower() in names and role not in found):
-                found[role] = token
+            if is_unknown or (token.lower() in names and role not in roles):
+                roles[role] = token
                 break
-    return found
+    return roles
 
 
 def _by_id(tokenizer: Tokenizer) -> list[str]:

@@ -1,6 +1,6 @@
 """The minbpe format: `NAME.model` and `NAME.vocab`.
 
-May import `core.formats.common` and what that may import.
+Imports `core.formats.common` and the folders below it.
 """
 
 # SPDX-License-Identifier: MIT

@@ -1,6 +1,6 @@
-"""minbpe's `NAME.model`: how text is split, special tokens and merges as lines; and `NAME.vocab` for people to read.
+"""minbpe's `NAME.model`: pattern, special tokens and merges as lines; and `NAME.vocab` for people to read.
 
-Both are laid out as karpathy/minbpe lays them out. Reading them back as minbpe does is left to `minbpe_proof`.
+Both have the layout of karpathy/minbpe.
 """
 
 # SPDX-License-Identifier: MIT
@@ -24,9 +24,7 @@ from tokstudio.core.formats.minbpe.reader import VERSION, read_work
 from tokstudio.core.model.alphabet import BYTES
 from tokstudio.core.pretokenization.custom_regex import compile_expression
 from tokstudio.core.pretokenization.patterns import MINBPE, REGEX, splitter
-
-if TYPE_CHECKING:
-    from tokstudio.core.tokenizer.tokenizer import Tokenizer
+from tokstudio.core.text.utf8 import has_surrogates
 
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
@@ -62,53 +60,53 @@ class Minbpe(Format):
         return f"NAME{_SUFFIX}"
 
     def targets(self, path: Path) -> Mapping[str, Path]:
-        """The model where it is told, and the vocabulary beside it; minbpe reads no file that ends otherwise."""
+        """The model at the given path, and the vocabulary beside it; minbpe reads no file with another ending."""
         model = path / MODEL if path.is_dir() else path
         if model.suffix != _SUFFIX:
             model = model.with_name(f"{model.name}{_SUFFIX}")
         return {MODEL: model, VOCABULARY: model.with_suffix(".vocab")}
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
-        """It holds merges of bytes."""
+        """The format holds only merges of bytes."""
         return library_problem(tokenizer) or bytes_problem(tokenizer, self.title)
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """A pattern is one line, a special token one word, and ids are those of bytes and of merges in order."""
-        found: list[str] = []
+        losses: list[str] = []
         if not _has_usual_ids(tokenizer):
-            found.append("The ids change: this format numbers the bytes 0 to 255 and the merges from 256.")
+            losses.append("The ids change: this format numbers the bytes 0 to 255 and the merges from 256.")
         if fault := _pattern_fault(tokenizer.pattern):
-            found.append(f"The pattern {shown(tokenizer.pattern)} is lost: {fault}.")
-        found += [
+            losses.append(f"The pattern {shown(tokenizer.pattern)} is lost: {fault}.")
+        losses += [
             f"The special token {shown(token)} is lost: this format allows no white space in special tokens."
             for token in tokenizer.special_tokens
             if not _is_word(token)
         ]
         if extra := len(tokenizer.extra_tokens):
-            found.append(f"Tokens that no merge makes are lost ({extra:,}): this format has only merges.")
+            losses.append(f"Tokens that no merge makes are lost ({extra:,}): this format has only merges.")
         if whole := len(tokenizer.whole_words):
-            found.append(f"Words that become a token without merging are merged ({whole:,}): some ids will differ.")
-        return tuple(found)
+            losses.append(f"Words that become a token without merging are merged ({whole:,}): some ids will differ.")
+        return tuple(losses)
 
     def new_ids(self, tokenizer: Tokenizer) -> NDArray[np.int32] | None:
         """The bytes, then the merges in order, then special tokens."""
         return _new_ids(tokenizer)
 
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
-        """How minbpe's own reader treats the pattern."""
+        """Notes on the pattern in minbpe's own reader."""
         written = written_pattern(_held(tokenizer).pattern)
-        found: list[str] = []
+        notes: list[str] = []
         if written not in ("", MINBPE):
-            found.append("minbpe splits by its own pattern, unless you pass it the one in the file.")
+            notes.append("minbpe splits by its own pattern, unless you pass it the one in the file.")
         if written != written.strip():
-            found.append("minbpe drops the white space around the pattern when it reads the file.")
-        return tuple(found)
+            notes.append("minbpe drops the white space around the pattern when it reads the file.")
+        return tuple(notes)
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
-        """Python that loads the model with minbpe."""
+        """Python code that loads the model with minbpe."""
         held, path = _held(tokenizer), repr(str(targets[MODEL].absolute()))
         written = written_pattern(held.pattern)
-        # Only the one of its tokenizers that splits knows special tokens; what is not split is one match.
+        # Only minbpe's RegexTokenizer supports special tokens; without a pattern, all text is one match.
         is_basic = not (written or held.special_tokens)
         kind = "BasicTokenizer" if is_basic else "RegexTokenizer"
         pattern = "" if is_basic or written == MINBPE else repr(written or r"[\s\S]+")
@@ -117,7 +115,7 @@ class Minbpe(Format):
         return _SNIPPET.format(kind=kind, pattern=pattern, path=path, registers=registers, allowed=allowed)
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
-        """About the size of the vocabulary, which has each token and its parts; what is no text takes up to thrice."""
+        """An estimate of the size of the vocabulary, which has each token and its parts; invalid text takes thrice."""
         specials = sum(len(token) for token in tokenizer.special_tokens)
         return 6 * token_bytes + 30 * len(tokenizer) + specials
 
@@ -127,11 +125,11 @@ class Minbpe(Format):
         return {MODEL: _model(held), VOCABULARY: vocabulary(held)}
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
-        """Reads the model and encodes as minbpe does; the ids must be ours."""
+        """Reads the model and encodes like minbpe; the ids must be equal."""
         return (yield from prove_work(_held(tokenizer), written[MODEL], name, sample))
 
     def find(self, path: Path) -> tuple[Path, ...]:
-        """The only model in a folder, if it is one of minbpe's; a file is recognised by how it begins."""
+        """The only model in a folder, if it is minbpe's; a file is recognised by its beginning."""
         model = only_file(path, _SUFFIX) if path.is_dir() else None
         if model is None:
             return ()
@@ -148,28 +146,28 @@ class Minbpe(Format):
 
 
 def written_pattern(pattern: str) -> str:
-    """The line that says how text is split; "" for not at all."""
+    """The line with the pattern; "" for none."""
     if pattern == "none":
         return ""
-    # Of what splits alike, minbpe's own spelling is the only one that its reader needs not be told.
+    # Of patterns that split alike, minbpe's own is the only one that its reader has by default.
     splits_alike = splitter(pattern).kind == splitter(MINBPE).kind
     return MINBPE if splits_alike else REGEX.get(pattern, pattern)
 
 
 def _pattern_fault(pattern: str) -> str | None:
-    """Why a pattern cannot be held, as the end of a sentence; None where it can."""
+    """The reason why a pattern cannot be held, as the end of a sentence; None where it can."""
     written = written_pattern(pattern)
     if "\n" in written or "\r" in written:
         return "this format stores it on one line"
     if written and compile_expression(written).groups:
         return "it has capturing groups, and minbpe keeps only what they match"
-    if any("\ud800" <= character <= "\udfff" for character in written):
+    if has_surrogates(written):
         return "it is not valid text"
     return None
 
 
 def _is_word(token: str) -> bool:
-    """Whether it stands between white space as one word, as Python splits words."""
+    """Whether Python splits words so that it is one."""
     return token.split() == [token]
 
 
@@ -195,7 +193,7 @@ def _new_ids(tokenizer: Tokenizer) -> NDArray[np.int32] | None:
 
 
 def _held(tokenizer: Tokenizer) -> Tokenizer:
-    """What the format can hold of a tokenizer."""
+    """The tokenizer as the format holds it."""
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
     specials = _words(tokenizer)
@@ -211,7 +209,7 @@ def _held(tokenizer: Tokenizer) -> Tokenizer:
 def _model(held: Tokenizer) -> Iterator[bytes]:
     specials = held.special_tokens
     yield b"%s\n%s\n%d\n" % (VERSION, written_pattern(held.pattern).encode(), len(specials))
-    # minbpe takes the first that it finds at a place, and TokStudio the longest.
+    # At one place, minbpe takes the first special token, and TokStudio the longest.
     for token in sorted(specials, key=len, reverse=True):
         yield b"%s %d\n" % (token.encode(), specials[token])
     merges = held.merges
@@ -224,7 +222,7 @@ _PIECE = 1 << 12
 
 
 def vocabulary(tokenizer: Tokenizer) -> Iterator[bytes]:
-    """The file in pieces: first bytes and merges, which have the ids 0, 1, 2 ..., then special tokens."""
+    """Yields the file in pieces: bytes and merges, which have the ids 0, 1, 2 ..., then special tokens."""
     tokens, waiting = tokenizer.tokens, bytearray()
     for token in range(BYTES + len(tokenizer.merges)):
         made = tokens[token] or b""
@@ -242,7 +240,7 @@ def vocabulary(tokenizer: Tokenizer) -> Iterator[bytes]:
 
 
 def _bracketed(token: bytes, waiting: bytearray) -> Iterator[bytes]:
-    """Adds a token to what is waiting, and gives that away whenever it is enough."""
+    """Appends a token to `waiting`, and yields the content when it is long enough."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     waiting += b"["
     for start in range(0, len(token), _PIECE):

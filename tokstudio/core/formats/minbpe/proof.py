@@ -1,4 +1,4 @@
-"""Reads minbpe's model and encodes as minbpe does, slowly and by other code than ours, to prove what was written."""
+"""Proves minbpe's model with an independent, slow implementation of minbpe's reader and encoder."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
 _HOW = "read back as minbpe reads it"
-# Each step looks at one pair of tokens; some two million take a second.
+# Each step compares one pair of tokens; about two million take a second.
 _MOST_STEPS = 4_000_000
 _LARGEST_SAMPLE = 200_000
 _PIECE = 1 << 10  # without a pattern, twice the text takes four times as long
@@ -33,12 +33,13 @@ _MANY = 1 << 16
 
 
 def prove_work(held: Tokenizer, path: Path, name: str, sample: str) -> Work[str]:
-    """Makes sure that minbpe, given the pattern in the file, has the ids and texts of `held`.
+    """Proves that minbpe, given the pattern in the file, has the ids and texts of `held`.
 
-    A hard text is tried, and as much of the sample as takes a second or two, without what only a newer Unicode knows.
+    Encodes a hard text, and as much of the sample as takes a second or two, without characters that only a newer
+    Unicode has.
 
     Raises:
-        FormatError: It has not; the message has the first difference.
+        FormatError: It does not; the message has the first difference.
     """
     hard = yield from trials_work(held, "")
     sample = without_newer(sample[:_LARGEST_SAMPLE])
@@ -49,7 +50,7 @@ def prove_work(held: Tokenizer, path: Path, name: str, sample: str) -> Work[str]
     ours: list[NDArray[np.uint32]] = []
     theirs: list[NDArray[np.uint32]] = []
     for text in (*(trial.text for trial in hard.texts), *pieces):
-        # Before the bare expression, as this has a limit of time.
+        # TokStudio's encoding first, because it has a time limit and the bare expression has none.
         ours.append((yield from held.encode_work(text, "all")))
         # Where few pre-tokens have merges, equal ids would prove little.
         if fault := _first_split(model.split(text), splitter(held.pattern).split(text)):
@@ -64,7 +65,7 @@ def prove_work(held: Tokenizer, path: Path, name: str, sample: str) -> Work[str]
 
 
 def _first_split(theirs: list[str], ours: list[bytes]) -> str | None:
-    """Where two ways of splitting a text part, as the end of a sentence; None where they are one."""
+    """The first difference of two ways to split a text, as the end of a sentence; None where they are equal."""
     for piece, our_piece in zip_longest(theirs, ours):
         if piece is None or our_piece is None or piece.encode() != our_piece:
             pieces = [shown(piece or ""), shown((our_piece or b"").decode("utf-8", "replace"))]
@@ -73,11 +74,11 @@ def _first_split(theirs: list[str], ours: list[bytes]) -> str | None:
 
 
 class _Model:
-    """What the lines of a model say: each merge has the next id, and the lowest id is merged first.
+    """A model by its lines: each merge has the next id, and the lowest id is merged first.
 
     Attributes:
         special_tokens: Each with its id.
-        steps: Pairs of tokens that encoding has looked at.
+        steps: The number of compared pairs.
     """
 
     def __init__(self, content: str) -> None:
@@ -113,7 +114,7 @@ class _Model:
         return b"".join(self._vocabulary[token] for token in ids).decode("utf-8", "replace")
 
     def _parts(self, text: str) -> Iterator[str]:
-        """The special tokens of a text, and what is between them."""
+        """The special tokens of a text, and the texts between them."""
         if not self.special_tokens:
             return iter([text])
         either = "|".join(map(re.escape, self.special_tokens))
@@ -139,7 +140,7 @@ class _Model:
 
 
 def _joined(ids: list[int], pair: tuple[int, int], made: int) -> list[int]:
-    """The ids with every such pair, from the left, as one: `([1, 1, 1], (1, 1), 2)` gives `[2, 1]`."""
+    """Merges every occurrence of a pair, from the left: `([1, 1, 1], (1, 1), 2)` gives `[2, 1]`."""
     joined: list[int] = []
     at = 0
     while at < len(ids):

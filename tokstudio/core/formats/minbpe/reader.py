@@ -1,4 +1,4 @@
-"""Reads minbpe's `NAME.model`; what cannot be is refused with its line."""
+"""Reads minbpe's `NAME.model`; an invalid line is an error with its number."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -34,8 +34,8 @@ def read_work(path: Path, name: str, pattern: str | None) -> Work[Tokenizer]:
 
     Args:
         path: The file.
-        name: What errors call it.
-        pattern: How text is split where the file has no pattern; None for not at all.
+        name: Its name in errors.
+        pattern: The pattern where the file has none; None for "none".
 
     Raises:
         FormatError: It is damaged.
@@ -82,7 +82,7 @@ def _read_specials(lines: LineReader, rows: Iterator[bytes]) -> Work[dict[str, i
         raise lines.fault(f"{shown(declared)} is not the number of special tokens")
     specials: dict[str, int] = {}
     ids: set[int] = set()
-    # Nothing is made as large as the number says: there may be no such tokens.
+    # Memory is taken only for tokens that exist, whatever the number says.
     while len(specials) < int(declared):
         words = _next(lines, rows, f"special token {len(specials) + 1:,} of {int(declared):,}").split()
         if len(words) != 2:
@@ -104,7 +104,7 @@ def _read_specials(lines: LineReader, rows: Iterator[bytes]) -> Work[dict[str, i
 
 
 def _hidden(specials: Mapping[str, int]) -> tuple[str, str] | None:
-    """A special token with one behind it that begins with it: minbpe takes the first, and TokStudio the longest."""
+    """A special token and a later one that begins with it: minbpe takes the first, TokStudio the longest."""
     place = {token: number for number, token in enumerate(specials)}
     lengths = sorted(set(map(len, specials)))
     for token in specials:

@@ -1,6 +1,6 @@
 """SentencePiece models of byte pairs.
 
-May import `core.formats.common` and what that may import.
+Imports `core.formats.common` and the folders below it.
 """
 
 # SPDX-License-Identifier: MIT

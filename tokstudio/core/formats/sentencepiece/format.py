@@ -1,7 +1,4 @@
-"""SentencePiece's `NAME.model`, written of tokenizers over characters: it does merges by the texts that they make.
-
-What stands in the file is left to `sentencepiece_writer` and `sentencepiece_reader`; any model of byte pairs is read.
-"""
+"""SentencePiece's `NAME.model`, written for tokenizers over characters; any model of byte pairs can be read."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -50,7 +47,7 @@ class SentencePiece(Format):
         return f"NAME{_SUFFIX}"
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
-        """It begins with characters."""
+        """The format holds only merges of characters."""
         if problem := library_problem(tokenizer):
             return problem
         if tokenizer.alphabet.base != "characters":
@@ -58,22 +55,22 @@ class SentencePiece(Format):
         return None
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
-        """It splits no text, has no tokens apart from merging, and takes one character for a space."""
+        """It has no patterns, no tokens apart from merging, and uses one character for a space."""
         return sentencepiece_writer.losses(tokenizer)
 
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
-        """What it does with characters that it does not know, with special tokens and with gaps between ids."""
+        """Notes on unknown characters, special tokens and gaps between ids."""
         return sentencepiece_writer.notes(tokenizer)
 
     def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
-        """Each token needs a text of its own as well, and nothing else may give that text."""
+        """Checks that each token has a different text as well, and that no other merge makes it."""
         fitting = yield from super().fit_work(tokenizer)
         if fitting.problem is not None:
             return fitting
         return replace(fitting, problem=(yield from sentencepiece_writer.problem_work(tokenizer)))
 
     def size(self, tokenizer: Tokenizer, token_bytes: int) -> int:
-        """Each token with some bytes around it, and names for the gaps."""
+        """Each token with a few bytes around it, and names for the gaps."""
         return token_bytes + 24 * len(tokenizer.tokens) + 1000
 
     def contents(self, tokenizer: Tokenizer) -> Mapping[str, Iterable[bytes]]:
@@ -81,7 +78,7 @@ class SentencePiece(Format):
         return {MODEL: sentencepiece_writer.model(tokenizer)}
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
-        """Lets the library read the file and encode; its ids must be ours, but for runs of unknown characters."""
+        """Lets the library read the file and encode; its ids must be equal, except for runs of unknown characters."""
         return (yield from sentencepiece_writer.prove(tokenizer, written[MODEL], name, sample))
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
@@ -89,7 +86,7 @@ class SentencePiece(Format):
         return _SNIPPET.format(path=repr(str(targets[MODEL].absolute())))
 
     def find(self, path: Path) -> tuple[Path, ...]:
-        """The only model in a folder, if it is one of SentencePiece's; a file is recognised by how it begins."""
+        """The only model in a folder, if it is SentencePiece's; a file is recognised by its beginning."""
         model = only_file(path, _SUFFIX) if path.is_dir() else None
         if model is None:
             return ()
@@ -101,5 +98,5 @@ class SentencePiece(Format):
         return sentencepiece_reader.is_model(beginning)
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
-        """Reads the model; how text is split is its library's to know."""
+        """Reads the model; only its library can split text."""
         return (yield from sentencepiece_reader.read_work(files[0], names[0]))

@@ -1,7 +1,7 @@
-"""Reads SentencePiece's models of byte pair encodings: what is in them is shown, and their library encodes.
+"""Reads SentencePiece's models of byte pair encodings: TokStudio shows the content, and their library encodes.
 
-A model holds no merges. Those that are shown are derived: SentencePiece joins whatever two pieces side by side make the
-piece with the best score, so each piece has the two parts that it is left in by the pieces with better scores.
+A model holds no merges. The shown ones are derived: SentencePiece merges the two adjacent pieces that make the piece
+with the best score, so each piece has the two parts that pieces with better scores leave.
 """
 
 # SPDX-License-Identifier: MIT
@@ -32,7 +32,7 @@ _LARGEST = 1 << 26
 _MOST_PIECES = 1 << 20
 _REPORTED = 1 << 14
 _PIECES = 1  # the number of the field
-_LENGTH = 2  # how a field is written that says its length first
+_LENGTH = 2  # the type of a field that begins with its length
 _OTHER_MODELS = {1: "Unigram", 3: "Word", 4: "Char"}
 _BPE = 2
 _NORMAL, _UNKNOWN, _CONTROL, _BYTE = 1, 2, 3, 6
@@ -40,12 +40,12 @@ _SPACE = "▁"
 _BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 _LONGEST_TRIED, _MOST_TRIED = 64, 1000
 
-# A piece first, and within it its text.
+# A piece, which begins with its text.
 _BEGINNING = re.compile(rb"\n([\x02-\x7f]|[\x80-\xff][\x01-\x7f])\n", re.DOTALL)
 
 
 def is_model(beginning: bytes) -> bool:
-    """Whether a file begins as SentencePiece's models do."""
+    """Whether a file begins like a SentencePiece model."""
     match = _BEGINNING.match(beginning)
     if match is None or len(beginning) <= match.end():
         return False
@@ -59,7 +59,7 @@ def read_work(path: Path, name: str) -> Work[Tokenizer]:
     """Reads a model, and lets its library read it too.
 
     Raises:
-        FormatError: It is damaged, or no byte pair encoding; `name` is what the message calls it.
+        FormatError: It is damaged, or not a byte pair encoding; the message begins with `name`.
     """
     from tokstudio.core.tokenizer.library_tokenizer import LibraryFile, LibraryTokenizer, Vocabulary
 
@@ -70,7 +70,7 @@ def read_work(path: Path, name: str) -> Work[Tokenizer]:
     if kind != _BPE:
         other = _OTHER_MODELS.get(kind, "of another kind")
         raise FormatError(f"{name}: its model is {other}; TokStudio opens only byte pair encodings (BPE).")
-    # What stands behind the pieces of every model, in this order.
+    # Every model has this part after the pieces.
     if not model.HasField("normalizer_spec"):
         raise FormatError(f"{name}: the file ends too early: it does not say how text is normalized.")
     pieces = yield from _pieces_work(model, name)
@@ -99,7 +99,7 @@ def read_work(path: Path, name: str) -> Work[Tokenizer]:
 
 
 def _count_work(content: bytes, name: str) -> Work[None]:
-    """Goes from field to field of a model, before memory is taken for what is in them."""
+    """Counts the fields of a model, before memory is taken for their content."""
     at = pieces = number = 0
     while at < len(content):
         tag, at = _varint(content, at, name)
@@ -139,7 +139,7 @@ def _damaged(name: str) -> FormatError:
     return FormatError(f"{name}: this is not a SentencePiece model, or it is damaged.")
 
 
-def _parsed(content: bytes, name: str) -> Any:  # noqa: ANN401 - its schema is made while it is loaded
+def _parsed(content: bytes, name: str) -> Any:  # noqa: ANN401 - its schema is made at import
     from google.protobuf.message import DecodeError
     from sentencepiece import sentencepiece_model_pb2
 
@@ -154,10 +154,10 @@ class _Pieces:
     """The pieces of a model, by id.
 
     Attributes:
-        texts: How each is written.
-        bytes: What each stands for in a text.
-        scores: Those of the pieces that are merged.
-        kinds: See SentencePiece's schema.
+        texts: Their texts in the model.
+        bytes: The bytes of each in a text.
+        scores: The scores of the pieces that are merged.
+        kinds: The types in SentencePiece's schema.
         single: Ids of the normal pieces of one character.
     """
 
@@ -207,7 +207,7 @@ def _merges_work(pieces: _Pieces) -> Work[tuple[NDArray[np.int32], frozenset[int
     order = np.array(pieces.single + joined, np.int32)
     texts = [pieces.texts[number] for number in pieces.single + joined]
     offsets = np.fromiter(accumulate(map(len, texts), initial=0), np.int64, len(texts) + 1)
-    # Characters that are no piece are numbered behind all pieces.
+    # Characters without a piece are numbered after all pieces.
     number_of = np.arange(len(texts), len(texts) + CODE_POINTS, dtype=np.int32)
     points = np.frombuffer("".join(texts).encode("utf-32-le"), "<u4")
     number_of[points[: len(pieces.single)]] = np.arange(len(pieces.single), dtype=np.int32)
@@ -219,7 +219,7 @@ def _merges_work(pieces: _Pieces) -> Work[tuple[NDArray[np.int32], frozenset[int
 
 
 def _unreachable(pieces: _Pieces, numbers: list[int]) -> list[int]:
-    """Those of some pieces that merging as SentencePiece does it, best score first, does not make of their texts."""
+    """The pieces that SentencePiece's merging, best score first, does not make of their texts."""
     score_of = {
         text: score
         for text, score, kind in zip(pieces.texts, pieces.scores, pieces.kinds, strict=True)

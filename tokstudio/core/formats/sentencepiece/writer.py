@@ -1,7 +1,7 @@
-"""What a SentencePiece model has of a tokenizer over characters, how it is laid out, and how it is proved.
+"""The SentencePiece model of a tokenizer over characters: its losses, its content, and its proof.
 
-The library merges two neighbours whenever some piece has their text, the best score first. A token that is made of its
-own characters by one way only, as every trained one is, is so made there as well: its two parts never meet otherwise.
+The library merges two neighbours whenever a piece has their joined text, the best score first. A token that merging
+makes of its own characters in only one way, like every trained one, is made there in the same way.
 """
 
 # SPDX-License-Identifier: MIT
@@ -22,7 +22,7 @@ from tokstudio.core.formats.common.spelling import spelled_alike_work
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-_SPACE = "\u2581"  # what the library writes for a space, and so decodes as one
+_SPACE = "\u2581"  # the library writes it for a space, and decodes it as one
 _NULL = "\0"
 _UNKNOWN = "<unk>"
 _GAP = "<gap {}>"
@@ -32,36 +32,38 @@ _STEP = 1 << 8
 
 
 def losses(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """What of a tokenizer over characters is not in the model, each a sentence."""
-    found: list[str] = []
+    """The properties of a tokenizer over characters that the model lacks, each a sentence."""
+    sentences: list[str] = []
     if tokenizer.pattern != "none":
-        found.append(f"The pattern {shown(tokenizer.pattern)} is lost: SentencePiece does not split text by one.")
+        sentences.append(f"The pattern {shown(tokenizer.pattern)} is lost: SentencePiece does not split text by one.")
     if extra := len(tokenizer.extra_tokens.keys() - {tokenizer.alphabet.unknown}):
-        found.append(f"Tokens that no merge makes are lost ({extra:,}): control pieces take their ids.")
+        sentences.append(f"Tokens that no merge makes are lost ({extra:,}): control pieces take their ids.")
     if whole := len(tokenizer.whole_words):
-        found.append(f"Words that become a token without merging are merged ({whole:,}): some ids will differ.")
+        sentences.append(f"Words that become a token without merging are merged ({whole:,}): some ids will differ.")
     if _has(tokenizer, _SPACE):
-        found.append(f"The character {_SPACE} (U+2581) is decoded as a space by the sentencepiece library.")
-    return tuple(found)
+        sentences.append(f"The character {_SPACE} (U+2581) is decoded as a space by the sentencepiece library.")
+    return tuple(sentences)
 
 
 def notes(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """What the library does otherwise, without harm to other ids, each a sentence."""
+    """Differences in the library that affect no other ids, each a sentence."""
     held = _held(tokenizer)
     size, (unknown, name) = len(held.tokens), _unknown(held)
     if unknown == size:
-        found = [f"The model has one more piece, {shown(name)} with the id {size}, for a run of unknown characters."]
+        sentences = [
+            f"The model has one more piece, {shown(name)} with the id {size}, for a run of unknown characters."
+        ]
     else:
-        found = [f"A run of unknown characters becomes one {shown(name)}, and that text itself is not recognised."]
+        sentences = [f"A run of unknown characters becomes one {shown(name)}, and that text itself is not recognised."]
     if held.special_tokens:
-        found.append("SentencePiece always recognises the special tokens in a text.")
+        sentences.append("SentencePiece always recognises the special tokens in a text.")
     if gaps := size - len(held):
-        found.append(f"Control pieces, which no text becomes, take the ids that no token has ({gaps:,}).")
-    return tuple(found)
+        sentences.append(f"Control pieces, which no text becomes, take the ids that no token has ({gaps:,}).")
+    return tuple(sentences)
 
 
 def problem_work(tokenizer: Tokenizer) -> Work[str | None]:
-    """Why the library would not take the model or encode otherwise with it, a sentence; None where it does as we do."""
+    """The reason why the library would refuse the model or encode differently, a sentence; None if there is none."""
     held = _held(tokenizer)
     if _has(held, _NULL):
         return "SentencePiece allows no token with the character U+0000, and this tokenizer has one."
@@ -80,14 +82,14 @@ def problem_work(tokenizer: Tokenizer) -> Work[str | None]:
 
 
 def model(tokenizer: Tokenizer) -> Iterator[bytes]:
-    """The file: pieces in the order of their ids, then how text is treated, which is to leave it as it is."""
+    """Yields the file: pieces in the order of their ids, then settings that leave text unchanged."""
     from sentencepiece import sentencepiece_model_pb2
 
     schema: Any = sentencepiece_model_pb2
     held = _held(tokenizer)
     waiting, size = schema.ModelProto(), 0
     for text, score, kind in _pieces(held):
-        # Messages one after another are one message.
+        # Concatenated messages are one message.
         waiting.pieces.add(piece=text, score=score, type=schema.ModelProto.SentencePiece.Type.Value(kind))
         size += len(text)
         if size > _PIECE or len(waiting.pieces) == _BATCH:
@@ -108,8 +110,8 @@ def model(tokenizer: Tokenizer) -> Iterator[bytes]:
 
 
 def prove(tokenizer: Tokenizer, path: Path, name: str, sample: str) -> Work[str]:
-    """Lets the library encode hard text, the sample and the special tokens; see `proof.prove_work`."""
-    from tokstudio.core.libraries.client import OwnedFile, Trial
+    """Lets the library encode a hard text, the sample and the special tokens; see `proof.prove_work`."""
+    from tokstudio.core.libraries.client import LibraryInput, Trial
 
     held = _held(tokenizer)
     trials = yield from trials_work(held, sample, decodes=False)
@@ -119,11 +121,11 @@ def prove(tokenizer: Tokenizer, path: Path, name: str, sample: str) -> Work[str]
     texts = [
         Trial(trial.text, held.decode(ids) if decodes else None) for trial, ids in zip(trials.texts, ours, strict=True)
     ]
-    return (yield from prove_work(held, OwnedFile("sentencepiece", path, name), Trials(texts, ours)))
+    return (yield from prove_work(held, LibraryInput("sentencepiece", path, name), Trials(texts, ours)))
 
 
 def _held(tokenizer: Tokenizer) -> Tokenizer:
-    """What the model has of a tokenizer: nothing is split, and the unknown token is in no text."""
+    """The tokenizer as the model holds it: without a pattern, and with an unknown token that no text contains."""
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
     unknown = tokenizer.alphabet.unknown
@@ -142,7 +144,7 @@ def _pieces(held: Tokenizer) -> Iterator[tuple[str, float, str]]:
     """The text, the score and the type of each piece."""
     tokens = held.tokens
     score = np.zeros(len(tokens), np.float32)
-    # The best first; up to 2^24 such numbers are exact.
+    # The best first; integers up to 2^24 are exact.
     score[held.merge_results] = -np.arange(len(held.merges), dtype=np.float32)
     specials = frozenset(held.special_tokens.values())
     unknown, name = _unknown(held)
@@ -167,20 +169,20 @@ def _unknown(held: Tokenizer) -> tuple[int, str]:
 
 
 def _taken(held: Tokenizer) -> frozenset[bytes]:
-    """Texts of tokens that look like the names that pieces of ours get."""
+    """Texts of tokens that look like the names of added pieces."""
     beginnings = tuple(name[:4].encode() for name in (_UNKNOWN, _GAP))
     return frozenset(made for made in held.tokens if made is not None and made.startswith(beginnings))
 
 
 def _unused(name: str, taken: frozenset[bytes]) -> str:
-    """The name, or a longer one where it is taken."""
+    """The name, or a longer one where it is used already."""
     while name.encode() in taken:
         name += "_"
     return name
 
 
 def _fused(ids: NDArray[np.uint32], unknown: int) -> NDArray[np.uint32]:
-    """Ids with each run of unknown characters as one: `[7, 7, 3, 7], 7` gives `[7, 3, 7]`."""
+    """Replaces each run of unknown characters by one: `[7, 7, 3, 7], 7` gives `[7, 3, 7]`."""
     is_unknown = ids == unknown
     again = np.zeros(len(ids), np.bool_)
     again[1:] = is_unknown[1:] & is_unknown[:-1]

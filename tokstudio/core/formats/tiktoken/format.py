@@ -1,7 +1,6 @@
-"""tiktoken's vocabularies: lines of base64 and rank, with a sidecar of ours that says the rest.
+"""tiktoken's vocabularies: lines of base64 and rank, with a sidecar file of TokStudio for the rest.
 
-Its merges are found again by encoding each token with those before it; see `ranks`. What is written is left to
-`tiktoken_writer`, the proof to `tiktoken_proof`.
+The merges are recovered by encoding each token with those before it; see `formats.common.recover_merges`.
 """
 
 # SPDX-License-Identifier: MIT
@@ -13,20 +12,18 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokstudio.core.base.atomic_files import file_name
 from tokstudio.core.base.errors import FormatError
 from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats.common.format import GIGABYTE, Fit, Format, PatternNeeded, bytes_problem, library_problem
 from tokstudio.core.formats.common.json_reader import JsonReader, shown
 from tokstudio.core.formats.common.known_files import RANKS, Known, known_work
-from tokstudio.core.formats.common.line_reader import LineReader
+from tokstudio.core.formats.common.line_reader import LineReader, only_file
 from tokstudio.core.formats.common.merge_list import id_problem, sensible_ids
 from tokstudio.core.formats.common.recover_merges import recover_merges_work
 from tokstudio.core.formats.common.spelling import spelled_alike_work
@@ -35,6 +32,7 @@ from tokstudio.core.formats.common.vocabulary import read_vocabulary_work
 from tokstudio.core.formats.tiktoken import writer
 from tokstudio.core.formats.tiktoken.proof import prove_ranks_work
 from tokstudio.core.model.alphabet import BYTES, Alphabet
+from tokstudio.core.text.utf8 import has_surrogates
 from tokstudio.core.tokenizer.self_encoding import pieces_work
 
 if TYPE_CHECKING:
@@ -43,15 +41,14 @@ if TYPE_CHECKING:
 RANKS_FILE, SIDECAR, LOADER = "ranks.tiktoken", "ranks.json", "ranks_tiktoken.py"
 
 _SUFFIX = ".tiktoken"
-# What would make of NAME.json a file that means something else.
+# Names for which NAME.json would be a file of another format.
 _TAKEN = frozenset({"tokenizer", "tokenizer_config", "vocab", "vocabulary", "encoder", "merges"})
-_MOST_LISTED = 1000
 _LINE = re.compile(rb"(?:[A-Za-z0-9+/]+={0,2}|=+) [0-9]+\r?\n")
 _NUMBER = re.compile(rb"[0-9]{1,12}")
 
 
 class Tiktoken(Format):
-    """`NAME.tiktoken`, `NAME.json` and `NAME_tiktoken.py`, which no import of another module takes for its own."""
+    """`NAME.tiktoken`, `NAME.json` and `NAME_tiktoken.py`, whose name does not shadow the module tiktoken."""
 
     name = "tiktoken"
     title = "tiktoken"
@@ -73,7 +70,7 @@ class Tiktoken(Format):
         return path.is_dir() or path.suffix != _SUFFIX
 
     def targets(self, path: Path) -> Mapping[str, Path]:
-        """The ranks, and beside them two files whose names begin alike."""
+        """The ranks, and beside them two files with the same beginning of the name."""
         if path.is_file() and self.takes_folder(path):
             raise FormatError(f"{path.name}: {self.title} is saved to a folder, or to a file that ends in {_SUFFIX}.")
         ranks = path / RANKS_FILE if self.takes_folder(path) else path
@@ -86,34 +83,34 @@ class Tiktoken(Format):
         return {RANKS_FILE: ranks, SIDECAR: ranks.with_suffix(".json"), LOADER: loader}
 
     def check_places(self, targets: Mapping[str, Path]) -> None:
-        """What stands beside the ranks and is not ours is never replaced."""
+        """Files beside the ranks that TokStudio did not write are never replaced."""
         _refuse_foreign(targets[SIDECAR], writer.SIDECAR_BEGINNING)
         _refuse_foreign(targets[LOADER], writer.LOADER_BEGINNING)
 
     def problem(self, tokenizer: Tokenizer) -> str | None:
-        """It holds tokens of bytes."""
+        """The format holds only tokens of bytes."""
         return library_problem(tokenizer) or bytes_problem(tokenizer, self.title)
 
     def losses(self, tokenizer: Tokenizer) -> tuple[str, ...]:
-        """The ids are the ranks, and special tokens are found in no fixed order."""
+        """Ids are ranks, and special tokens are recognised in no fixed order."""
         return writer.id_losses(tokenizer) + writer.special_losses(tokenizer)
 
     def remarks_lost(self, tokenizer: Tokenizer) -> tuple[str, ...]:
-        """The empty token is written."""
+        """The empty token is written, so the remark about it is not lost."""
         return tuple(remark for remark in tokenizer.remarks if not remark.endswith(writer.IS_EMPTY))
 
     def notes(self, tokenizer: Tokenizer) -> tuple[str, ...]:
-        """The ranks alone are not all of it."""
+        """The ranks alone are incomplete."""
         return (
             "The ranks hold no pattern or special tokens: the .json beside them has both; the .py loads everything.",
         )
 
     def new_ids(self, tokenizer: Tokenizer) -> NDArray[np.int32] | None:
-        """Merges have ascending ids."""
+        """Merges get ascending ids."""
         return writer.rank_ids(tokenizer)
 
     def fit_work(self, tokenizer: Tokenizer) -> Work[Fit]:
-        """No two tokens may have the same bytes, and merging is not ours to choose."""
+        """Checks that no two tokens have the same bytes, and that merging by ranks gives the same tokens."""
         fitting = yield from super().fit_work(tokenizer)
         if fitting.problem is not None:
             return fitting
@@ -132,33 +129,26 @@ class Tiktoken(Format):
         return {RANKS_FILE: writer.ranks(held), SIDECAR: [writer.sidecar(held)], LOADER: [writer.loader()]}
 
     def prove(self, tokenizer: Tokenizer, written: Mapping[str, Path], name: str, sample: str) -> Work[str]:
-        """Reads the files, and lets tiktoken read them."""
+        """Reads the files back, and lets tiktoken read them."""
         ranks, sidecar = written[RANKS_FILE], written[SIDECAR]
         back = yield from self.read((ranks, sidecar), (name, Path(name).with_suffix(".json").name))
         return (yield from prove_ranks_work(tokenizer, back, ranks, sidecar, name, sample))
 
     def snippet(self, tokenizer: Tokenizer, targets: Mapping[str, Path]) -> str:
-        """The few lines that load them, as in the file beside them."""
+        """Python code that loads them, as in the file beside them."""
         return writer.snippet(targets[RANKS_FILE])
 
     def find(self, path: Path) -> tuple[Path, ...]:
         """A file with the usual ending, or the only one in a folder, and its sidecar if there is one."""
-        if not path.is_dir():
-            return _with_sidecar(path) if path.suffix == _SUFFIX else ()
-        files = sorted(file for file in islice(path.glob(f"*{_SUFFIX}"), _MOST_LISTED) if file.is_file())
-        if len(files) > 1:
-            names = f"{files[0].name} and {files[1].name}"
-            raise FormatError(
-                f"{file_name(path)}: the folder holds more than one tokenizer, {names}: open one of them."
-            )
-        return _with_sidecar(files[0]) if files else ()
+        ranks = only_file(path, _SUFFIX) if path.is_dir() else path if path.suffix == _SUFFIX else None
+        return () if ranks is None else _with_sidecar(ranks)
 
     def recognises(self, path: Path, beginning: bytes) -> bool:
         """Whether it begins with base64 and a rank."""
         return _LINE.match(beginning) is not None
 
     def read(self, files: tuple[Path, ...], names: tuple[str, ...], pattern: str | None = None) -> Work[Tokenizer]:
-        """Reads the ranks, and finds the merges."""
+        """Reads the ranks, and recovers the merges."""
         path, name = files[0], names[0]
         known = yield from known_work((path,), RANKS)
         if known is None and len(files) > 1:
@@ -173,7 +163,7 @@ class Tiktoken(Format):
 
 
 def _refuse_foreign(path: Path, beginning: bytes) -> None:
-    """Raises FormatError where there is a file that does not begin as ours do."""
+    """Raises FormatError where there is a file with another beginning than TokStudio's."""
     if not path.exists():
         return
     with LineReader(path, path.name, GIGABYTE) as lines:
@@ -200,7 +190,7 @@ def _read_ranks(path: Path, name: str) -> Work[dict[bytes, int]]:
             if len(parts) != 2:
                 raise lines.fault("a line must be a token in base64, a space and a rank")
             try:
-                # Padding alone is the empty token, which base64 refuses where it is strict.
+                # Padding alone is the empty token, which a strict base64 decoder refuses.
                 token = base64.b64decode(parts[0], validate=True) if parts[0].strip(b"=") else b""
             except binascii.Error as error:
                 raise lines.fault(f"{shown(parts[0].decode('ascii', 'replace'))} is not base64") from error
@@ -222,27 +212,27 @@ def _read_ranks(path: Path, name: str) -> Work[dict[bytes, int]]:
 
 
 def _read_sidecar(path: Path, name: str) -> Work[Known | None]:
-    """What the file says; None where it is another file that happens to have this name."""
-    found: dict[str, object] = {}
+    """The content of the sidecar; None where it is another file with this name."""
+    settings: dict[str, object] = {}
     specials: dict[str, int] = {}
     with JsonReader(path, name, GIGABYTE) as reader:
         for key in reader.items():
-            if key in found:
+            if key in settings:
                 raise reader.fault(f"the key {shown(key)} appears twice")
-            found[key] = None
+            settings[key] = None
             if key == "special_tokens":
                 specials = yield from read_vocabulary_work(reader)
             elif key in ("pattern", "version"):
-                found[key] = reader.value()
+                settings[key] = reader.value()
             else:
                 reader.skip()
             yield from reader.progress()
         reader.end()
-    if "pattern" not in found:
+    if "pattern" not in settings:
         return None
-    if found.get("version", 1) != 1:
+    if settings.get("version", 1) != 1:
         raise FormatError(f"{name}: TokStudio cannot read this version of the format yet.")
-    pattern = found["pattern"]
+    pattern = settings["pattern"]
     if not isinstance(pattern, str):
         raise FormatError(f"{name}: its pattern is not a string.")
     strange = next((token for token in specials if not _is_text(token)), None)
@@ -262,7 +252,7 @@ def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Wo
         if number in ranks:
             raise FormatError(f"{name}: the special token {shown(token)} has the id {number}, which is also a rank.")
     yield Progress("reading")
-    # No text becomes the empty token, so it takes no part in merging.
+    # No text becomes the empty token, so it is not part of any merge.
     unreached = {rank: token for token, rank in rank_of.items() if not token}
     tokens = [token for token in rank_of if token]
     ids = np.array([rank_of[token] for token in tokens], np.int32)
@@ -272,7 +262,7 @@ def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Wo
     parts = yield from recover_merges_work(tokens)
     made = parts[:, 0] >= 0
     others = [tokens[number] for number in np.flatnonzero(~made).tolist()]
-    # A pre-token that is a token becomes it without being merged.
+    # A pre-token that equals a token becomes it without being merged.
     whole_words = {rank_of[token]: token for token in others if len(token) > 1}
     with sensible_ids(name):
         return Tokenizer(
@@ -291,8 +281,8 @@ def _tokenizer_work(name: str, rank_of: Mapping[bytes, int], known: Known) -> Wo
 def _in_order_work(name: str, tokenizer: Tokenizer, known: Known, rank_of: Mapping[bytes, int]) -> Work[Tokenizer]:
     """The tokenizer, or one that its library encodes for where its merges have no order.
 
-    Whatever two tokens stand side by side, tiktoken joins them if that makes a token. One that no lower ranks lead to
-    is made where higher ones do; of the shortest such token, the merges that were found leave two parts.
+    tiktoken merges any two adjacent tokens that make a token. A token that lower ranks do not lead to is made through
+    higher ones; the recovered merges leave two parts of the shortest such token.
     """
     pieces = yield from pieces_work(tokenizer, list(tokenizer.extra_tokens.values()))
     if not np.any(pieces == 2):
@@ -326,4 +316,4 @@ def _text(token: bytes) -> str:
 
 
 def _is_text(token: str) -> bool:
-    return bool(token) and not any("\ud800" <= character <= "\udfff" for character in token)
+    return bool(token) and not has_surrogates(token)

@@ -1,4 +1,4 @@
-"""The proof of ranks: what tiktoken makes of them, and where there is no tiktoken, what we do."""
+"""The proof of ranks, by tiktoken, or by TokStudio alone where tiktoken is not installed."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 def prove_ranks_work(
     tokenizer: Tokenizer, back: Tokenizer, ranks: Path, sidecar: Path, name: str, sample: str
 ) -> Work[str]:
-    """Lets tiktoken read the files and encode; its ids must be ours.
+    """Lets tiktoken read the files and encode; its ids must be equal.
 
     Args:
-        tokenizer: What the files should hold.
-        back: What we read in them.
-        ranks: Where the ranks are.
-        sidecar: Where their pattern and special tokens are.
-        name: What a message calls the file.
+        tokenizer: The exported tokenizer.
+        back: The tokenizer as TokStudio has read it back.
+        ranks: The file of the ranks.
+        sidecar: The file of the pattern and the special tokens.
+        name: The name of the file in errors.
         sample: Some text.
 
     Raises:
-        FormatError: Its ids differ, or what we read.
+        FormatError: The ids or the tokenizers differ.
     """
-    from tokstudio.core.libraries.client import OwnedFile, check_split_work, is_installed
+    from tokstudio.core.libraries.client import LibraryInput, check_split_work, is_installed
 
     expected = in_rank_order(tokenizer)
     agrees = _is_same(back, expected)
     if not agrees and (yield from merging_losses_work(tokenizer)):
-        # They were named, and accepted: what the files hold is what we read in them.
+        # The losses were accepted: the files are compared with what TokStudio reads in them.
         expected, agrees = back, True
     if is_installed("tiktoken"):
         settings: dict[str, Any] = json.loads(sidecar.read_bytes())
@@ -53,7 +53,7 @@ def prove_ranks_work(
         ours = {token: number for token, number in expected.special_tokens.items() if token not in unclear}
         tried = expected if not unclear or expected.library else varied(expected, special_tokens=ours)
         trials = yield from trials_work(tried, sample)
-        file = OwnedFile("tiktoken", ranks, name, settings | {"special_tokens": clear})
+        file = LibraryInput("tiktoken", ranks, name, settings | {"special_tokens": clear})
         proof = yield from prove_work(tried, file, trials)
     else:
         proof = "identical by TokStudio alone: the tiktoken library is not installed"
@@ -63,9 +63,9 @@ def prove_ranks_work(
 
 
 def _is_same(back: Tokenizer, expected: Tokenizer) -> bool:
-    """Whether what was read has the same tokens, and no merge and no whole word of its own.
+    """Whether what was read has the same tokens, and no additional merge or whole word.
 
-    A merge that no text ever comes to is not found again, and its token is one that is only taken whole.
+    A merge that no text uses is not recovered, and its token becomes a whole word.
     """
     if not np.array_equal(back.tokens.ids(), expected.tokens.ids()):
         return False

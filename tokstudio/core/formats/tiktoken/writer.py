@@ -1,7 +1,4 @@
-"""What goes into tiktoken's three files, and what tiktoken makes of ranks otherwise than we do.
-
-Proving it is left to `tiktoken_proof`.
-"""
+"""The content of tiktoken's three files, and the differences between tiktoken's merging and TokStudio's."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -26,7 +23,7 @@ from tokstudio.core.tokenizer.self_encoding import pieces_work
 if TYPE_CHECKING:
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
-EVERYTHING = r"[\s\S]+"  # what "none" is as a regular expression
+EVERYTHING = r"[\s\S]+"  # "none" as a regular expression
 IS_EMPTY = "is the empty token: no text becomes it, and it is decoded to nothing."  # the end of a remark
 SIDECAR_BEGINNING = b'{\n  "pattern": '
 LOADER_BEGINNING = b'"""The tokenizer beside this file for tiktoken, written by TokStudio."""\n'
@@ -50,23 +47,23 @@ encoding = tiktoken.Encoding(
 """
 _USE = 'ids = encoding.encode("Hello world", allowed_special="all")\n'
 _PIECE = 3 << 12
-_ENOUGH = 1 << 20  # bytes of tokens gathered between two reports
-_TOKEN = 64  # what a token takes besides its bytes
+_ENOUGH = 1 << 20  # bytes of tokens between two reports
+_TOKEN = 64  # bytes that a token takes besides its own
 
 
 def written_regex(pattern: str) -> str:
-    """A pattern as the regular expression that tiktoken takes."""
+    """A pattern as a regular expression for tiktoken."""
     return EVERYTHING if pattern == "none" else REGEX.get(pattern, pattern)
 
 
 def ranks(tokenizer: Tokenizer) -> Iterator[bytes]:
-    """`NAME.tiktoken`: each token but the special ones in base64, with its id for a rank."""
+    """`NAME.tiktoken`: each token except special ones in base64, with its id as the rank."""
     specials = frozenset(tokenizer.special_tokens.values())
     waiting = bytearray()
     for token, made in enumerate(tokenizer.tokens):
         if made is None or token in specials:
             continue
-        # A piece of as many bytes is base64 without filling.
+        # A piece of so many bytes needs no padding in base64.
         for start in range(0, len(made), _PIECE):
             waiting += base64.b64encode(made[start : start + _PIECE])
             if len(waiting) > _PIECE:
@@ -77,7 +74,7 @@ def ranks(tokenizer: Tokenizer) -> Iterator[bytes]:
 
 
 def sidecar(tokenizer: Tokenizer) -> bytes:
-    """`NAME.json`: what the ranks do not say."""
+    """`NAME.json`: the settings that the ranks lack."""
     known = {
         "pattern": written_regex(tokenizer.pattern),
         "special_tokens": dict(tokenizer.special_tokens),
@@ -87,18 +84,18 @@ def sidecar(tokenizer: Tokenizer) -> bytes:
 
 
 def loader() -> bytes:
-    """`NAME_tiktoken.py`, which makes a `tiktoken.Encoding` of both, whatever their name."""
+    """`NAME_tiktoken.py`, which makes a `tiktoken.Encoding` of both other files, whatever their name."""
     path = 'Path(__file__.removesuffix("_tiktoken.py") + ".tiktoken")'
     return LOADER_BEGINNING + b"\n" + _LOADER.format(ranks=path).encode()
 
 
 def snippet(path: Path) -> str:
-    """The same as Python to paste, for ranks at a path."""
+    """The same Python code to paste, for ranks at a path."""
     return _LOADER.format(ranks=f"Path({str(path.absolute())!r})") + _USE
 
 
 def in_rank_order(tokenizer: Tokenizer) -> Tokenizer:
-    """The same merges with ids that rise with each merge; only ids of merges change places."""
+    """The same merges with ascending ids; only ids of merges change."""
     from tokstudio.core.tokenizer.tokenizer import Tokenizer
 
     new_id = rank_ids(tokenizer)
@@ -128,7 +125,7 @@ def rank_ids(tokenizer: Tokenizer) -> NDArray[np.int32] | None:
 
 
 def id_losses(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """That ids change, a sentence with the first that does; mostly nothing."""
+    """A sentence on changed ids with the first one; mostly none."""
     results = tokenizer.merge_results
     moved = np.flatnonzero(results != np.sort(results))
     if len(moved) == 0:
@@ -141,16 +138,16 @@ def id_losses(tokenizer: Tokenizer) -> tuple[str, ...]:
 
 
 def unclear_specials(specials: Mapping[str, int]) -> tuple[str, ...]:
-    """Special tokens that another one begins with, and those others: tiktoken takes any of them first."""
-    found: dict[str, None] = {}
+    """Special tokens that another one begins with, and those others: tiktoken may recognise either."""
+    unclear: dict[str, None] = {}
     for token, following in pairwise(sorted(specials)):
         if following.startswith(token):
-            found |= {token: None, following: None}
-    return tuple(found)
+            unclear |= {token: None, following: None}
+    return tuple(unclear)
 
 
 def special_losses(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """That special tokens may not be found as here, a sentence; mostly nothing."""
+    """A sentence on special tokens that tiktoken may recognise differently; mostly none."""
     unclear = unclear_specials(tokenizer.special_tokens)
     if not unclear:
         return ()
@@ -161,11 +158,11 @@ def special_losses(tokenizer: Tokenizer) -> tuple[str, ...]:
 
 
 def merging_losses_work(tokenizer: Tokenizer) -> Work[tuple[str, ...]]:
-    """Where tiktoken merges otherwise, in sentences; mostly nowhere.
+    """Sentences on merging that differs in tiktoken; mostly none.
 
-    It knows no merges, but joins any two tokens that make a token, and takes any pre-token whole that is a token.
+    tiktoken has no merges: it joins any two tokens that make a token, and takes any pre-token whole that is a token.
     """
-    # What was trained is merged as it was then; and what is too large to be written need not be looked at.
+    # A trained tokenizer merges alike; a file that is too large is refused anyway.
     if tokenizer.run is not None or (yield from measure_work(tokenizer)) > GIGABYTE:
         return ()
     ordered = in_rank_order(tokenizer)
@@ -180,7 +177,7 @@ def merging_losses_work(tokenizer: Tokenizer) -> Work[tuple[str, ...]]:
     differs = np.any(theirs != ours, axis=1) & (is_reached | ~is_whole)
     unmade = np.flatnonzero(~is_reached)
     tokens = [ordered.tokens[token] or b"" for token in map(int, ids[unmade])]
-    # Of two tokens with higher ranks, which here no merge joins.
+    # They consist of two tokens with higher ranks, which no merge joins.
     joined = (yield from pieces_work(ordered, tokens)) == 2
     is_joined = np.isin(np.arange(len(ids)), unmade[joined])
     is_extra = np.isin(ids, np.fromiter(ordered.extra_tokens, np.int64, len(ordered.extra_tokens)))
