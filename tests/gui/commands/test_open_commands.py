@@ -405,8 +405,8 @@ def test_a_tokenizer_of_its_library_says_why_it_has_no_playhead_and_encodes_all_
         reason = session.runs.active.no_playhead
         assert reason.startswith("its normalizer Lowercase changes the text")
         bar = window.compression.bar
-        assert not bar._slider.isEnabled()
-        assert bar._slider.toolTip() == bar._previous.toolTip() == f"No playhead: {reason}."
+        assert not bar.slider.isEnabled()
+        assert bar.slider.toolTip() == bar.buttons["previous"].toolTip() == f"No playhead: {reason}."
         assert f"No playhead either: {reason}." in window.compression.opened.label.text()
         assert not window.actions_by_id["previous"].isEnabled()
         qtbot.keyClick(window, Qt.Key.Key_BracketLeft)

@@ -24,7 +24,6 @@ from tokstudio.gui.panes.compression.curves import (
     remark,
 )
 from tokstudio.gui.panes.compression.legend import Entry, Legend
-from tokstudio.gui.panes.compression.playhead_bar import PlayheadBar
 from tokstudio.gui.panes.compression.welcome import SampleCard, Welcome
 from tokstudio.gui.plot.curve_plot import CurvePlot
 from tokstudio.gui.session.player import SPEEDS
@@ -34,6 +33,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.widgets.buttons import ActionButton
 from tokstudio.gui.widgets.labels import ElidedLabel
 from tokstudio.gui.widgets.pane import EmptyState, Pane
+from tokstudio.gui.widgets.step_bar import StepBar, StepWords
 from tokstudio.resources import SAMPLES
 
 _MANY = 100_000  # merges from which on the growing curve is drawn less often
@@ -43,6 +43,16 @@ _LOW = 17  # lines of text that a low pane has not
 _GAP, _LOW_GAP = 8, 2  # pixels between plot, remark and playhead bar; in a low pane
 _HELD_OUT = "held-out"  # of a curve's name, and of what the plot calls it
 
+PLAYHEAD = StepWords(
+    "Playhead",
+    "Number of merges applied",
+    {
+        "first": ("First state: no merges", "Alt+Home"),
+        "previous": ("Previous merge", "["),
+        "next": ("Next merge", "]"),
+        "last": ("Last merge", "Alt+End"),
+    },
+)
 _READY = "Each merge joins the most frequent pair of tokens. Press Train and watch."
 _WAITING = "The curve begins with the first merge."
 _OPENED = "No curve: the file of this tokenizer does not store pair counts."
@@ -67,7 +77,8 @@ class CompressionPane(Pane):
         self._drawn: dict[int, tuple[object, ...]] = {}
         self._shown_active: StudioRun | None = None
         self.plot = CurvePlot(theme)
-        self.bar = PlayheadBar(theme)
+        self.bar = StepBar(theme, PLAYHEAD, plays=True)
+        self.bar.setAccessibleName("Playhead")
         self.legend = Legend(theme)
         self._make_header()
         self._make_speeds()

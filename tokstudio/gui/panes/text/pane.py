@@ -22,8 +22,7 @@ from tokstudio.gui.panes.text.decode_page import DecodePage
 from tokstudio.gui.panes.text.encode_page import EncodePage
 from tokstudio.gui.panes.text.encoding_job import LONGEST, text_work
 from tokstudio.gui.panes.text.page import TextPage
-from tokstudio.gui.panes.text.step_bar import STEP_KEYS
-from tokstudio.gui.panes.text.steps_page import StepsPage
+from tokstudio.gui.panes.text.steps_page import STEP_KEYS, StepsPage
 from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.icons import icon

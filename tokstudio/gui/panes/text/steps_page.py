@@ -26,7 +26,6 @@ from tokstudio.core.analysis.encoding_steps import State
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.progress import finish
 from tokstudio.gui.panes.text.byte_level_text import byte_level_work
-from tokstudio.gui.panes.text.step_bar import StepBar
 from tokstudio.gui.panes.text.step_caption import step_words
 from tokstudio.gui.panes.text.steps_job import LONGEST, Stepping, answer_words, stepping_work
 from tokstudio.gui.panes.text.steps_model import PARTS, RoundsModel
@@ -41,11 +40,19 @@ from tokstudio.gui.token_text.token_view import TokenView
 from tokstudio.gui.widgets.labels import paragraph_label
 from tokstudio.gui.widgets.pane import EmptyState
 from tokstudio.gui.widgets.scroll_body import TallBody
+from tokstudio.gui.widgets.step_bar import StepBar, StepWords
 
 _NO_TEXT = "Enter a text under Encode to step through its encoding."
 _NO_TOKENIZER = "Train or open a tokenizer to step through this text."
 _NOT_READY = "The steps appear here once the corpus is read."
 _TOO_LONG = f"At most {LONGEST:,} bytes can be stepped through: select less text to see why it is not one token."
+#: Keys that go one step on or back from elsewhere: by the button that they press.
+STEP_KEYS = {"previous": "Alt+Left", "next": "Alt+Right"}
+_WORDS = StepWords(
+    "Step",
+    "Steps: Left and Right go back and forth, Home and End to the first and last step",
+    {name: (f"{name.capitalize()} step", STEP_KEYS.get(name, "")) for name in ("first", "previous", "next", "last")},
+)
 _LEAST_ROWS = 2  # of the table
 _PAUSE = 250  # milliseconds between two looks at a run that grows
 _SMALLEST = (220, 190)  # pixels, as of the other pages
@@ -231,7 +238,7 @@ class StepsPage(QWidget):
         self.model.set_rounds(None, None)
         self.view.clear()
         self.why_not.hide()
-        self.bar.show_state(0, 0)
+        self.bar.set_range(0)
         self.empty.label.setText(reason)
         self.pages.setCurrentWidget(self.empty)
 
@@ -249,7 +256,8 @@ class StepsPage(QWidget):
         self.model.set_rounds(run, rounds)
         self.table.refit()
         number = 0 if begin else len(rounds) - 1 if last else min(self.number, len(rounds) - 1)
-        self.bar.show_state(number, len(rounds))
+        self.bar.set_range(len(rounds) - 1)
+        self.bar.set_value(number)
         self._show(number)
         self._answer()
 
@@ -357,7 +365,7 @@ class StepsPage(QWidget):
         top.setContentsMargins(0, 0, 0, 0)
         top.addWidget(self._note, 1)
         top.addWidget(self._whole)
-        self.bar = StepBar(theme)
+        self.bar = StepBar(theme, _WORDS, first=1)
         self.bar.moved.connect(self._show)
         self.phase = paragraph_label()
         self.view = TokenView(theme)

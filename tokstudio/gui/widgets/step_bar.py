@@ -1,12 +1,15 @@
-"""The bar below the plot: a slider and buttons that move or play the playhead. Where it is, the session knows."""
+"""A bar with first, previous, a slider, next and last: goes through numbered states, and may play them."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -59,87 +62,107 @@ class _Slider(QSlider):
         super().mousePressEvent(ev)
 
 
-class PlayheadBar(QWidget):
-    """First, previous, play, a slider, next, last, `312 of 744`, and the speed.
+@dataclass(frozen=True)
+class StepWords:
+    """The words of a bar.
 
-    `moved` is emitted when a person moves the playhead, never by `set_value` or `set_range`; `grasped` when they take
-    hold of the slider, `playAsked` when they want it to play or to stand still.
+    Attributes:
+        slider: The accessible name of the slider.
+        tip: What the slider does.
+        buttons: What `first`, `previous`, `next` and `last` do, each with its keys or "".
+    """
+
+    slider: str
+    tip: str
+    buttons: Mapping[str, tuple[str, str]]
+
+
+class StepBar(QWidget):
+    """First, previous, a slider, next, last and `312 of 744`; where it plays, a button for that and the speed.
+
+    Signals:
+        moved: A person has gone to another state; never by `set_value` or `set_range`.
+        grasped: They take hold of the slider.
+        playAsked: They want it to play or to stand still.
+
+    Args:
+        theme: Its fonts and icons; followed while they change.
+        words: What its parts are called.
+        first: The number that is shown for the first state, whose value is 0.
+        plays: Whether it has a button to play, and a speed.
     """
 
     moved = Signal(int)
     grasped = Signal()
     playAsked = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, words: StepWords, parent: QWidget | None = None, *, first: int = 0, plays: bool = False
+    ) -> None:
         super().__init__(parent)
-        self._theme = theme
+        self._theme, self._start, self._plays = theme, first, plays
         self._obstacle = ""
-        self._slider = _Slider(Qt.Orientation.Horizontal)
-        self._slider.setRange(0, 0)
-        self._slider.setAccessibleName("Playhead")
-        self._slider.setToolTip("Number of merges applied")
-        self._slider.valueChanged.connect(self._on_value)
-        self._label = QLabel(_NOTHING)
-        self._label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self._label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
-        self._first = self._button("first", "First state: no merges", "Alt+Home")
-        self._previous = self._button("previous", "Previous merge", "[")
-        self._next = self._button("next", "Next merge", "]")
-        self._last = self._button("last", "Last merge", "Alt+End")
-        self._first.clicked.connect(self._go_to_first)
-        self._previous.clicked.connect(self._go_back)
-        self._next.clicked.connect(self._go_on)
-        self._last.clicked.connect(self._go_to_last)
-        for button in (self._previous, self._next):
-            button.setAutoRepeat(True)
+        self._more: int | None = None
+        self._playing = False
+        self.slider = _Slider(Qt.Orientation.Horizontal)
+        self.slider.setRange(0, 0)
+        self.slider.setAccessibleName(words.slider)
+        self.slider.setToolTip(words.tip)
+        self.slider.valueChanged.connect(self._on_value)
+        self.slider.spacePressed.connect(self.playAsked)
+        self.slider.sliderPressed.connect(self.grasped)
+        self.slider.sliderReleased.connect(self._let_grow)
+        self.label = QLabel(_NOTHING)
+        self.label.setTextFormat(Qt.TextFormat.PlainText)
+        self.label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+        self.buttons = {name: self._button(name, *one) for name, one in words.buttons.items()}
+        for name, button in self.buttons.items():
+            button.setAutoRepeat(name in ("previous", "next"))
+            button.clicked.connect(partial(self._go, name))
         self.play_button = self._button("train", _PLAY, "Ctrl+P")
         self.play_button.clicked.connect(self.playAsked)
-        self._slider.spacePressed.connect(self.playAsked)
-        self._slider.sliderPressed.connect(self.grasped)
-        self._slider.sliderReleased.connect(self._let_grow)
-        self._more: int | None = None
         self.speed_button = QToolButton()
         self.speed_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.speed_button.setAutoRaise(True)
         self.speed_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.speed_button.setToolTip("Playing speed")
-        self._playing = False
-
-        controls = (self._slider, self._first, self._previous, self._next, self._last, self.play_button)
+        controls = (self.slider, *self.buttons.values(), self.play_button)
         self._tips = {control: control.toolTip() for control in controls}
 
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(_SPACING)
-        row = (self._first, self._previous, self.play_button, self._slider, self._next, self._last)
-        for widget in (*row, self._label, self.speed_button):
-            layout.addWidget(widget, 1 if widget is self._slider else 0)
-        self.setAccessibleName("Playhead")
+        buttons = self.buttons
+        row = (buttons["first"], buttons["previous"], self.play_button, self.slider, buttons["next"], buttons["last"])
+        for widget in (*row, self.label, self.speed_button):
+            layout.addWidget(widget, 1 if widget is self.slider else 0)
+        self.play_button.setVisible(plays)
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
         self._show_state()
 
     def set_range(self, maximum: int) -> None:
-        """Set how many merges there are; with none the bar is disabled. A value beyond them comes down to the last.
+        """Set the last state; where that is 0 the bar is disabled. A value beyond it comes down to it.
 
-        While the slider is held more merges wait until it is let go, as they would move it away from under the pointer.
+        While the slider is held more states wait until it is let go, as they would move it away from under the pointer.
         """
         self._more = None
-        if self._slider.isSliderDown() and maximum > self._slider.maximum():
+        if self.slider.isSliderDown() and maximum > self.slider.maximum():
             self._more = maximum
             return
-        blocker = QSignalBlocker(self._slider)
-        self._slider.setRange(0, max(maximum, 0))
-        self._slider.setPageStep(max(1, maximum // 20))
+        blocker = QSignalBlocker(self.slider)
+        self.slider.setRange(0, max(maximum, 0))
+        self.slider.setPageStep(max(1, maximum // 20))
         blocker.unblock()
         self._fit_label()
         self._show_state()
 
     def set_value(self, value: int) -> None:
-        """Show where the playhead is."""
-        if value != self._slider.value():
-            blocker = QSignalBlocker(self._slider)
-            self._slider.setValue(value)
+        """Show a state."""
+        if value != self.slider.value():
+            blocker = QSignalBlocker(self.slider)
+            self.slider.setValue(value)
             blocker.unblock()
             self._show_state()
 
@@ -176,39 +199,32 @@ class PlayheadBar(QWidget):
     def minimumSizeHint(self) -> QSize:
         """Without the speed and the ends: while the bar was not shown yet, no room has told them to go."""
         hint = super().minimumSizeHint()
-        for button in (self._first, self._last, self.speed_button):
+        for button in (self.buttons["first"], self.buttons["last"], self.speed_button):
             if not button.isHidden():
                 hint.setWidth(hint.width() - button.minimumSizeHint().width() - _SPACING)
         return hint
 
     def maximum(self) -> int:
-        """How many merges there are."""
-        return self._slider.maximum()
+        """The last state."""
+        return self.slider.maximum()
 
     def value(self) -> int:
-        """Where the playhead is shown."""
-        return self._slider.value()
+        """The state that is shown."""
+        return self.slider.value()
 
-    def _button(self, name: str, text: str, key: str) -> QToolButton:
+    def _button(self, name: str, text: str, keys: str) -> QToolButton:
         button = QToolButton()
         button.setAccessibleName(text)
-        button.setToolTip(f"{text} ({key})")
+        shown = QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
+        button.setToolTip(f"{text} ({shown})" if shown else text)
         button.setIcon(icon(name, self._theme))
         button.setAutoRaise(True)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         return button
 
-    def _go_to_first(self) -> None:
-        self._slider.setValue(0)
-
-    def _go_back(self) -> None:
-        self._slider.setValue(self._slider.value() - 1)
-
-    def _go_on(self) -> None:
-        self._slider.setValue(self._slider.value() + 1)
-
-    def _go_to_last(self) -> None:
-        self._slider.setValue(self._slider.maximum())
+    def _go(self, name: str) -> None:
+        value = self.slider.value()
+        self.slider.setValue({"first": 0, "previous": value - 1, "next": value + 1}.get(name, self.slider.maximum()))
 
     def _let_grow(self) -> None:
         if self._more is not None:
@@ -219,26 +235,24 @@ class PlayheadBar(QWidget):
         self.moved.emit(value)
 
     def _show_state(self) -> None:
-        value, maximum = self._slider.value(), self._slider.maximum()
-        self._label.setText(f"{value:,} of {maximum:,}" if maximum else _NOTHING)
+        value, maximum = self.slider.value(), self.slider.maximum()
+        self.label.setText(f"{value + self._start:,} of {maximum + self._start:,}" if maximum else _NOTHING)
         free = not self._obstacle
         for button in (self.play_button, self.speed_button):
             button.setEnabled(free and maximum > 0)
-        self._slider.setEnabled(free and maximum > 0)
-        for button in (self._first, self._previous):
-            button.setEnabled(free and value > 0)
-        for button in (self._next, self._last):
-            button.setEnabled(free and value < maximum)
+        self.slider.setEnabled(free and maximum > 0)
+        for name, button in self.buttons.items():
+            button.setEnabled(free and (value > 0 if name in ("first", "previous") else value < maximum))
 
     def _fit_label(self) -> None:
         # As wide as the widest number of so many digits: nothing moves while the playhead does, or a run grows.
-        digits = max(len(str(self._slider.maximum())), _LEAST_DIGITS)
+        digits = max(len(str(self.slider.maximum() + self._start)), _LEAST_DIGITS if self._plays else 1)
         widest = f"{int('8' * digits):,}"
-        metrics = QFontMetrics(self._label.font())
+        metrics = QFontMetrics(self.label.font())
         size = QSize(metrics.horizontalAdvance(f"{widest} of {widest}") + 12, metrics.height())
-        if self._label.minimumSize() != size:
+        if self.label.minimumSize() != size:
             # Of one size, so that no new number makes the window lay itself out.
-            self._label.setFixedSize(size)
+            self.label.setFixedSize(size)
             self._fit_buttons()
             # At once: the label would reach over the edge until the next round of events.
             layout = self.layout()
@@ -246,18 +260,18 @@ class PlayheadBar(QWidget):
                 layout.activate()
 
     def _fit_buttons(self) -> None:
-        self.speed_button.setVisible(self.width() >= self._theme.scaled(_ROOM_FOR_SPEED))
-        ends, others = (self._first, self._last), (self._previous, self.play_button, self._next)
-        widths = [self._label.width(), *(button.sizeHint().width() for button in (*ends, *others))]
+        self.speed_button.setVisible(self._plays and self.width() >= self._theme.scaled(_ROOM_FOR_SPEED))
+        buttons = (*self.buttons.values(), *([self.play_button] if self._plays else []))
+        widths = [self.label.width(), *(button.sizeHint().width() for button in buttons)]
         taken = sum(widths) + _SPACING * len(widths)
-        for button in ends:
-            button.setVisible(self.width() - taken >= self._theme.scaled(_ROOM_FOR_SLIDER))
+        for name in ("first", "last"):
+            self.buttons[name].setVisible(self.width() - taken >= self._theme.scaled(_ROOM_FOR_SLIDER))
 
     def _apply_theme(self) -> None:
         font = self._theme.tabular_font()
-        self._label.setFont(font)
+        self.label.setFont(font)
         side = round(QFontMetrics(font).height() * 0.9)
-        for button in (self._first, self._previous, self._next, self._last, self.play_button):
+        for button in (*self.buttons.values(), self.play_button):
             button.setIconSize(QSize(side, side))
             button.update()
         self._fit_label()

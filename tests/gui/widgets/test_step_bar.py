@@ -1,4 +1,4 @@
-"""The bar under the plot: every way to move the playhead, and no way to move it by accident."""
+"""The bar that steps: every way to move the playhead, and no way to move it by accident."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -7,8 +7,9 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel, QSlider, QToolButton, QWidget
 
-from tokstudio.gui.panes.compression.playhead_bar import PlayheadBar
+from tokstudio.gui.panes.compression.pane import PLAYHEAD
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.step_bar import StepBar
 
 
 @pytest.fixture
@@ -16,7 +17,7 @@ def bar(qtbot):
     host = QWidget()
     qtbot.addWidget(host)
     host.resize(600, 40)
-    bar = PlayheadBar(Theme("light"), host)
+    bar = StepBar(Theme("light"), PLAYHEAD, host, plays=True)
     bar.setGeometry(host.rect())
     bar.set_range(744)
     bar.set_value(312)
@@ -166,7 +167,7 @@ def test_the_number_is_never_cut_while_a_run_grows(bar):
 
 
 def test_the_speed_makes_no_window_wider(qtbot):
-    bar = PlayheadBar(Theme("light"))
+    bar = StepBar(Theme("light"), PLAYHEAD, plays=True)
     qtbot.addWidget(bar)
     bar.set_speed("30 merges a second")
     asked = bar.minimumSizeHint().width()
@@ -190,3 +191,16 @@ def test_the_ends_leave_their_room_to_the_slider_where_there_is_little(bar):
         assert slider(bar).width() >= 80 or not shown[0]
         assert bar.minimumSizeHint().width() == asked
     assert seen == {True, False}
+
+
+def test_a_bar_that_does_not_play_counts_from_its_first_number_and_has_no_speed(qtbot):
+    bar = StepBar(Theme("light"), PLAYHEAD, first=1)
+    qtbot.addWidget(bar)
+    bar.set_range(4)
+    bar.resize(600, 40)
+    bar.show()
+    assert label(bar).text() == "1 of 5"
+    qtbot.mouseClick(button(bar, "Last"), Qt.MouseButton.LeftButton)
+    assert label(bar).text() == "5 of 5"
+    assert bar.play_button.isHidden()
+    assert bar.speed_button.isHidden()
