@@ -96,7 +96,6 @@ CHANGED_BY_METHODS = ("session", "project", "export", "find", "panes", "commands
 #: What may be done all the same, with the reason.
 ALLOWED = {
     "asked.emit": "RunsTable chooses among its own signals by the key that was pressed",
-    "theme.dressed.emit": "the last step of the incremental change of theme",
     "preferences.folder": "a property with a setter, which writes to the settings file",
     "option.font": "Qt hands a style option to a delegate to be filled in",
     "option.text": "Qt hands a style option to a delegate to be filled in",

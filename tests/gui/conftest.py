@@ -40,6 +40,8 @@ def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     assert not running, f"threads left behind: {running}"
     windows = [widget for widget in application.topLevelWidgets() if widget.isVisible()]
     assert not windows, f"windows left behind: {windows}"
+    if application.styleSheet():
+        application.setStyleSheet("")
 
 
 @pytest.fixture

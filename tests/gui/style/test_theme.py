@@ -6,21 +6,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import shiboken6
-from PySide6.QtCore import QEvent, QObject, QSize
+from PySide6.QtCore import QSize
 from PySide6.QtGui import QColor, QFontMetricsF, QIcon, QPalette
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QDialog, QFrame, QMainWindow, QPushButton, QWidget
 
-from tests.gui.person import PATIENCE, at_the_window
 from tokstudio import __version__
 from tokstudio.core.base.errors import TokStudioError
 from tokstudio.core.base.private_folders import cache_folder
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.style_sheet import style_sheet
 from tokstudio.gui.style.theme import DARK, LIGHT, Palette, Theme, monospace_font
-from tokstudio.gui.window.restyle import Dressing
-from tokstudio.gui.window.sliced_updates import Turns
 
 
 def luminance(colour: str) -> float:
@@ -36,8 +32,8 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.fixture
-def undressed(qapp: QApplication):
-    """The application as it was, after a test has dressed it."""
+def styled(qapp: QApplication):
+    """The application; it is as it was after the test."""
     font, palette, style = qapp.font(), qapp.palette(), qapp.style().name()
     yield qapp
     qapp.setStyle(style)
@@ -89,32 +85,30 @@ def middle(widget: QWidget) -> QColor:
     return widget.grab().toImage().pixelColor(widget.width() // 2, widget.height() // 2)
 
 
-def test_a_dressed_window_is_dressed_again_in_all_its_parts_as_the_theme_changes(undressed: QApplication, qtbot):
+def test_a_window_has_the_colours_of_the_new_theme_at_once(styled: QApplication, qtbot):
     theme = Theme("light")
-    theme.apply(undressed)
+    theme.apply(styled)
     window = QMainWindow()
+    qtbot.addWidget(window)
     cards = [QFrame(window) for _ in range(20)]
     for card in cards:
         card.setProperty("card", True)
         card.resize(60, 60)
-    qtbot.addWidget(window)
-    Dressing(window, theme, Turns(window))
     assert {middle(card).name() for card in cards} == {LIGHT.surface.lower()}
+    told = []
+    theme.changed.connect(lambda: told.append({middle(card).name() for card in cards}))
     theme.set_mode("dark")
-    theme.set_text_size(16)  # while the parts are still being dressed
-    cards.pop().setParent(None)
-    qtbot.waitUntil(window.updatesEnabled)
-    assert {middle(card).name() for card in cards} == {DARK.surface.lower()}
-    assert undressed.palette().color(QPalette.ColorRole.Text) == QColor(DARK.text)
+    theme.set_text_size(16)
+    assert told == [{DARK.surface.lower()}] * 2
+    assert styled.palette().color(QPalette.ColorRole.Text) == QColor(DARK.text)
     theme.set_mode("system")
 
 
-def test_what_comes_to_a_dressed_window_later_is_dressed_before_it_is_shown(undressed: QApplication, qtbot):
+def test_a_dialog_that_is_opened_later_has_the_theme_and_follows_it(styled: QApplication, qtbot):
     theme = Theme("light")
-    theme.apply(undressed)
+    theme.apply(styled)
     window = QMainWindow()
     qtbot.addWidget(window)
-    Dressing(window, theme, Turns(window))
     theme.set_mode("dark")
     dialog = QDialog(window)
     button = QPushButton("Train", dialog)
@@ -123,51 +117,16 @@ def test_what_comes_to_a_dressed_window_later_is_dressed_before_it_is_shown(undr
     dialog.show()
     assert button.grab().toImage().pixelColor(6, 15) == QColor(DARK.accent)
     theme.set_mode("light")
-    qtbot.waitUntil(window.updatesEnabled)
     assert button.grab().toImage().pixelColor(6, 15) == QColor(LIGHT.accent)
     dialog.close()
 
 
-class _Paints(QObject):
-    """Counts how often something is painted."""
-
-    count = 0
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        self.count += event.type() == QEvent.Type.Paint
-        return False
-
-
-def test_the_window_is_painted_anew_once_it_is_dressed(qtbot, monkeypatch):
-    def act(window, answers):
-        paints = _Paints()
-        window.text.installEventFilter(paints)
-        for mode in ("dark", "light"):
-            qtbot.wait(50)
-            paints.count = 0
-            window.actions_by_id[f"theme_{mode}"].trigger()
-            qtbot.waitUntil(lambda: paints.count > 0 and window.updatesEnabled(), timeout=PATIENCE)
-
-    assert at_the_window(monkeypatch, act) == 0
-
-
-def test_a_part_that_goes_while_the_window_is_dressed_is_passed_over(undressed: QApplication, qtbot):
-    theme, window = Theme("light"), QMainWindow()
-    qtbot.addWidget(window)
-    parts = [QWidget(window) for _ in range(3)]
-    Dressing(window, theme, Turns(window))
-    theme.set_mode("dark")
-    shiboken6.delete(parts[1])
-    qtbot.waitUntil(window.updatesEnabled)
-    assert parts[0].styleSheet() == parts[2].styleSheet() == theme.style_sheet
-
-
-def test_text_size_scales_the_fonts_and_stays_in_bounds(undressed: QApplication, qtbot):
+def test_text_size_scales_the_fonts_and_stays_in_bounds(styled: QApplication, qtbot):
     theme = Theme("light")
-    theme.apply(undressed)
+    theme.apply(styled)
     with qtbot.waitSignal(theme.changed):
         theme.set_text_size(26)
-    assert undressed.font().pixelSize() == 26
+    assert styled.font().pixelSize() == 26
     assert theme.monospace_font(14).pixelSize() == 28
     theme.set_text_size(4000)
     assert theme.text_size == 40

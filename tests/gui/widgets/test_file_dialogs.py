@@ -10,15 +10,13 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QMainWindow, QPushButton
 
 from tokstudio.gui.widgets.file_dialogs import Choosers
-from tokstudio.gui.window.restyle import Dressing
-from tokstudio.gui.window.sliced_updates import Turns
 
 
 @pytest.fixture
-def choosers(qtbot, theme) -> Choosers:
+def choosers(qapp, qtbot, theme) -> Choosers:
     window = QMainWindow()
     qtbot.addWidget(window)
-    Dressing(window, theme, Turns(window))
+    theme.apply(qapp)
     window.show()
     return Choosers(window)
 

@@ -1,4 +1,4 @@
-"""The one style sheet of the window: a template that any palette is put into.
+"""The style sheet of the application: a template that any palette is put into.
 
 It knows no theme: who asks says the colours, how sizes scale and where the small images (arrows, ticks) are written.
 """
@@ -105,6 +105,9 @@ def _svg(glyph: str, colour: str) -> str:
 
 
 _SHEET = """
+QMainWindow::separator { background: transparent; width: 8px; height: 8px; }
+QMainWindow::separator:hover { background: rgba(128, 138, 148, 80); }
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QDialog { background: $window; }
 QSplitter::handle { background: transparent; }
 QSplitter::handle:horizontal { width: 8px; }

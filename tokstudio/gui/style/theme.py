@@ -6,7 +6,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -96,9 +95,10 @@ DARK = Palette(
 
 
 class Theme(QObject):
-    """The palette of the moment, and what the application has of it; `dressing.py` dresses the window.
+    """The palette of the moment, and the application's style, font, colours and style sheet.
 
-    Widgets that paint get the theme in their constructor, read `palette` while they paint and listen to `changed`.
+    Widgets that paint get the theme in their constructor, read `palette` while they paint and listen to `changed`,
+    which is emitted once every widget has the new style sheet.
 
     Args:
         mode: "system" follows the desktop's colour scheme, "light" and "dark" stay.
@@ -106,8 +106,6 @@ class Theme(QObject):
     """
 
     changed = Signal()
-    #: Every part of the window has the sheet of now.
-    dressed = Signal()
 
     def __init__(self, mode: Mode = "system", parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -116,7 +114,6 @@ class Theme(QObject):
         self._application: QApplication | None = None
         self._system_font: QFont | None = None
         self._palette = self._chosen_palette()
-        self._style_sheet = ""
         # Queued: the signal comes before the style has the new scheme's palette, which would then replace ours.
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._refresh, Qt.ConnectionType.QueuedConnection)
 
@@ -135,11 +132,6 @@ class Theme(QObject):
         self._mode = mode if mode in get_args(Mode) else "system"
         self._refresh()
 
-    def tell_sizes(self, slot: Callable[[], None]) -> None:
-        """Calls a method of a QObject that measures widgets when all is changed, and when they have their new looks."""
-        self.changed.connect(slot)
-        self.dressed.connect(slot)
-
     @property
     def text_size(self) -> int:
         """The size of body text in pixels; every other size is in proportion to it."""
@@ -150,7 +142,7 @@ class Theme(QObject):
         pixels = min(max(pixels, 9), 40)
         if pixels != self._text_size:
             self._text_size = pixels
-            self._dress()
+            self._apply()
             self.changed.emit()
 
     def scaled(self, pixels: int) -> int:
@@ -167,18 +159,16 @@ class Theme(QObject):
 
     @property
     def style_sheet(self) -> str:
-        """The sheet for every part of a window, in the colours and sizes of now; `Dressing` puts it on."""
-        if not self._style_sheet:
-            roles = {role: getattr(self._palette, role) for role in Palette.__dataclass_fields__}
-            self._style_sheet = style_sheet(roles, self.scaled, image_folders())
-        return self._style_sheet
+        """The style sheet in the colours and sizes of now."""
+        roles = {role: getattr(self._palette, role) for role in Palette.__dataclass_fields__}
+        return style_sheet(roles, self.scaled, image_folders())
 
     def apply(self, application: QApplication) -> None:
-        """Gives `application` the style, the font and the colours, and again whenever the theme changes."""
+        """Gives `application` the style, font, colours and style sheet, and again whenever the theme changes."""
         self._application = application
         self._system_font = QFont(application.font())
         application.setStyle(QStyleFactory.create("Fusion"))
-        self._dress()
+        self._apply()
 
     def _chosen_palette(self) -> Palette:
         if self._mode == "system":
@@ -192,22 +182,20 @@ class Theme(QObject):
             QGuiApplication.styleHints().setColorScheme(wanted.get(self._mode, Qt.ColorScheme.Unknown))
         before, self._palette = self._palette, self._chosen_palette()
         if self._palette != before:
-            self._dress()
+            self._apply()
             self.changed.emit()
 
-    def _dress(self) -> None:
-        self._style_sheet = ""
+    def _apply(self) -> None:
         if self._application is None or self._system_font is None:
             return
         QPixmapCache.clear()
-        # Each of the two goes through all widgets.
         font = QFont(self._system_font)
         font.setPixelSize(self._text_size)
-        if font != self._application.font():
-            self._application.setFont(font)
-        palette = widget_palette(self._palette)
-        if palette != self._application.palette():
-            self._application.setPalette(palette)
+        # To replace one sheet by another takes Qt four times as long as to remove the first.
+        self._application.setStyleSheet("")
+        self._application.setFont(font)
+        self._application.setPalette(widget_palette(self._palette))
+        self._application.setStyleSheet(self.style_sheet)
 
 
 def widget_palette(palette: Palette) -> QPalette:

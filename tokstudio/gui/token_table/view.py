@@ -57,7 +57,7 @@ class FollowTable(QTableView):
         self.setAccessibleName(name)
         self._set_up()
         model.reordering.connect(self._lighten_selection)
-        theme.tell_sizes(self._dress)
+        theme.changed.connect(self._dress)
         self._dress()
 
     def _set_up(self) -> None:

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from functools import partial
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt, QTimer
-from PySide6.QtWidgets import QLayout, QMainWindow, QTabBar
+from PySide6.QtWidgets import QMainWindow, QTabBar
 
 from tokstudio.gui.widgets.pane import Pane
 from tokstudio.gui.window.dock_sizes import DockSizes
-from tokstudio.gui.window.sliced_updates import Turns
 
 _VERSION = 4  # one more with every pane that is added
 # Columns from left to right with their shares of the width: in each the places from top to bottom, with the upper's
@@ -51,12 +49,10 @@ class Arrangement(QObject):
         window: Whose docks they are; it owns this.
         panes: Each by its object's name.
         room: What the screen has for the window.
-        turns: Does the window's changes a part at a time.
     """
 
-    def __init__(self, window: QMainWindow, panes: Mapping[str, Pane], room: QSize, turns: Turns) -> None:
+    def __init__(self, window: QMainWindow, panes: Mapping[str, Pane], room: QSize) -> None:
         super().__init__(window)
-        self._turns = turns
         self._window = window
         self._panes = panes
         low, narrow = room.height() < _LARGE_NEEDS.height(), room.width() < _LARGE_NEEDS.width()
@@ -191,15 +187,7 @@ class Arrangement(QObject):
                     self._panes[place[0]].raise_()
 
     def _put(self, state: QByteArray) -> bool:
-        """Restores a layout. Qt makes new bars of tabs for it and leaves the old ones standing, so those are hidden.
-
-        A pane changes its size several times until it has its place: in a window that is shown, what is in it is laid
-        out afterwards.
-        """
-        if self._window.isVisible():
-            for pane in self._panes.values():
-                pane.body.setEnabled(False)
-            self._turns.begin({pane.body: partial(_lay_out_again, pane.body) for pane in self._panes.values()})
+        """Restores a layout. Qt makes new bars of tabs for it and leaves the old ones standing, so those are hidden."""
         before = self.state()
         for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
             bar.hide()
@@ -238,9 +226,3 @@ class Arrangement(QObject):
                 bar.setUsesScrollButtons(True)
             bar.setExpanding(False)
             bar.setAccessibleName("Tables")
-
-
-def _lay_out_again(body: QLayout) -> None:
-    body.setEnabled(True)
-    body.invalidate()
-    body.activate()

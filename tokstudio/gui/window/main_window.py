@@ -43,8 +43,6 @@ from tokstudio.gui.window.about import AboutDialog, ShortcutsDialog
 from tokstudio.gui.window.dock_layout import Arrangement
 from tokstudio.gui.window.message_bar import MessageBar
 from tokstudio.gui.window.offer_cards import NoticeCard, RecoveryCard
-from tokstudio.gui.window.restyle import Dressing
-from tokstudio.gui.window.sliced_updates import Turns
 from tokstudio.gui.window.status_bar import StatusLine
 from tokstudio.gui.window.tool_bar import ToolBar
 
@@ -106,9 +104,7 @@ class MainWindow(QMainWindow):
         self.toolbar.addWidget(self.finder.box)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
         self._make_menus()
-        turns = Turns(self)
-        self._dressing = Dressing(self, theme, turns)
-        self.places = Arrangement(self, {pane.objectName(): pane for pane in self.panes}, room, turns)
+        self.places = Arrangement(self, {pane.objectName(): pane for pane in self.panes}, room)
         self._connect()
         self._restore()
         self._refresh()

@@ -119,7 +119,7 @@ class StatusLine(QStatusBar):
             signal.connect(self._jobs_changed)
         for signal in (session.view.playhead_changed, session.runs.changed):
             signal.connect(self._show_figures)
-        theme.tell_sizes(self._set_fonts)
+        theme.changed.connect(self._set_fonts)
         self.messageChanged.connect(self._tell_rest)
         self._set_fonts()
         self._refresh()

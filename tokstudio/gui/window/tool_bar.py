@@ -53,7 +53,7 @@ class ToolBar(QToolBar):
         spacer = QWidget()
         spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.addWidget(spacer)
-        theme.tell_sizes(self._measure_again)
+        theme.changed.connect(self._measure_again)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leaves the words of buttons to their tips where else the field for finding would have no room."""

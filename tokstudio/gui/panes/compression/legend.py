@@ -65,7 +65,7 @@ class Legend(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.setMinimumWidth(0)
         self.setAccessibleName("Curves")
-        theme.tell_sizes(self._rebuild)
+        theme.changed.connect(self._rebuild)
         self._rebuild()
 
     def set_entries(self, entries: Sequence[Entry]) -> None:

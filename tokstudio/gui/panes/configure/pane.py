@@ -127,7 +127,7 @@ class ConfigurePane(Pane):
         for button in self._links:
             self.body.addWidget(button)
         self.body.addWidget(self._button_row)
-        self._theme.tell_sizes(self._keep_room_for_buttons)
+        self._theme.changed.connect(self._keep_room_for_buttons)
         self._keep_room_for_buttons()
         order: list[QWidget] = [self.size_field.check, self.size_field.number]
         order += [self.frequency_field.check, self.frequency_field.number]

@@ -76,7 +76,7 @@ class SourceList(QTableView):
         self.horizontalHeader().hide()
         self.horizontalHeader().setMinimumSectionSize(16)
         self.horizontalHeader().setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
-        theme.tell_sizes(self.fit)
+        theme.changed.connect(self.fit)
         self.fit()
 
     def selected_rows(self) -> list[int]:

@@ -67,7 +67,7 @@ class RunTable(QTableView):
         self.columns_menu = self._make_columns_menu()
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header.customContextMenuRequested.connect(self._show_columns_menu)
-        theme.tell_sizes(self._dress)
+        theme.changed.connect(self._dress)
         self._dress()
 
     # ---- columns

@@ -49,7 +49,7 @@ class DecodePage(TextPage):
         self.output.setMinimumHeight(30)
         self.output.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         self.column.insertWidget(2, self.output)
-        theme.tell_sizes(self._fit_output)
+        theme.changed.connect(self._fit_output)
         self._fit_output()
         self._show = actions.get("show_ids")
         if self._show is not None:

@@ -76,7 +76,7 @@ class TextPane(Pane):
             if "why_not_one_token" in actions:
                 view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
                 view.addActions([actions[name] for name in _MENU if name in actions])
-        theme.tell_sizes(self._show_state)
+        theme.changed.connect(self._show_state)
         self._show_state()
 
     @property

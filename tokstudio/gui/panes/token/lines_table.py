@@ -170,7 +170,7 @@ class ConcordanceTable(QTableView):
         self.verticalScrollBar().valueChanged.connect(self._look_ahead)
         self.verticalScrollBar().rangeChanged.connect(self._look_ahead)
         model.rowsInserted.connect(self.fit)
-        theme.tell_sizes(self._dress)
+        theme.changed.connect(self._dress)
         self._dress()
 
     def fit(self) -> None:

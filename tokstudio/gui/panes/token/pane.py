@@ -167,7 +167,7 @@ class TokenPane(Pane):
         self.pages = QStackedWidget()
         self.pages.addWidget(self.empty)
         self.pages.addWidget(self.page)
-        self._theme.tell_sizes(self._fit)
+        self._theme.changed.connect(self._fit)
         self._fit()
         self.body.addWidget(self.pages)
         self._build_tabs()

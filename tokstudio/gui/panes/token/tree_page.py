@@ -61,7 +61,7 @@ class MergesPage(QWidget):
         column.addWidget(self.chips)
         column.addWidget(self._filler, 1)
         QWidget.setTabOrder(self.tree, self.chips)
-        theme.tell_sizes(self._fit)
+        theme.changed.connect(self._fit)
 
     def show_token(self, tokenizer: Tokenizer, token: int, as_characters: bool) -> None:
         """Shows how a token was made, in the byte-level alphabet where that is wanted."""

@@ -66,7 +66,7 @@ class FilterPanel(QFrame):
         self.setProperty("card", True)
         self.setAccessibleName("Filter by kind, script, use and length")
         self._build()
-        theme.tell_sizes(self._dress)
+        theme.changed.connect(self._dress)
         self._dress()
 
     def chosen(self) -> frozenset[str]:

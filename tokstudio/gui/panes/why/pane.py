@@ -96,7 +96,7 @@ class WhyPane(Pane):
         session.runs.changed.connect(self._runs_changed)
         session.training.state_changed.connect(self.refresh)
         self.visibilityChanged.connect(self._set_seen)
-        theme.tell_sizes(self._dress)
+        theme.changed.connect(self._dress)
         self._dress()
         self.refresh()
 

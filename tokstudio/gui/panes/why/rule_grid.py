@@ -37,7 +37,7 @@ class RuleGrid(QWidget):
         self._grid.setVerticalSpacing(2)
         self._grid.setColumnStretch(1, 1)
         self._rows: list[tuple[QLabel, ElidedLabel, QLabel]] = []
-        theme.tell_sizes(self._dress)
+        theme.changed.connect(self._dress)
 
     def set_choices(self, choices: Sequence[RuleChoice]) -> None:
         """Shows a row each."""

@@ -1,0 +1,78 @@
+"""Theme, text size and layout change together with everything that was measured by them."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QApplication
+
+from tests.gui.person import PATIENCE, TEXT, at_the_window
+from tokstudio.gui.state.training_settings import Settings
+
+
+class Paints(QObject):
+    """Counts how often something is painted."""
+
+    def __init__(self, watched: QObject) -> None:
+        super().__init__(watched)
+        self.count = 0
+        watched.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.count += event.type() == QEvent.Type.Paint
+        return False
+
+
+def test_the_window_is_painted_again_after_a_change_of_theme(qtbot, monkeypatch):
+    def act(window, answers):
+        paints = Paints(window.text)
+        for mode in ("dark", "light"):
+            qtbot.wait(50)
+            paints.count = 0
+            window.actions_by_id[f"theme_{mode}"].trigger()
+            qtbot.waitUntil(lambda: paints.count > 0, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_a_pane_that_a_layout_makes_a_window_of_its_own_is_painted(qtbot, monkeypatch):
+    def act(window, answers):
+        pane = window.text
+        pane.setFloating(True)
+        layout = window.arrangement()
+        window.reset_layout()
+        assert not pane.isFloating()
+        window.arrange(layout)
+        assert pane.isFloating()
+        paints = Paints(pane.widget())
+        qtbot.waitUntil(lambda: paints.count > 0, timeout=PATIENCE)
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_after_another_size_of_text_everything_has_the_measures_of_that_size(qtbot, monkeypatch):
+    def act(window, answers):
+        session = window.session
+        session.corpus.add_text(TEXT)
+        session.training.set_settings(Settings(270))
+        session.training.start()
+        qtbot.waitUntil(lambda: session.training.current is None and not session.jobs.running, timeout=PATIENCE)
+        window.merges.raise_()
+        buttons, figures, rows = window.text._toggles, window.status.figures, window.merges.table.verticalHeader()
+
+        def measures():
+            QApplication.processEvents()
+            return [button.isVisible() for button in buttons], figures.text(), rows.defaultSectionSize()
+
+        before = measures()
+        for _ in range(5):
+            window.actions_by_id["text_larger"].trigger()
+            measures()
+            assert figures.width() >= figures.sizeHint().width(), "no figure is cut"
+        assert measures() != before
+        window.actions_by_id["theme_dark"].trigger()
+        measures()
+        window.actions_by_id["text_reset"].trigger()
+        assert measures() == before
+
+    assert at_the_window(monkeypatch, act) == 0
