@@ -85,7 +85,7 @@ def test_settings_are_not_reset_behind_an_open_window(qtbot, monkeypatch):
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_settings_are_not_reset_behind_a_window_beside_the_first(qtbot, monkeypatch):
+def test_settings_are_not_reset_behind_a_new_window(qtbot, monkeypatch):
     def act(window, answers):
         assert ended(qtbot, start("--reset-settings"))[0] == 1
 
@@ -181,50 +181,27 @@ def test_a_file_that_a_start_has_opened_itself_as_nobody_answered_is_not_opened_
     first.deleteLater()
 
 
-@pytest.mark.parametrize("end", ["closes", "crashes"])
-def test_a_window_beside_the_first_is_the_first_once_that_is_gone(qtbot, monkeypatch, book, end):
-    script = (
-        "import sys; from PySide6.QtCore import QCoreApplication; from PySide6.QtNetwork import QLocalServer;"
-        "a = QCoreApplication([]); s = QLocalServer(); assert s.listen(sys.argv[1]); print(flush=True);"
-        "sys.stdin.readline(); s.close()"
-    )
-    command = [sys.executable, "-c", script, address(settings_file().parent)]
-    first = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert first.stdout.readline()
-
-    def act(window, answers):
-        if end == "crashes":
-            first.kill()
-        first.communicate(timeout=60)
-        claim = Claim(address(settings_file().parent))
-        claim.release()
-        qtbot.waitUntil(claim.is_taken, timeout=PATIENCE)
-        assert ended(qtbot, start(book)) == (0, "")
-        qtbot.waitUntil(lambda: len(window.session.corpus.sources) == 1, timeout=PATIENCE)
-
-    assert at_the_window(monkeypatch, act, ["--new-window"]) == 0
-
-
-def test_of_two_windows_beside_the_first_one_takes_its_place_and_the_other_waits_on(qtbot):
+def test_once_the_first_window_is_closed_the_next_start_is_the_first(qtbot):
     name = address(settings_file().parent)
     application = QCoreApplication.instance()
-    first, second, third = (Claim(name).listen(application) for _ in range(3))
-    assert [window._server.isListening() for window in (first, second, third)] == [True, False, False]
+    first = Claim(name).listen(application)
+    assert first is not None
+    assert Claim(name).listen(application) is None, "a window beside the first does not listen"
     first.close()
-    qtbot.waitUntil(lambda: second._server.isListening() or third._server.isListening(), timeout=PATIENCE)
-    heir, other = (second, third) if second._server.isListening() else (third, second)
-    connected = QLocalSocket.LocalSocketState.ConnectedState
-    qtbot.waitUntil(lambda: other._first.state() == connected, timeout=PATIENCE)
-    assert not other._server.isListening()
-    heir.close()
-    qtbot.waitUntil(other._server.isListening, timeout=PATIENCE)
-    other.close()
-    for window in (first, second, third):
+    second = Claim(name).listen(application)
+    assert second is not None
+    asked = []
+    second.asked.connect(asked.append)
+    socket = stranger(name)
+    socket.write(Request((Path("one.txt"),)).encoded())
+    qtbot.waitUntil(lambda: bool(asked), timeout=PATIENCE)
+    second.close()
+    for window in (first, second):
         window.deleteLater()
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere no connection is put off")
-def test_a_window_that_could_not_even_connect_to_the_first_takes_its_place_all_the_same(qtbot):
+def test_a_first_window_that_takes_no_more_connections_keeps_its_socket(qtbot):
     name = address(settings_file().parent)
     with sockets.socket(sockets.AF_UNIX) as first, ExitStack() as waiting:
         first.bind(name)
@@ -234,11 +211,8 @@ def test_a_window_that_could_not_even_connect_to_the_first_takes_its_place_all_t
             another = waiting.enter_context(sockets.socket(sockets.AF_UNIX))
             another.setblocking(False)
             full = another.connect_ex(name) == errno.EAGAIN
-        later = Claim(name).listen(QCoreApplication.instance())
-        assert not later._server.isListening()
-    qtbot.waitUntil(later._server.isListening, timeout=PATIENCE)
-    later.close()
-    later.deleteLater()
+        assert Claim(name).listen(QCoreApplication.instance()) is None
+        assert Path(name).exists()
 
 
 NO_REQUESTS = {
@@ -268,14 +242,20 @@ def test_what_is_no_request_changes_nothing_and_is_no_crash(qtbot, monkeypatch, 
         assert window.session.corpus.sources == ()
 
     assert at_the_window(monkeypatch, act) == 0
-    assert "A connection to this window is closed" in caplog.text
+    assert "A connection to this window was closed" in caplog.text
     assert not [path for path in reports_folder().rglob("*") if path.is_file()]
 
 
 @pytest.fixture
-def first():
+def name() -> str:
+    """The name of the socket."""
+    return address(settings_file().parent)
+
+
+@pytest.fixture
+def first(name):
     """A window that is the first."""
-    made = Claim(address(settings_file().parent)).listen(QCoreApplication.instance())
+    made = Claim(name).listen(QCoreApplication.instance())
     yield made
     made.close()
     made.deleteLater()
@@ -293,34 +273,25 @@ def is_closed(socket):
 
 
 @pytest.mark.parametrize("said", [b"", b'{"files": ['], ids=["nothing", "half a request"])
-def test_who_says_nothing_is_not_listened_to_for_ever_and_a_waiting_window_is(qtbot, monkeypatch, first, caplog, said):
+def test_a_connection_without_a_whole_request_is_closed(qtbot, monkeypatch, first, name, caplog, said):
     monkeypatch.setattr(single_instance, "_LONGEST_ASKING", 50)
-    later = Claim(first._name).listen(QCoreApplication.instance())
-    gone = []
-    later._first.disconnected.connect(lambda: gone.append(True))
-    qtbot.waitUntil(lambda: len(first._waiting) == 1, timeout=PATIENCE)
-    # It comes later than the window that waits, so its time is over later.
-    socket = stranger(first._name)
+    socket = stranger(name)
     socket.write(said)
     qtbot.waitUntil(lambda: is_closed(socket), timeout=PATIENCE)
-    assert "says nothing, or too slowly" in caplog.text
-    assert not gone
-    later.close()
-    later.deleteLater()
-    qtbot.waitUntil(lambda: not first._waiting, timeout=PATIENCE)
-    assert not first._server.findChildren(QLocalSocket)
+    assert "no whole request arrived in time" in caplog.text
+    qtbot.waitUntil(lambda: not first._server.findChildren(QLocalSocket))
 
 
-def test_of_many_connections_at_once_only_some_are_kept_and_a_start_is_heard_afterwards(qtbot, first, caplog):
+def test_of_many_connections_at_once_only_some_are_kept_and_a_start_is_heard_afterwards(qtbot, first, name, caplog):
     asked = []
     first.asked.connect(asked.append)
-    sockets = [stranger(first._name) for _ in range(20)]
+    sockets = [stranger(name) for _ in range(20)]
     qtbot.waitUntil(lambda: sum(map(is_closed, sockets)) == 4, timeout=PATIENCE)
-    assert "too many ask at once" in caplog.text
+    assert "too many connections" in caplog.text
     for socket in sockets:
         socket.abort()
     qtbot.waitUntil(lambda: not first._server.findChildren(QLocalSocket), timeout=PATIENCE)
-    socket = stranger(first._name)
+    socket = stranger(name)
     socket.write(Request((Path("one.txt"),)).encoded())
     qtbot.waitUntil(lambda: bool(asked), timeout=PATIENCE)
 

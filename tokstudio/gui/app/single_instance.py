@@ -1,12 +1,12 @@
 """One window for a person on a display: a later start hands its files to the first, which comes to the front.
 
-The first listens on a local socket (a named pipe on Windows) that is named after the person, the display and the folder
-of the settings, in a folder that nobody else can put something into. A window beside the first stays connected to it,
-and takes its place once it is gone. Nothing here goes over a network.
+The first window listens on a local socket (a named pipe on Windows) until it is closed. The socket is named after the
+person, the display and the folder of the settings, and lies in a folder that no other person can write to. Once the
+first window is closed, the next start listens. Nothing here goes over a network.
 """
 
 # SPDX-License-Identifier: MIT
-# Next to nothing of ours is loaded here: a start that only hands files over is to be quick.
+# This module imports almost nothing of ours, so that a start that only hands files over is quick.
 from __future__ import annotations
 
 import getpass
@@ -33,43 +33,39 @@ _log = logging.getLogger(__name__)
 
 _STARTING = 10_000  # milliseconds that another start may take until it listens
 _ANSWER = 5_000
-_AGAIN = 500  # milliseconds until a window that waits to be the first tries it once more
 _UNDERSTOOD = b"tokstudio\n"
-# A window that waits to be the first says so, and stays connected.
-_WAITS = b"wait\n"
-# What any program of this person may take of the window: bytes of a request, characters of a desktop's token,
-# milliseconds of a connection that only asks, such connections at once, and windows that wait.
+# Limits on what any program of this person can send: bytes of a request, characters of a desktop's token, milliseconds
+# of a connection, and connections at once.
 _LONGEST = 1 << 20
 _LONGEST_TOKEN = 4096
 _LONGEST_ASKING = 10_000
 _MOST_ASKING = 16
-_MOST_WAITING = 64
-# What connecting to a window ends with that is dead, or has never been.
+# The errors of a connection to a window that has crashed, or that was never there.
 _NOBODY = (QLocalSocket.LocalSocketError.ConnectionRefusedError, QLocalSocket.LocalSocketError.ServerNotFoundError)
-# What a desktop gives the program it starts, to say that a person asked for it.
+# The variables by which a desktop tells the program it starts that a person asked for it.
 _TOKENS = ("XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID")
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a later start asks the first for.
+    """What a later start asks of the first window.
 
     Attributes:
-        files: What to open, with whole paths; none to show the window only.
-        token: What the desktop says about the start; empty where it says nothing.
+        files: The files to open, with absolute paths; none to only show the window.
+        token: The desktop's token for the start; empty where there is none.
     """
 
     files: tuple[Path, ...]
     token: str = ""
 
     def encoded(self) -> bytes:
-        """One line."""
+        """The request as one line."""
         files = [os.fsencode(file).hex() for file in self.files]
         return json.dumps({"files": files, "token": self.token}).encode() + b"\n"
 
     @classmethod
     def decoded(cls, line: bytes) -> Request | None:
-        """What a line says; None where it is none of ours."""
+        """The request in a line; None where the line is not a request."""
         try:
             read: Any = json.loads(line)
             files = [os.fsdecode(bytes.fromhex(file)) for file in read["files"]]
@@ -82,9 +78,9 @@ class Request:
 
 
 def address(settings: Path) -> str:
-    """The name of the socket for those settings, outside of Windows a path, short enough for a socket.
+    """The name of the socket for these settings; except on Windows a path that is short enough for a socket.
 
-    Empty where there is no folder for it: then every start opens a window of its own.
+    It is empty where there is no folder for the socket; then every start opens a window of its own.
     """
     display = [os.environ.get(name, "") for name in ("WAYLAND_DISPLAY", "DISPLAY", "QT_QPA_PLATFORM")]
     words = "\n".join([_person(), str(settings.absolute()), *display])
@@ -100,7 +96,7 @@ def address(settings: Path) -> str:
 
 
 class Claim:
-    """The right to be the first window; no other start gets further until `listen` or `release`.
+    """The right to become the first window; no other start continues until `listen` or `release`.
 
     Args:
         name: As `address` gives it.
@@ -109,12 +105,12 @@ class Claim:
     def __init__(self, name: str) -> None:
         self.name = name
         self._lock = _lock(name)
-        # Without it, as on a full disk, two starts at once may both be first.
+        # Without the lock, as on a full disk, two starts at once may both open a first window.
         if name:
             self._lock.tryLock(_STARTING)
 
     def hand_over(self, files: Sequence[Path]) -> bool:
-        """Gives files to the window that is there; False where there is none, or it does not answer."""
+        """Sends files to the first window; False where there is none, or it does not answer."""
         if not _is_of_this_person(self.name):
             return False
         socket = QLocalSocket()
@@ -130,7 +126,7 @@ class Claim:
         return answer == _UNDERSTOOD
 
     def is_taken(self) -> bool:
-        """Whether a window is there; one that is busy is as well."""
+        """Whether there is a first window, busy or not."""
         if not _is_of_this_person(self.name):
             return False
         socket = QLocalSocket()
@@ -138,135 +134,101 @@ class Claim:
         return socket.waitForConnected(_ANSWER)
 
     def listen(self, parent: QObject) -> LaterStarts | None:
-        """Becomes the first window, or waits to be; None where there is nothing to listen on."""
-        later = LaterStarts(self.name, parent) if self.name else None
-        if later is not None:
-            later.listen()
+        """Becomes the first window; None where another window is the first, or nothing can be listened on."""
+        later = LaterStarts(self.name, parent) if self.name and not self._is_held() else None
         self.release()
-        return later
+        return later if later is not None and later.is_listening else None
+
+    def _is_held(self) -> bool:
+        """Whether a living window has the socket; one that a crash has left behind is removed."""
+        if not _is_of_this_person(self.name):
+            return False
+        socket = QLocalSocket()
+        socket.connectToServer(self.name)
+        # Connecting takes no time; where it does not succeed at once, too many connections wait for the first window.
+        if socket.waitForConnected(0) or socket.error() not in _NOBODY:
+            return True
+        if os.path.isabs(self.name):
+            QLocalServer.removeServer(self.name)
+        return False
 
     def release(self) -> None:
-        """Lets other starts go on."""
+        """Lets other starts continue."""
         self._lock.unlock()
 
 
 class LaterStarts(QObject):
-    """Listens for later starts, as soon as no other window does.
+    """Listens for later starts until it is closed.
 
     Signals:
-        asked(request): One of them asks for something.
+        asked(request): A later start asks for something.
     """
 
     asked = Signal(object)
 
     def __init__(self, name: str, parent: QObject) -> None:
         super().__init__(parent)
-        self._name = name
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._connected)
-        self._waiting: set[QLocalSocket] = set()
-        self._first = QLocalSocket(self)
-        self._first.disconnected.connect(self._try_again)
+        if not self._server.listen(name):
+            _log.warning("Later starts cannot send their files to this window: %s", self._server.errorString())
 
-    def listen(self) -> None:
-        """Listens in the place of a window that is dead; one that lives, busy or not, is waited for.
-
-        Only who holds the lock calls this.
-        """
-        if _is_of_this_person(self._name):
-            self._first.connectToServer(self._name)
-            # Connecting takes no time: where it does not come about at once, too many are waiting there already.
-            if self._first.waitForConnected(0):
-                self._first.write(_WAITS)
-                return
-            if self._first.error() not in _NOBODY:
-                self._first.abort()
-                self._try_again()
-                return
-            if os.path.isabs(self._name):
-                QLocalServer.removeServer(self._name)
-        if not self._server.listen(self._name):
-            _log.warning("Later starts cannot hand their files to this window: %s", self._server.errorString())
+    @property
+    def is_listening(self) -> bool:
+        """Whether later starts can connect."""
+        return self._server.isListening()
 
     def close(self) -> None:
-        """Listens no more; a window beside this one takes its place."""
-        self._name = ""
-        self._first.abort()
+        """Stops listening; the next start becomes the first window."""
         self._server.close()
         for socket in self._server.findChildren(QLocalSocket):
             socket.abort()
 
-    def _try_again(self) -> None:
-        QTimer.singleShot(_AGAIN, self, self._succeed)
-
-    def _succeed(self) -> None:
-        if not self._name:
-            return
-        lock = _lock(self._name)
-        if not lock.tryLock(0) and lock.error() == QLockFile.LockError.LockFailedError:
-            # A start, or another window, is about to listen.
-            self._try_again()
-            return
-        self.listen()
-        lock.unlock()
-
     def _connected(self) -> None:
         while (socket := self._server.nextPendingConnection()) is not None:
-            socket.disconnected.connect(partial(self._disconnected, socket))
-            if len(self._server.findChildren(QLocalSocket)) - len(self._waiting) > _MOST_ASKING:
-                self._drop(socket, "too many ask at once")
+            socket.disconnected.connect(socket.deleteLater)
+            if len(self._server.findChildren(QLocalSocket)) > _MOST_ASKING:
+                self._drop(socket, "there are too many connections")
                 continue
             socket.setReadBufferSize(_LONGEST + 1)
             socket.readyRead.connect(partial(self._read, socket))
-            QTimer.singleShot(_LONGEST_ASKING, socket, partial(self._end_asking, socket))
+            QTimer.singleShot(_LONGEST_ASKING, socket, partial(self._time_out, socket))
             self._read(socket)
 
-    def _disconnected(self, socket: QLocalSocket) -> None:
-        self._waiting.discard(socket)
-        socket.deleteLater()
-
-    def _end_asking(self, socket: QLocalSocket) -> None:
+    def _time_out(self, socket: QLocalSocket) -> None:
         # This window may have been busy meanwhile.
         self._read(socket)
-        if socket not in self._waiting and socket.state() != QLocalSocket.LocalSocketState.UnconnectedState:
-            self._drop(socket, "it says nothing, or too slowly")
+        if socket.state() != QLocalSocket.LocalSocketState.UnconnectedState:
+            self._drop(socket, "no whole request arrived in time")
 
     def _drop(self, socket: QLocalSocket, reason: str) -> None:
-        _log.warning("A connection to this window is closed: %s.", reason)
+        _log.warning("A connection to this window was closed: %s.", reason)
         socket.abort()
 
     def _read(self, socket: QLocalSocket) -> None:
         if socket.state() != QLocalSocket.LocalSocketState.ConnectedState:
             return
-        if socket in self._waiting:
-            if socket.bytesAvailable():
-                self._drop(socket, "it was to wait only")
-            return
         if not socket.canReadLine():
             if socket.bytesAvailable() > _LONGEST:
-                self._drop(socket, "what it asks for is too long")
+                self._drop(socket, "the request is too long")
             return
-        line = bytes(socket.readLine().data())
-        if line == _WAITS and len(self._waiting) < _MOST_WAITING:
-            self._waiting.add(socket)
-            return
-        request = Request.decoded(line)
+        request = Request.decoded(bytes(socket.readLine().data()))
         if request is None:
-            self._drop(socket, "what it asks for cannot be understood")
+            self._drop(socket, "the request is not valid")
             return
         socket.write(_UNDERSTOOD)
         socket.flush()
-        # Who has waited in vain has opened a window of its own, with these files in it.
+        # A start that has timed out has opened a window of its own, with these files in it.
         if socket.state() == QLocalSocket.LocalSocketState.ConnectedState:
             self.asked.emit(request)
         socket.disconnectFromServer()
 
 
 def bring_to_front(window: QWidget, token: str) -> None:
-    """Shows a window to the person who has just asked for it; where the desktop forbids that, it is marked instead."""
+    """Brings a window to the front; where the desktop forbids that, the window's entry in the task bar is marked."""
     if token:
-        # Qt gives it to a Wayland desktop, which lets no window come to the front without.
+        # Qt sends it to a Wayland desktop, which lets no window come to the front without it.
         os.environ["XDG_ACTIVATION_TOKEN"] = token
     window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
     window.show()
@@ -277,13 +239,13 @@ def bring_to_front(window: QWidget, token: str) -> None:
 
 
 def _lock(name: str) -> QLockFile:
-    # Without a name nothing is asked for: there may be no folder for temporary files at all.
+    # Without a name nothing is locked: there may be no folder for temporary files at all.
     path = name if os.path.isabs(name) or not name else os.path.join(tempfile.gettempdir(), name)
     return QLockFile(f"{path}.lock")
 
 
 def _may_be_token(value: object) -> bool:
-    """Whether this may be what a desktop says about a start, and can be put into the environment."""
+    """Whether this can be a desktop's token, and can be put into the environment."""
     return isinstance(value, str) and len(value) <= _LONGEST_TOKEN and value.isascii() and value.isprintable()
 
 
@@ -294,7 +256,7 @@ def _person() -> str:
 
 
 def _is_of_this_person(name: str) -> bool:
-    """Whether a socket is there that this person made; who knows what another would do with our files' names."""
+    """Whether there is a socket that this person has made; another person's must not get the names of our files."""
     if sys.platform == "win32":
         return True
     try:
