@@ -15,7 +15,7 @@ from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from tokstudio.core.base.atomic_files import file_name
-from tokstudio.core.base.wording import printable
+from tokstudio.core.base.wording import printable, several
 from tokstudio.core.formats import FORMATS, ExportReport, Fit
 from tokstudio.gui.export.folder_field import FolderField
 from tokstudio.gui.export.format_list import FormatList, rule
@@ -276,7 +276,7 @@ class ExportDialog(QDialog):
         self.export_button.setText("Rep&lace" if replaced and obstacle is None else "&Export")
         self.export_button.setEnabled(obstacle is None and not running)
         self.export_button.setToolTip(plain(obstacle or ""))
-        replaces = f"Replaces {replaced:,} {'file' if replaced == 1 else 'files'}." if replaced else ""
+        replaces = f"Replaces {several(replaced, 'file')}." if replaced else ""
         self._say("" if running else obstacle if obstacle is not None else replaces)
         self.close_button.setText("Cancel" if running else "Close")
         for widget in (self.part, self.gaps, self.folder, self.accept_loss):

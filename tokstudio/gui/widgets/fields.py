@@ -295,13 +295,13 @@ def line(role: str) -> QLabel:
 
 
 def set_role(label: QLabel, role: str) -> None:
-    """Gives a label other looks."""
+    """Gives a label the style of another role."""
     if label.property("role") != role:
         label.setProperty("role", role)
         polish(label)
 
 
 def polish(widget: QWidget) -> None:
-    """Dresses a widget anew after a property has changed that its looks depend on."""
+    """Styles a widget again after a property has changed that the style sheet asks for."""
     widget.style().unpolish(widget)
     widget.style().polish(widget)

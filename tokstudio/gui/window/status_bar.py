@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from tokstudio.core.base.progress import Progress
+from tokstudio.core.base.wording import several
 from tokstudio.core.model.run import STOPPED
 from tokstudio.gui.session.jobs import Job
 from tokstudio.gui.session.session import Session
@@ -231,7 +232,7 @@ class StatusLine(QStatusBar):
         made = len(training.run) if training is not None else 0
         if not made:
             return f"Paused while {phase}. F6 resumes." if phase else "Paused. F6 resumes."
-        return f"Paused after {_several(made, 'merge', 'merges')}. F6 resumes, F10 makes one more."
+        return f"Paused after {several(made, 'merge')}. F6 resumes, F10 makes one more."
 
     def _speed(self, now: float) -> str:
         training = self._training.current
@@ -254,9 +255,9 @@ class StatusLine(QStatusBar):
         seconds = _seconds(run.run.seconds)
         remarks = [f"Stopped after {seconds}." if run.ended == STOPPED else f"Trained in {seconds}: {run.ended}."]
         if run.replaced:
-            remarks.append(f"{_several(run.replaced, 'place was', 'places were')} not UTF-8 and became U+FFFD.")
+            remarks.append(f"{several(run.replaced, 'place was', 'places were')} not UTF-8 and became U+FFFD.")
         if run.unknown:
-            remarks.append(f"{_several(run.unknown, 'character is', 'characters are')} unknown.")
+            remarks.append(f"{several(run.unknown, 'character is', 'characters are')} unknown.")
         return " ".join(remarks)
 
     def _show_figures(self) -> None:
@@ -264,15 +265,15 @@ class StatusLine(QStatusBar):
         if run is None:
             self._show_longest("")
         elif not run.has_counts:
-            self._show_longest(_several(at, "merge", "merges"))
+            self._show_longest(several(at, "merge"))
         elif not run.log.tokens_before:
             self._show_longest("")
         else:
             ratio = run.held_out_bytes_per_token(at)
             held_out = f" ({ratio:,.2f} in held-out text)" if ratio is not None else ""
             before = f" ({run.log.tokens_before:,} at first)" if at else ""
-            ratio_told = f"{_several(at, 'merge', 'merges')}    {run.bytes_per_token(at):,.2f} bytes per token"
-            tokens = f"    {_several(run.log.tokens_at(at), 'token', 'tokens')} in corpus"
+            ratio_told = f"{several(at, 'merge')}    {run.bytes_per_token(at):,.2f} bytes per token"
+            tokens = f"    {several(run.log.tokens_at(at), 'token')} in corpus"
             self._show_longest(f"{ratio_told}{held_out}{tokens}{before}", f"{ratio_told}{tokens}", ratio_told)
         if self._job is None:
             self.words.setText(self._how_it_ended())
@@ -323,10 +324,6 @@ class Pace:
         if last - first < _JUDGED_BY / 2 or done <= begun or done < _LEAST_DONE:
             return None
         return (1 - done) * (last - first) / (done - begun)
-
-
-def _several(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
 
 
 def _seconds(seconds: float) -> str:

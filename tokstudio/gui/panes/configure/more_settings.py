@@ -17,6 +17,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from tokstudio.core.base.errors import ConfigError
+from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.held_out_split import refuse_counts
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.model.alphabet import Base
@@ -241,7 +242,7 @@ def _read_back(specials: tuple[str, ...]) -> str:
         return ""
     named = [marked(shown(special.encode("utf-8", "replace"), _LONGEST)) for special in specials[:_NAMED]]
     also = f" and {number - _NAMED:,} more" if number > _NAMED else ""
-    return f"{number:,} special token{'' if number == 1 else 's'}: {', '.join(named)}{also}"
+    return f"{several(number, 'special token')}: {', '.join(named)}{also}"
 
 
 def _link(text: str, action: QAction) -> QPushButton:

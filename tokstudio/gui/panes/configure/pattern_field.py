@@ -11,6 +11,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QGraphicsOpacityEffect, QLineEdit, QVBoxLayout, QWidget
 
+from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.pretokenization.patterns import NAMES, REGEX
 from tokstudio.gui.panes.configure.split_preview import Split, dialect_work, split_work
@@ -199,7 +200,7 @@ class PatternField(QWidget):
             return _WHOLE
         place = "in the corpus's first lines" if self._text is None else "in the text of the Text pane"
         where = place if texts else "in an example"
-        return f"{pieces:,} pre-token{'' if pieces == 1 else 's'} {where}."
+        return f"{several(pieces, 'pre-token')} {where}."
 
     def _ask_dialect(self) -> None:
         pattern, sources = self.value, self._sources

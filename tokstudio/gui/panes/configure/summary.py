@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.source import Source
 from tokstudio.gui.state.source_records import CHANGED, GONE
 from tokstudio.gui.state.training_settings import Settings
@@ -32,7 +33,7 @@ def limit_words(settings: Settings, distinct: int | None) -> str:
     first = "256 bytes" if settings.base == "bytes" else f"{base - len(config.leading_specials):,} base tokens"
     specials = len(config.special_tokens)
     also = f" and {_special_tokens(specials)}" if specials else ""
-    merges = f"{about}{max(0, count):,} merge{'' if count == 1 else 's'}"
+    merges = f"{about}{several(max(0, count), 'merge')}"
     earlier = f"; ends earlier when no pair occurs {frequency:,} times" if frequency is not None else ""
     return f"At most {merges} on top of {first}{also}{earlier}."
 
@@ -79,4 +80,4 @@ def outdated_words(outdated: Mapping[Source, str]) -> str:
 
 
 def _special_tokens(number: int) -> str:
-    return f"{number:,} special token{'' if number == 1 else 's'}"
+    return several(number, "special token")

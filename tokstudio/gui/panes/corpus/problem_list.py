@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVB
 from tokstudio.gui.state.problem import Problem
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.labels import in_a_sentence
 
 _SHOWN = 3
@@ -129,11 +130,7 @@ class _Row(QWidget):
     def show_problem(self, problem: Problem | None) -> None:
         """Shows what is wrong, or nothing."""
         text = problem.text if problem is not None else ""
-        role = "muted" if problem is not None and problem.remark else "error"
-        if self._label.property("role") != role:
-            self._label.setProperty("role", role)
-            self._label.style().unpolish(self._label)
-            self._label.style().polish(self._label)
+        set_role(self._label, "muted" if problem is not None and problem.remark else "error")
         self._label.setText(in_a_sentence(text))
         binary = problem.binary if problem is not None else None
         self.bytes_button.setVisible(binary is not None)

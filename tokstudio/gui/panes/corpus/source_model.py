@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QIcon
 
-from tokstudio.core.base.wording import printable, size_text
+from tokstudio.core.base.wording import printable, several, size_text
 from tokstudio.core.corpus.source import Source
 from tokstudio.gui.state.source_records import CHANGED, GONE, is_missing
 from tokstudio.gui.style.icons import icon
@@ -148,7 +148,7 @@ def _of(sources: tuple[Source, ...], changed: Mapping[Source, str]) -> dict[Sour
 
 
 def _words(source: Source) -> str:
-    return f"{source.documents:,} word{'' if source.documents == 1 else 's'}"
+    return several(source.documents, "word")
 
 
 def outdated_text(changed: str) -> str:

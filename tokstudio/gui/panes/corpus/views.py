@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from tokstudio.core.base.wording import several
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.core.corpus.source import Source
 from tokstudio.core.corpus.statistics import Statistics, preview
@@ -196,7 +197,7 @@ class StatisticsTable(QWidget):
         longest, invalid = statistics.longest_line_bytes, statistics.invalid_bytes
         self._set("Longest line", f"{longest:,} bytes" if longest >= _LONG_LINE else None)
         self._set("Scripts", *scripts_text(statistics.scripts))
-        self._set("Not UTF-8", f"{invalid:,} byte{'' if invalid == 1 else 's'}" if invalid else None)
+        self._set("Not UTF-8", several(invalid, "byte") if invalid else None)
         self._fonts.start(self._name_missing_fonts([name for name, _ in statistics.scripts]))
 
     def _name_missing_fonts(self, scripts: list[str]) -> Iterator[None]:

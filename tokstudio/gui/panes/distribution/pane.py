@@ -12,6 +12,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QStackedWidget
 
+from tokstudio.core.base.wording import several
 from tokstudio.gui.plot.reading_plot import ReadingPlot
 from tokstudio.gui.session.availability import why_no_counts
 from tokstudio.gui.session.session import Session
@@ -171,10 +172,10 @@ class DistributionPane(Pane):
 
     def _length_words(self, x: float, y: float) -> str:
         more = " or more" if self._last_bar and x == self._last_bar else ""
-        return f"{x:,.0f} byte{'' if x == 1 else 's'}{more} · {y:,.0f} token{'' if y == 1 else 's'}"
+        return f"{several(round(x), 'byte')}{more} · {several(round(y), 'token')}"
 
     def _rank_words(self, x: float, y: float) -> str:
-        return f"rank {x:,.0f} · {y:,.0f} use{'' if y == 1 else 's'}"
+        return f"rank {x:,.0f} · {several(round(y), 'use')}"
 
     def _choose_length(self, length: float) -> None:
         last = self._last_bar and length == self._last_bar

@@ -20,6 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QWidget
 
+from tokstudio.core.base.wording import several
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.token_label import paint_special
 from tokstudio.gui.widgets.painting import guarded_painter
@@ -216,7 +217,7 @@ class IdGrid(QAbstractScrollArea):
 
     def _describe(self) -> None:
         count = len(self._ids)
-        text = f"{count:,} id{'' if count == 1 else 's'}."
+        text = f"{several(count, 'id')}."
         if self._first >= 0:
             text += f" Selected: {int(self._ids[self._first])}, number {self._first + 1:,}."
         self.setAccessibleDescription(text)

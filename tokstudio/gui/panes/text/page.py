@@ -25,6 +25,7 @@ from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.blocks import EncodedText
 from tokstudio.gui.token_text.token_view import TokenView
+from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.figures import Figure, Figures
 
 _DIRECT = 20_000  # characters that are done at once
@@ -136,10 +137,7 @@ class TextPage(QWidget):
     def tell(self, text: str, role: str = "muted") -> None:
         """Says something in the line below the field; "" for nothing."""
         self._note.setText(text)
-        if self._note.property("role") != role:
-            self._note.setProperty("role", role)
-            self._note.style().unpolish(self._note)
-            self._note.style().polish(self._note)
+        set_role(self._note, role)
         self._clear.setVisible(self.input.shortened)
         self._note_row.setVisible(bool(text))
 

@@ -27,6 +27,7 @@ from tokstudio.gui.session.latest_job import LatestJob
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.labels import plain
 from tokstudio.gui.widgets.pane import HeaderTabs, Pane
 from tokstudio.resources import DEMO_SENTENCES
@@ -223,10 +224,7 @@ class TextPane(Pane):
         kind, words = self.page.state
         self.state_label.setText(words)
         role = _ROLES[kind]
-        if self.state_label.property("role") != role:
-            self.state_label.setProperty("role", role)
-            self.state_label.style().unpolish(self.state_label)
-            self.state_label.style().polish(self.state_label)
+        set_role(self.state_label, role)
         drawn = _ICONS.get(kind)
         side = self._theme.scaled(13)
         if drawn is not None:

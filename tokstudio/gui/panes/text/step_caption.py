@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from tokstudio.core.analysis.encoding_rounds import Rounds
+from tokstudio.core.base.wording import several
 from tokstudio.gui.token_text.spelling import whole_characters
 from tokstudio.gui.token_text.token_label import in_characters as characters_label
 from tokstudio.gui.token_text.token_label import token_label
@@ -23,11 +24,11 @@ def step_words(rounds: Rounds, number: int, pieces: int, *, in_characters: bool 
     """
     step = rounds.round(number)
     if step.kind == "pre-tokens":
-        return f"Split into {pieces:,} pre-token{'' if pieces == 1 else 's'}"
+        return f"Split into {several(pieces, 'pre-token')}"
     if step.kind == "base tokens":
         unit = "byte" if rounds.steps.tokenizer.alphabet.base == "bytes" else "character"
         mixed = _mixed(rounds)
-        counted = f"{pieces:,} {'token' if mixed else unit}{'' if pieces == 1 else 's'}"
+        counted = several(pieces, "token" if mixed else unit)
         return f"Base tokens: {counted}{f', mostly {unit}s' if mixed else ''}"
     tokens, limit = rounds.steps.tokenizer.tokens, 4 * _LABEL  # a character has four bytes at most
     label = characters_label if in_characters else token_label

@@ -11,7 +11,7 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from tokstudio.core.base.progress import Work
-from tokstudio.core.base.wording import size_text
+from tokstudio.core.base.wording import several, size_text
 from tokstudio.core.corpus.corpus import Corpus
 from tokstudio.gui.panes.token.line_search import Line, LineSearch
 from tokstudio.gui.panes.token.lines_model import ConcordanceModel
@@ -193,7 +193,7 @@ class LinesPage(QWidget):
         self.note.setText(self._count(rows, done) + more)
 
     def _count(self, rows: int, done: bool) -> str:
-        places = f"{rows:,} place{'' if rows == 1 else 's'}"
+        places = several(rows, "place")
         if self._search is not None and self._search.limit is not None:
             return f"{places} in the first {size_text(self._search.limit)}"
         if done or rows == self._uses:
@@ -234,7 +234,7 @@ class LinesPage(QWidget):
         self.stack.setCurrentWidget(self.empty)
 
     def _say_copied(self, lines: int) -> None:
-        self.note.setText(f"Copied {lines:,} line{'' if lines == 1 else 's'}.")
+        self.note.setText(f"Copied {several(lines, 'line')}.")
 
 
 def _corpus_of(corpus: CorpusState, run: StudioRun | None) -> Corpus | None:

@@ -14,6 +14,7 @@ from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QResizeEv
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
 from tokstudio.core.analysis.reachability import CUT, MADE_OTHERWISE, REACHED
+from tokstudio.core.base.wording import several
 from tokstudio.core.model.tokens import TokenKind
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.token.lines_page import LinesPage
@@ -319,6 +320,6 @@ def _uses(run: StudioRun, token: int, playhead: int, number: int) -> str:
         # What was made there once, or stood there at first, is now part of longer tokens.
         once = run.has_counts and bool(run.uses_of(token, number))
         return "0 uses: now only inside longer tokens" if once else f"0 uses in {where}"
-    text = f"{count:,} use{'' if count == 1 else 's'} in {where}"
+    text = f"{several(count, 'use')} in {where}"
     ranked = run.rank_of(token, playhead)
     return text if ranked is None else f"{text}, rank {ranked[0]:,} of {ranked[1]:,}"

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
+from tokstudio.core.base.wording import several
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
 from tokstudio.gui.panes.token.merge_tree import MergeTree, TreeNode
 from tokstudio.gui.style.theme import Theme
@@ -86,7 +87,7 @@ class MergesPage(QWidget):
         if results != ids:
             self.chips.set_chips([Chip(made, self._label(tokenizer, made)) for made in results])
         count = len(self._rows)
-        text = f"Built from it: {count:,} token{'' if count == 1 else 's'}" if count else ""
+        text = f"Built from it: {several(count, 'token')}" if count else ""
         if text != self.built.text():
             self.built.setText(text)
         self._fit()

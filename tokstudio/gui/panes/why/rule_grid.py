@@ -9,6 +9,7 @@ from typing import NamedTuple
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from tokstudio.gui.style.theme import Theme
+from tokstudio.gui.widgets.fields import set_role
 from tokstudio.gui.widgets.labels import ElidedLabel
 
 
@@ -52,11 +53,7 @@ class RuleGrid(QWidget):
             name.setText(choice.rule)
             pair.setText(choice.pair)
             same.setText("the same" if choice.same else "another pair")
-            role = "muted" if choice.same else "warning"
-            if same.property("role") != role:
-                same.setProperty("role", role)
-                same.style().unpolish(same)
-                same.style().polish(same)
+            set_role(same, "muted" if choice.same else "warning")
         self._dress()
 
     def choices(self) -> tuple[RuleChoice, ...]:
