@@ -1,0 +1,115 @@
+"""Draws one picture of the window, in a process of its own: `python draw.py NAME FILE`.
+
+The font comes from a package, the texts from here, and the settings from nowhere: two computers draw the same.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+LATIN = "The baker's clever daughter counted thirty-seven warm loaves before the bells rang."
+RIGHT_TO_LEFT_FONT = "Noto Sans Hebrew"  # of the system: no package has such a font
+NO_FONT = 77  # the exit code where it is missing
+QUIET = 60  # turns of the event loop without a job, after which nothing more is drawn
+HEBREW = "בתו הפיקחת של האופה ספרה שלושים ושבע כיכרות חמות לפני שצלצלו הפעמונים."
+
+
+class Picture(NamedTuple):
+    """How the window looks in a picture.
+
+    Attributes:
+        theme: "light" or "dark".
+        width: Pixels at scale 1.
+        height: Pixels at scale 1.
+        scale: Pixels of the screen for each of these.
+        text: The text in the Text pane.
+        pane: The pane that is brought to the front, or "".
+    """
+
+    theme: str
+    width: int = 1440
+    height: int = 900
+    scale: int = 1
+    text: str = LATIN
+    pane: str = ""
+
+
+PICTURES = {
+    "light": Picture("light"),
+    "dark": Picture("dark"),
+    "small-light": Picture("light", 1024, 640),
+    "small-dark": Picture("dark", 1024, 640, pane="vocabulary"),
+    "double": Picture("light", 1024, 640, 2, pane="distribution"),
+    "right-to-left": Picture("light", 1440, 900, text=HEBREW, pane="why"),
+}
+
+
+def draw(picture: Picture, file: Path) -> None:
+    """Draws a picture."""
+    import font_source_sans_pro
+    from PySide6.QtGui import QFont, QFontDatabase
+    from PySide6.QtWidgets import QApplication
+
+    from tokstudio.core.base.progress import finish
+    from tokstudio.core.warm_up import prepare_work
+    from tokstudio.gui.app.app import Studio, make_application
+    from tokstudio.gui.session.preferences import Preferences
+    from tokstudio.gui.style import theme
+
+    finish(prepare_work())
+    application = make_application()
+    files = Path(str(font_source_sans_pro.__file__)).parent / "files"
+    for weight in ("Regular", "Semibold", "Bold"):
+        assert QFontDatabase.addApplicationFont(str(files / f"SourceSansPro-{weight}.ttf")) >= 0
+    if not picture.text.isascii() and RIGHT_TO_LEFT_FONT not in QFontDatabase.families():
+        sys.exit(NO_FONT)
+    font = QFont(["Source Sans Pro", RIGHT_TO_LEFT_FONT])
+    font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
+    application.setFont(font)
+    # Tokens have it too, in place of the system's font of fixed pitch.
+    theme.monospace_font = theme.tabular_font
+
+    def settle(done: Callable[[], bool]) -> None:
+        until, quiet = time.monotonic() + 60, 0
+        while quiet < QUIET:
+            assert time.monotonic() < until, "the window does not come to rest"
+            quiet = quiet + 1 if done() and not studio.session.jobs.running else 0
+            QApplication.processEvents()
+            time.sleep(0.01)
+
+    with tempfile.TemporaryDirectory() as folder:
+        studio = Studio(application, Preferences(Path(folder) / "settings.ini"))
+        window, session = studio.window, studio.session
+        window.actions_by_id[f"theme_{picture.theme}"].trigger()
+        window.resize(picture.width, picture.height)
+        studio.show()
+        settle(lambda: window.isVisible())
+        window.actions_by_id["sample_train_article"].trigger()
+        settle(lambda: session.training.current is None and session.runs.active is not None)
+        session.view.set_text(picture.text)
+        session.view.set_playhead(312)
+        session.view.look_at(500)
+        for pane in window.panes:
+            if pane.objectName() == picture.pane:
+                pane.raise_()
+        settle(lambda: True)
+        # How long the training took is not the same twice.
+        window.status.words.setText("")
+        window.grab().save(str(file), "PNG")
+        for run in session.runs.all:
+            run.mark_exported()
+        window.close()
+        studio.close()
+
+
+if __name__ == "__main__":
+    chosen = PICTURES[sys.argv[1]]
+    os.environ |= {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": str(chosen.scale)}
+    draw(chosen, Path(sys.argv[2]))
