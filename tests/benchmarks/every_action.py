@@ -21,7 +21,6 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QDialog, QPushButton
 
 from tokstudio.gui.app.app import Studio
-from tokstudio.gui.commands.registry import SPECS
 from tokstudio.gui.state.training_settings import Settings
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
@@ -82,7 +81,7 @@ def _prepare(studio: Studio, path: Path, vocabulary: int, tokenizer: Path | None
     clock, session = Clock(), studio.session
     rows = []
     if tokenizer is not None:
-        studio.window.commands.open_any([tokenizer])
+        studio.window.opening.open_any([tokenizer])
         rows.append(clock.during("a tokenizer opened", busy(studio)))
     session.corpus.open_paths([path])
     rows.append(clock.during("the corpus read", busy(studio)))
@@ -101,7 +100,7 @@ def _prepare(studio: Studio, path: Path, vocabulary: int, tokenizer: Path | None
 
 def _everything(studio: Studio) -> list[list[str]]:
     clock, window = Clock(), studio.window
-    names = [spec.id for spec in SPECS if spec.id not in (*_LAST, *_NOT)]
+    names = [name for name in window.actions_by_id if name not in (*_LAST, *_NOT)]
     rows = []
     for name in (*names, *_LAST):
         action = window.actions_by_id[name]

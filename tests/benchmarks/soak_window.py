@@ -125,8 +125,8 @@ def _held(studio: Studio) -> list[str]:
 
 def go_round(studio: Studio, text: Path, tokenizer: Path) -> Steps:
     """One round; gives what to wait for before the next step."""
-    session, commands, actions = studio.session, studio.window.commands, studio.window.actions_by_id
-    commands.open_paths([text])
+    session, opening, actions = studio.session, studio.window.opening, studio.window.actions_by_id
+    opening.open_paths([text])
     yield lambda: session.corpus.statistics is not None and not session.jobs.running
     session.training.set_settings(Settings(vocabulary_size=20_000))
     yield lambda: session.training.obstacle is None and not session.jobs.running
@@ -137,7 +137,7 @@ def go_round(studio: Studio, text: Path, tokenizer: Path) -> Steps:
     actions["stop"].trigger()
     yield lambda: session.training.current is None and not session.jobs.running
     session.view.look_at(training.run.base_size + _MERGES // 2)
-    commands.load_tokenizer(tokenizer)
+    opening.load_tokenizer(tokenizer)
     yield lambda: len(session.runs.all) == 2 and not session.jobs.running
     actions["save_project"].trigger()
     yield lambda: not studio.window.projects.modified and not session.jobs.running

@@ -21,9 +21,7 @@ class Plot:
     def __init__(self) -> None:
         self.drawn_in: list[threading.Thread] = []
         self.picture = QImage()
-
-    def plot(self) -> Plot:
-        return self
+        self.compression = self
 
     def to_image(self, width: int, height: int, scale: float) -> QImage:
         self.drawn_in.append(threading.current_thread())
@@ -67,7 +65,7 @@ def test_the_window_draws_the_picture_and_a_job_compresses_and_writes_it(
     qtbot, session, commands, plot, answers, compressed_in
 ):
     told = []
-    commands.done.connect(told.append)
+    session.jobs.told.connect(told.append)
     commands.export_plot_png()
     assert len(session.jobs.running) == 1
     qtbot.waitUntil(lambda: not session.jobs.running, timeout=PATIENCE)

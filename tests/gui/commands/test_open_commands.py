@@ -158,7 +158,7 @@ def test_an_empty_token_is_told_of_when_its_file_is_opened_and_in_runs(qtbot, mo
 
     def act(window, answers):
         told = []
-        window.commands.done.connect(told.append)
+        window.session.jobs.told.connect(told.append)
         answers.files = [ranks]
         window.actions_by_id["open_tokenizer"].trigger()
         opened(qtbot, window)
@@ -307,7 +307,7 @@ def test_opening_can_be_cancelled_and_leaves_nothing(qtbot, monkeypatch, tmp_pat
     def act(window, answers):
         session = window.session
         at_rest(qtbot, window)
-        window.commands.load_tokenizer(tmp_path / "mine.json")
+        window.opening.load_tokenizer(tmp_path / "mine.json")
         assert [job.quiet for job in session.jobs.running] == [False]
         window.status.cancel.click()
         at_rest(qtbot, window)
@@ -326,7 +326,7 @@ def test_a_tokenizer_opened_while_a_run_trains_is_listed_and_leaves_it_alone(qtb
         session.training.step()
         qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
         run = session.runs.active
-        window.commands.open_any([tmp_path / "mine.json"])
+        window.opening.open_any([tmp_path / "mine.json"])
         opened(qtbot, window, 2)
         assert session.runs.active is run
         assert "It is listed in Runs." in window.status.currentMessage()
@@ -339,7 +339,7 @@ def test_a_tokenizer_opened_while_a_run_trains_is_listed_and_leaves_it_alone(qtb
 def test_a_pattern_is_changed_even_where_the_file_has_gone(qtbot, monkeypatch, ranks):
     def act(window, answers):
         session = window.session
-        window.commands.open_any([ranks])
+        window.opening.open_any([ranks])
         question(qtbot, window).accept_button.click()
         opened(qtbot, window)
         run = session.runs.active
@@ -357,7 +357,7 @@ def test_a_pattern_is_changed_even_where_the_file_has_gone(qtbot, monkeypatch, r
 
 def test_the_dialog_is_worked_by_the_keyboard_in_reading_order(qtbot, monkeypatch, ranks):
     def act(window, answers):
-        window.commands.open_any([ranks])
+        window.opening.open_any([ranks])
         dialog = question(qtbot, window)
         assert dialog.field.choice.combo.hasFocus()
         for button in dialog.findChildren(QPushButton):
@@ -391,7 +391,7 @@ def test_a_tokenizer_of_its_library_says_why_it_has_no_playhead_and_encodes_all_
 
     def act(window, answers):
         session = window.session
-        window.commands.open_any([path])
+        window.opening.open_any([path])
         opened(qtbot, window)
         session.view.set_text(text)
         page = window.text.encode
@@ -422,7 +422,7 @@ def test_whoever_types_into_a_text_of_a_library_s_tokenizer_sees_the_last_of_it(
     theirs = tokenizers.Tokenizer.from_file(str(path))
 
     def act(window, answers):
-        window.commands.open_any([path])
+        window.opening.open_any([path])
         opened(qtbot, window)
         page = window.text.encode
         qtbot.keyClicks(page.input, SENTENCE.strip())
@@ -439,7 +439,7 @@ def test_tokens_are_shown_in_gpt2_s_characters_on_request(qtbot, monkeypatch, tm
 
     def act(window, answers):
         session = window.session
-        window.commands.open_any([tmp_path])
+        window.opening.open_any([tmp_path])
         opened(qtbot, window)
         session.view.set_text("on the mat\né")
         session.view.look_at(the)
@@ -473,7 +473,7 @@ def test_tokens_that_no_merge_makes_are_listed_and_said_to_be_such(qtbot, monkey
 
     def act(window, answers):
         session = window.session
-        window.commands.open_any([path])
+        window.opening.open_any([path])
         question(qtbot, window).accept_button.click()
         opened(qtbot, window)
         assert window.merges.derived.text() == "Merges derived from the file's ranks."

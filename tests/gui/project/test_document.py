@@ -375,8 +375,8 @@ def test_a_project_that_is_opened_twice_at_once_is_asked_about_once(
         trained(qtbot, window, 290)
         answers.target = tmp_path / "other.tokstudio"
         answers.save_or_not, before = ask, answers.save_or_not
-        window.commands.open_any([project])
-        window.commands.open_any([project])
+        window.opening.open_any([project])
+        window.opening.open_any([project])
         qtbot.waitUntil(lambda: bool(asked), timeout=PATIENCE)
         quiet(qtbot, window)
         if answer is not None:

@@ -26,10 +26,10 @@ KINDS = (Corpus, Job, MergeBatch, Run, Source, StudioRun, Tokenizer, Training)
 def work_round(qtbot, window: MainWindow, text: Path, tokenizer: Path, *, saved: bool) -> None:
     """Adds a text, trains on it, opens a tokenizer and saves both if so wished; then all of it goes again."""
     session, actions = window.session, window.actions_by_id
-    window.commands.open_paths([text])
+    window.opening.open_paths([text])
     qtbot.waitUntil(lambda: len(session.corpus.sources) == 1, timeout=PATIENCE)
     trained(qtbot, window, 280)
-    window.commands.load_tokenizer(tokenizer)
+    window.opening.load_tokenizer(tokenizer)
     qtbot.waitUntil(lambda: len(session.runs.all) == 2, timeout=PATIENCE)
     if saved:
         actions["save_project"].trigger()

@@ -166,7 +166,7 @@ def test_the_essential_settings_need_no_scrolling(qtbot, monkeypatch, tmp_path, 
     def act(window, answers):
         window.resize(width, height)
         window.reset_layout()
-        window.commands.open_paths([path])
+        window.opening.open_paths([path])
         window.session.training.set_settings(Settings(1000, 2, "gpt2"))
         pane = window.configure
         qtbot.waitUntil(lambda: pane.pattern.preview.isVisible() and pane.forecast.isVisible(), timeout=PATIENCE)
@@ -264,7 +264,7 @@ def test_no_card_covers_a_control_or_another_card(qtbot, monkeypatch, tmp_path, 
     def act(window, answers):
         window.resize(screen)
         window.reset_layout()
-        window.commands.open_paths([path])
+        window.opening.open_paths([path])
         qtbot.waitUntil(lambda: bool(window.session.corpus.sources), timeout=PATIENCE)
         window.session.training.set_settings(Settings(300, None))
         window.actions_by_id["train"].trigger()
@@ -337,7 +337,7 @@ def test_ids_that_are_asked_for_stand_in_a_list_below_the_tokens(qtbot, monkeypa
     def act(window, answers):
         window.resize(width, height)
         window.reset_layout()
-        window.commands.open_paths([path])
+        window.opening.open_paths([path])
         trained(qtbot, window)
         page = window.text.encode
         window.session.view.set_text("Bats! " * 100)

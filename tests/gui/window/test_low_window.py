@@ -22,7 +22,7 @@ def test_in_a_low_window_the_right_column_is_one_place_in_which_its_contents_hav
     def act(window, answers):
         session = window.session
         assert tabs(window) == HIGH
-        window.commands.open_paths([path])
+        window.opening.open_paths([path])
         session.training.set_settings(Settings(270))
         qtbot.waitUntil(lambda: bool(session.corpus.sources) and not session.jobs.running, timeout=PATIENCE)
         window.actions_by_id["train"].trigger()

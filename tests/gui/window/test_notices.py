@@ -50,7 +50,7 @@ def test_a_text_that_joins_a_sample_is_told_and_can_replace_it(qtbot, monkeypatc
 def test_a_notice_goes_when_the_sample_is_taken_away_by_hand(qtbot, monkeypatch, book):
     def act(window, answers):
         window.actions_by_id["sample_python"].trigger()
-        window.commands.open_paths([book])
+        window.opening.open_paths([book])
         quiet(qtbot, window)
         assert window.notices.isVisible()
         window.session.corpus.remove_sources([0])

@@ -138,7 +138,7 @@ def test_in_a_low_window_the_curves_of_every_view_are_140_pixels_high(qtbot, mon
     def act(window, answers):
         window.resize(1024, height)
         window.reset_layout()
-        window.commands.open_paths([path])
+        window.opening.open_paths([path])
         window.session.training.set_settings(Settings(400, held_out=0.1))
         trained_again(qtbot, window)
         pane = window.compression
@@ -161,7 +161,7 @@ def test_at_1024_by_640_no_figure_is_cut_and_runs_keep_their_corpus(qtbot, monke
     def act(window, answers):
         window.resize(1024, 640)
         window.reset_layout()
-        window.commands.open_paths([path])
+        window.opening.open_paths([path])
         window.session.training.set_settings(Settings(300, held_out=0.1))
         trained_again(qtbot, window)
         window.runs.raise_()

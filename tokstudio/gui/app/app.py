@@ -122,7 +122,7 @@ class Studio(QObject):
     def answer(self, request: Request) -> None:
         """Does what a later start asks for, and comes to the front."""
         _log.info("A later start asks for %s.", ", ".join(map(str, request.files)) or "the window")
-        self.window.commands.open_any(request.files)
+        self.window.opening.open_any(request.files)
         bring_to_front(self.window, request.token)
 
     def end(self, number: int) -> None:
@@ -185,7 +185,7 @@ class Studio(QObject):
             _log.info("%s ended: %s, %d merges", run.name, run.ended, len(run))
 
     def _open_file(self, path: Path) -> None:
-        self.window.commands.open_any([path])
+        self.window.opening.open_any([path])
 
 
 class Demo(QObject):
@@ -289,7 +289,7 @@ def run(
         studio.show()
         shown = Demo(studio, sample, screenshot) if demo else None
         if files:
-            studio.window.commands.open_any(files)
+            studio.window.opening.open_any(files)
         code = _stay(application, studio, claim)
         studio.close()
         # Not before: what goes wrong while the window is taken down is to be reported as well.

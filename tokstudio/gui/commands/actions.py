@@ -1,57 +1,75 @@
-"""The QActions of the window: made from their specs, and enabled while nothing stands in their way."""
+"""An action of the window, its QAction, and when that is enabled."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
 
-from tokstudio.gui.commands.registry import SPECS, Spec
+from tokstudio.gui.session import availability
+from tokstudio.gui.session.availability import Obstacle
 from tokstudio.gui.session.session import Session
 from tokstudio.gui.style.icons import icon
 from tokstudio.gui.style.theme import Theme
 
 
-def build_actions(commands: QObject, theme: Theme, owner: QObject) -> dict[str, QAction]:
-    """Makes the QAction of every spec; it calls the method of `commands` with its id as name, or `export_format`."""
+@dataclass(frozen=True)
+class Action:
+    """One action.
+
+    Attributes:
+        id: Its name.
+        text: The verb on menus and buttons; `&` marks the letter for the keyboard.
+        tip: One sentence for the status bar.
+        run: Does it; of a switch it may take whether that is on.
+        keys: Shortcuts, the first of which is shown.
+        icon: Name of a drawing in `resources/icons`, or "".
+        obstacle: Why it cannot be done now, or None.
+        checkable: Whether it is a switch.
+        role: Where macOS puts it.
+    """
+
+    id: str
+    text: str
+    tip: str
+    run: Callable[[], object] | Callable[[bool], object]
+    keys: tuple[str | QKeySequence.StandardKey, ...] = ()
+    icon: str = ""
+    obstacle: Obstacle = availability.always
+    checkable: bool = False
+    role: QAction.MenuRole = QAction.MenuRole.NoRole
+
+
+def build_actions(actions: Iterable[Action], theme: Theme, owner: QObject) -> dict[str, QAction]:
+    """Makes the QAction of each action."""
     made: dict[str, QAction] = {}
-    for spec in SPECS:
-        action = QAction(spec.text, owner)
-        action.setObjectName(spec.id)
-        action.setStatusTip(spec.tip)
-        action.setCheckable(spec.checkable)
-        action.setMenuRole(spec.role)
-        sequences = [QKeySequence(key) for key in spec.keys]
-        action.setShortcuts([sequence for sequence in dict.fromkeys(sequences) if not sequence.isEmpty()])
-        action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
-        if spec.icon:
-            action.setIcon(icon(spec.icon, theme))
+    for action in actions:
+        built = made[action.id] = QAction(action.text, owner)
+        built.setObjectName(action.id)
+        built.setStatusTip(action.tip)
+        built.setCheckable(action.checkable)
+        built.setMenuRole(action.role)
+        sequences = [QKeySequence(key) for key in action.keys]
+        built.setShortcuts([sequence for sequence in dict.fromkeys(sequences) if not sequence.isEmpty()])
+        built.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
+        if action.icon:
+            built.setIcon(icon(action.icon, theme))
             # In a menu the tick stands where the icon would.
-            action.setIconVisibleInMenu(not spec.checkable)
-        action.triggered.connect(_slot(commands, spec))
-        made[spec.id] = action
-    # One key for both: only one of them can be enabled at a time.
-    refresh_actions(made, None)
+            built.setIconVisibleInMenu(not action.checkable)
+        built.triggered.connect(action.run)
     return made
 
 
-def _slot(commands: QObject, spec: Spec) -> Callable[..., object]:
-    if not spec.format:
-        return getattr(commands, spec.id)
-    export: Callable[[str], None] = getattr(commands, "export_format")  # noqa: B009  of a QObject nothing more is known
-    return lambda *_: export(spec.format)
-
-
-def refresh_actions(actions: Mapping[str, QAction], session: Session | None) -> None:
+def refresh_actions(actions: Iterable[Action], built: Mapping[str, QAction], session: Session) -> None:
     """Enables what can be done now; what cannot says why in its tool tip."""
-    for spec in SPECS:
-        action = actions[spec.id]
-        reason = spec.obstacle(session) if session is not None else None
-        action.setEnabled(reason is None)
-        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        words = spec.text.replace("&", "").rstrip("…")
+    for action in actions:
+        reason = action.obstacle(session)
+        built[action.id].setEnabled(reason is None)
+        keys = built[action.id].shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        words = action.text.replace("&", "").rstrip("…")
         tip = reason or (f"{words} ({keys})" if keys else words)
-        if tip != action.toolTip():
-            action.setToolTip(tip)
+        if tip != built[action.id].toolTip():
+            built[action.id].setToolTip(tip)

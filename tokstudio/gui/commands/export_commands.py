@@ -6,12 +6,10 @@ Tokenizers are left to the export dialog, what files hold to `tokstudio.core.for
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Collection
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, Signal
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject
 from PySide6.QtGui import QImage, QImageWriter
 
 from tokstudio.core.base.atomic_files import file_name, write_files
@@ -21,88 +19,47 @@ from tokstudio.core.base.wording import printable
 from tokstudio.core.formats import ExportReport, save_work
 from tokstudio.core.formats.ids import write_ids_work
 from tokstudio.core.tokenizer.tokenizer import AllowedSpecial, Tokenizer
+from tokstudio.gui.commands.window_protocol import Window
 from tokstudio.gui.export.plan import wrote
 from tokstudio.gui.session.preferences import Preferences
 from tokstudio.gui.session.session import Session
-from tokstudio.gui.state.run import StudioRun
 from tokstudio.gui.widgets.file_dialogs import Choosers
 
 _PLOT_SIZE = (1600, 900)
-
-
-class PlotPicture(Protocol):
-    """Whoever can draw the plot for a file."""
-
-    def to_image(self, width: int, height: int, scale: float) -> QImage:
-        """A picture of so many pixels, times `scale`."""
-        ...
-
-    def to_svg(self, width: int, height: int) -> bytes:
-        """A drawing that scales."""
-        ...
-
-
-class TreePicture(Protocol):
-    """Whoever can draw the tree of a token."""
-
-    def tree_svg(self) -> bytes:
-        """A drawing that scales."""
-        ...
-
-
-class Exports(Protocol):
-    """What exporting needs of the window."""
-
-    def plot(self) -> PlotPicture:
-        """Who draws the plot for a file."""
-        ...
-
-    def merge_tree(self) -> TreePicture:
-        """Who draws the tree of the token that is looked at."""
-        ...
-
-    def show_export(self, run: StudioRun, formats: Collection[str]) -> None:
-        """Asks about formats and folder, and exports a run."""
-        ...
+# What is asked for by each format of a table: its title, a name for the file, and the filter of the dialog.
+_TABLES = {
+    "merges-csv": ("Merge Log as CSV", "merges.csv", "Merge log (*.csv)"),
+    "merges-jsonl": ("Merge Log as JSON Lines", "merges.jsonl", "Merge log (*.jsonl)"),
+    "vocabulary-csv": ("Vocabulary as CSV", "vocabulary.csv", "Vocabulary (*.csv)"),
+}
 
 
 class ExportCommands(QObject):
-    """Does what the export actions say.
-
-    Signals:
-        done: Something was written or opened: a sentence for the status bar.
-    """
-
-    done = Signal(str)
+    """Does what the export actions say."""
 
     def __init__(
-        self, session: Session, preferences: Preferences, choosers: Choosers, views: Exports, parent: QObject
+        self, session: Session, preferences: Preferences, choosers: Choosers, window: Window, parent: QObject
     ) -> None:
         super().__init__(parent)
         self._session = session
         self._preferences = preferences
         self._choosers = choosers
-        self._exports = views
+        self._window = window
 
     def export_tokenizer(self) -> None:
         """Asks about formats and folder, beginning with those that were chosen last."""
-        self._open_dialog(self._preferences.get("export_formats", "huggingface").split())
+        self.export_formats(self._preferences.get("export_formats", "huggingface").split())
 
-    def export_format(self, name: str) -> None:
-        """Asks about formats and folder, beginning with one format."""
-        self._open_dialog([name])
+    def export_formats(self, formats: list[str]) -> None:
+        """Asks about formats and folder, beginning with these formats."""
+        if self._session.runs.active is not None:
+            self._window.show_export(self._session.runs.active, formats)
 
-    def export_merges_csv(self) -> None:
-        """Writes the merge log."""
-        self._export("merges-csv", self._ask_target("Merge Log as CSV", "merges.csv", "Merge log (*.csv)"))
-
-    def export_merges_jsonl(self) -> None:
-        """Writes the merge log for programs."""
-        self._export("merges-jsonl", self._ask_target("Merge Log as JSON Lines", "merges.jsonl", "Merge log (*.jsonl)"))
-
-    def export_vocabulary_csv(self) -> None:
-        """Writes the vocabulary."""
-        self._export("vocabulary-csv", self._ask_target("Vocabulary as CSV", "vocabulary.csv", "Vocabulary (*.csv)"))
+    def export_table(self, name: str) -> None:
+        """Writes the merge log or the vocabulary in one of the formats of `_TABLES`."""
+        run, path = self._session.runs.active, self._ask_target(*_TABLES[name])
+        if path is not None and run is not None:
+            self._session.jobs.start(partial(save_work, run.tokenizer, path, name), self._exported, writes=True)
 
     def export_ids(self) -> None:
         """Writes the ids of the text that is shown in tokens, as they are shown."""
@@ -116,28 +73,25 @@ class ExportCommands(QObject):
         """Saves the plot as a picture."""
         path = self._ask_target("Plot as PNG", "compression.png", "Picture (*.png)")
         if path is not None:
-            picture = self._exports.plot().to_image(*_PLOT_SIZE, 1.0)
+            picture = self._window.compression.to_image(*_PLOT_SIZE, 1.0)
             self._session.jobs.start(partial(_write_picture, path, picture), self._written, writes=True)
 
     def export_plot_svg(self) -> None:
         """Saves the plot as a drawing."""
         path = self._ask_target("Plot as SVG", "compression.svg", "Drawing (*.svg)")
         if path is not None:
-            drawing = self._exports.plot().to_svg(*_PLOT_SIZE)
+            drawing = self._window.compression.to_svg(*_PLOT_SIZE)
             self._session.jobs.start(partial(_write_one, path, drawing), self._written, writes=True)
 
     def export_tree_svg(self) -> None:
         """Saves the tree of the token that is looked at as a drawing."""
         path = self._ask_target("Merge Tree as SVG", f"token-{self._session.view.token}.svg", "Drawing (*.svg)")
         if path is not None:
-            drawing = self._exports.merge_tree().tree_svg()
+            drawing = self._window.token.tree_svg()
             self._session.jobs.start(partial(_write_one, path, drawing), self._written, writes=True)
 
-    def _folder(self) -> Path:
-        return self._preferences.folder
-
     def _ask_target(self, what: str, name: str, filters: str) -> Path | None:
-        path = self._choosers.save_file(f"Save {what}", self._folder() / name, filters)
+        path = self._choosers.save_file(f"Save {what}", self._preferences.folder / name, filters)
         if path is not None:
             self._preferences.folder = path.parent
             if not path.suffix:
@@ -148,20 +102,11 @@ class ExportCommands(QObject):
                     return None
         return path
 
-    def _open_dialog(self, formats: list[str]) -> None:
-        if self._session.runs.active is not None:
-            self._exports.show_export(self._session.runs.active, formats)
-
-    def _export(self, name: str, path: Path | None) -> None:
-        run = self._session.runs.active
-        if path is not None and run is not None:
-            self._session.jobs.start(partial(save_work, run.tokenizer, path, name), self._exported, writes=True)
-
     def _exported(self, report: ExportReport) -> None:
-        self.done.emit(wrote([report]))
+        self._session.jobs.tell(wrote([report]))
 
     def _written(self, path: Path) -> None:
-        self.done.emit(f"Wrote {file_name(path)} to {printable(str(path.parent))}.")
+        self._session.jobs.tell(f"Wrote {file_name(path)} to {printable(str(path.parent))}.")
 
 
 def _write_ids(path: Path, tokenizer: Tokenizer, text: str, allowed: AllowedSpecial) -> Work[Path]:

@@ -6,11 +6,10 @@ Reading is the core's, done in jobs; a file that does not say how it splits text
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from PySide6.QtCore import QObject
 
@@ -19,7 +18,7 @@ from tokstudio.core.base.progress import Progress, Work
 from tokstudio.core.formats import FORMATS, Loaded, PatternNeeded, load_work, tokenizer_files
 from tokstudio.core.project import SUFFIX, ProjectTokenizer, keep_tokenizer_work, reopen_tokenizer_work
 from tokstudio.core.tokenizer.tokenizer import Tokenizer
-from tokstudio.gui.commands.export_commands import ExportCommands, Exports
+from tokstudio.gui.commands.window_protocol import Window
 from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
 from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session.preferences import Preferences
@@ -35,18 +34,6 @@ _TOKENIZERS = (
 _USUAL = frozenset(("tokenizer", "vocabulary", "merges", "vocab", "encoder"))  # names that say nothing
 _FIRST_PATTERN = "gpt2"  # what is offered at first: most files that do not say it are of its kind
 _WITHOUT_PATTERN = "classic"  # the one format that never says how text is split, and means not at all
-
-
-class Questions(Protocol):
-    """Whoever can ask the person how a tokenizer splits text."""
-
-    def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None:
-        """Asks, and tells the answer later: a name or an expression, or None for none."""
-        ...
-
-
-class Asker(Exports, Questions, Protocol):
-    """What these actions need of the window."""
 
 
 @dataclass(frozen=True)
@@ -118,20 +105,23 @@ def reread_work(run: StudioRun, pattern: str) -> Work[Reread]:
     return Reread(run, (yield from reopen_tokenizer_work(kept)), replace(run.origin, kept=kept))
 
 
-class OpenCommands(ExportCommands):
-    """Does what the actions say that open, and those that export."""
+class OpenCommands(QObject):
+    """Does what the actions say that open."""
 
     def __init__(
         self,
         session: Session,
         preferences: Preferences,
         choosers: Choosers,
-        views: Asker,
+        window: Window,
         projects: ProjectDocument,
         parent: QObject,
     ) -> None:
-        super().__init__(session, preferences, choosers, views, parent)
-        self._asker = views
+        super().__init__(parent)
+        self._session = session
+        self._preferences = preferences
+        self._choosers = choosers
+        self._window = window
         self._projects = projects
         self._unanswered: list[tuple[PatternQuestion, Path, StudioRun | None]] = []
 
@@ -155,19 +145,15 @@ class OpenCommands(ExportCommands):
         else:
             self.open_paths([path])
 
-    def clear_recent(self) -> None:
-        """Forgets the recent files."""
-        self._preferences.forget_recent()
-
     # ---- texts
 
     def open_corpus(self) -> None:
         """Asks for files and adds them to the corpus."""
-        self.open_paths(self._choosers.open_files("Open Corpus", self._folder()))
+        self.open_paths(self._choosers.open_files("Open Corpus", self._preferences.folder))
 
     def open_folder(self) -> None:
         """Asks for a folder and adds its text files."""
-        folder = self._choosers.open_folder("Open Folder", self._folder())
+        folder = self._choosers.open_folder("Open Folder", self._preferences.folder)
         if folder is not None:
             self.open_paths([folder])
 
@@ -192,7 +178,7 @@ class OpenCommands(ExportCommands):
 
     def open_counts(self) -> None:
         """Asks for files of word counts and adds them to the corpus."""
-        paths = self._choosers.open_files("Open Word Counts", self._folder(), _COUNTS)
+        paths = self._choosers.open_files("Open Word Counts", self._preferences.folder, _COUNTS)
         if paths:
             self._preferences.folder = paths[0].parent
             self._session.corpus.open_counts(paths)
@@ -201,13 +187,13 @@ class OpenCommands(ExportCommands):
 
     def open_tokenizer(self) -> None:
         """Asks for files of tokenizers and opens them."""
-        paths = self._choosers.open_files("Open Tokenizer", self._folder(), _TOKENIZERS)
+        paths = self._choosers.open_files("Open Tokenizer", self._preferences.folder, _TOKENIZERS)
         if paths:
             self._session.jobs.start(partial(sort_work, paths, all_tokenizers=True), self._sorted, quiet=True)
 
     def open_tokenizer_folder(self) -> None:
         """Asks for a folder that holds a tokenizer and opens it."""
-        folder = self._choosers.open_folder("Open Tokenizer Folder", self._folder())
+        folder = self._choosers.open_folder("Open Tokenizer Folder", self._preferences.folder)
         if folder is not None:
             self.load_tokenizer(folder)
 
@@ -239,7 +225,7 @@ class OpenCommands(ExportCommands):
     def _reread(self, made: Reread) -> None:
         if made.run in self._session.runs.all:
             self._session.runs.replace_tokenizer(made.run, made.tokenizer, made.origin)
-            self.done.emit(f"{made.run.name} now {_how(made.tokenizer.pattern)}.")
+            self._session.jobs.tell(f"{made.run.name} now {_how(made.tokenizer.pattern)}.")
 
     def _add(self, opened: Opened, loaded: Loaded) -> None:
         self._preferences.add_recent([opened.path], "tokenizer")
@@ -250,12 +236,12 @@ class OpenCommands(ExportCommands):
             words.append("It is listed in Runs.")
         if loaded.format == _WITHOUT_PATTERN and opened.pattern is None:
             words.append("Text is not split: the files do not say how. Use Change Pattern in the Train menu.")
-        self.done.emit(" ".join([*words, *loaded.tokenizer.remarks]))
+        self._session.jobs.tell(" ".join([*words, *loaded.tokenizer.remarks]))
 
     def _ask(self, question: PatternQuestion, path: Path, run: StudioRun | None) -> None:
         self._unanswered.append((question, path, run))
         if len(self._unanswered) == 1:
-            self._asker.ask_pattern(question, self._answered)
+            self._window.ask_pattern(question, self._answered)
 
     def _answered(self, pattern: str | None) -> None:
         question, path, run = self._unanswered.pop(0)
@@ -266,7 +252,7 @@ class OpenCommands(ExportCommands):
             elif pattern != question.pattern:
                 self._session.jobs.start(partial(reread_work, run, pattern), self._reread)
         if self._unanswered:
-            self._asker.ask_pattern(self._unanswered[0][0], self._answered)
+            self._window.ask_pattern(self._unanswered[0][0], self._answered)
 
 
 def _name(loaded: Loaded) -> str:

@@ -1,51 +1,29 @@
-"""Every action of the window, once: its id, words, shortcut, icon, and what may stand in its way.
-
-What an action does is the method of `Commands` with the action's id as its name.
-"""
+"""Every action of the window, once: its id, words, what it does, shortcuts, icon, and what may stand in its way."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtGui import QAction, QKeySequence
 
+from tokstudio.gui.commands.actions import Action
+from tokstudio.gui.commands.commands import Commands
+from tokstudio.gui.commands.export_commands import ExportCommands
+from tokstudio.gui.commands.open_commands import OpenCommands
+from tokstudio.gui.commands.window_protocol import Window
 from tokstudio.gui.export.plan import TOKENIZERS
+from tokstudio.gui.project.document import ProjectDocument
 from tokstudio.gui.session import availability
-from tokstudio.gui.session.availability import Obstacle
+from tokstudio.gui.session.preferences import Preferences
+from tokstudio.gui.session.session import Session
+from tokstudio.gui.style.theme import BODY_PIXELS, Theme
 
 _Key = QKeySequence.StandardKey
 
 
-@dataclass(frozen=True)
-class Spec:
-    """One action.
-
-    Attributes:
-        id: Its name, and that of the method of `Commands` which it calls.
-        text: The verb on menus and buttons; `&` marks the letter for the keyboard.
-        tip: One sentence for the status bar.
-        keys: Shortcuts, the first of which is shown.
-        icon: Name of a drawing in `resources/icons`, or "".
-        obstacle: Why it cannot be done now, or None.
-        checkable: Whether it is a switch.
-        role: Where macOS puts it.
-        format: The format that it exports; what it calls is then `export_format`, with this name.
-    """
-
-    id: str
-    text: str
-    tip: str
-    keys: tuple[str | _Key, ...] = ()
-    icon: str = ""
-    obstacle: Obstacle = availability.always
-    checkable: bool = False
-    role: QAction.MenuRole = QAction.MenuRole.NoRole
-    format: str = ""
-
-
-def _format_specs() -> Iterator[Spec]:
+def _exports(exporting: ExportCommands) -> Iterator[Action]:
     """An action for each format, with a letter for the keyboard that no other entry of the menu has."""
     taken = set("fmjvipsr")
     for known in TOKENIZERS:
@@ -53,285 +31,189 @@ def _format_specs() -> Iterator[Spec]:
         free = (place for place, letter in enumerate(title.lower()) if letter.isalpha() and letter not in taken)
         place = next(free, 0)
         taken.add(title[place].lower())
-        text = f"{title[:place]}&{title[place:]}…"
-        yield Spec(f"export_{known.name}", text, tip, (), "export", availability.run_in_the_making, format=known.name)
+        text, run = f"{title[:place]}&{title[place:]}…", partial(exporting.export_formats, [known.name])
+        yield Action(f"export_{known.name}", text, tip, run, (), "export", availability.run_in_the_making)
 
 
-SPECS: tuple[Spec, ...] = (
-    Spec("open_project", "Open Pro&ject…", "Open a project with all its runs.", ("Ctrl+Alt+P",), "open"),
-    Spec("save_project", "&Save Project", "Save corpus, settings, runs and text.", (_Key.Save, "Ctrl+S"), "save"),
-    Spec(
-        "save_project_as",
-        "Save Project &As…",
-        "Save the project as another file.",
-        (_Key.SaveAs, "Ctrl+Shift+S"),
-        "save",
-    ),
-    Spec("open_corpus", "&Open Corpus…", "Add text files to the corpus.", (_Key.Open,), "open"),
-    Spec("open_folder", "Open &Folder…", "Add all text files of a folder to the corpus.", ("Ctrl+Alt+O",), "folder"),
-    Spec("open_counts", "Open Word Co&unts…", "Add a file of words with their counts.", (), "open"),
-    Spec(
-        "paste_corpus", "&Paste as Corpus", "Add the text on the clipboard to the corpus.", ("Ctrl+Shift+V",), "paste"
-    ),
-    Spec("sample_article", "&How Tokenizers Work", "Add an English article of 30 kB to the corpus.", icon="text"),
-    Spec("sample_scripts", "One Story in &Eight Scripts", "Add a small text in eight scripts.", icon="text"),
-    Spec("sample_python", "A &Python Program", "Add a short Python program.", icon="text"),
-    Spec("clear_recent", "&Clear Recent", "Clear the list of recent files."),
-    Spec(
-        "remove_source",
-        "Remo&ve Selected",
-        "Remove the selected sources from the corpus.",
-        (),
-        "remove",
-        availability.no_corpus,
-    ),
-    Spec("reload_source", "Re&load Selected", "Read the selected files again.", (), "reload", availability.no_corpus),
-    Spec("clear_corpus", "&Clear Corpus", "Remove all sources from the corpus.", (), "remove", availability.no_corpus),
-    Spec("open_tokenizer", "Open &Tokenizer…", "Open a tokenizer's files.", ("Ctrl+Shift+O",), "tokenizer"),
-    Spec("open_tokenizer_folder", "Open To&kenizer Folder…", "Open the tokenizer in a folder.", (), "folder"),
-    Spec(
-        "export_tokenizer",
-        "Tokenizer &Files…",
-        "Write files for other programs, and check that they read the same tokenizer.",
-        ("Ctrl+E",),
-        "export",
-        availability.run_in_the_making,
-    ),
-    *_format_specs(),
-    Spec(
-        "export_merges_csv",
-        "&Merge Log as CSV…",
-        "Write every merge with its counts.",
-        (),
-        "export",
-        availability.no_counts,
-    ),
-    Spec(
-        "export_merges_jsonl",
-        "Merge Log as &JSON Lines…",
-        "Write every merge with its counts, as JSON.",
-        (),
-        "export",
-        availability.no_counts,
-    ),
-    Spec(
-        "export_vocabulary_csv",
-        "&Vocabulary as CSV…",
-        "Write every token with its bytes and uses.",
-        (),
-        "export",
-        availability.run_in_the_making,
-    ),
-    Spec(
-        "export_ids",
-        "Token &Ids of the Text…",
-        "Write the ids of the text in the Text pane, as a JSON list or as a NumPy array.",
-        (),
-        "export",
-        availability.no_text,
-    ),
-    Spec("export_plot_png", "Plot as &PNG…", "Save the plot as a picture.", (), "export", availability.no_counts),
-    Spec(
-        "export_plot_svg", "Plot as &SVG…", "Save the plot as a vector drawing.", (), "export", availability.no_counts
-    ),
-    Spec(
-        "export_tree_svg",
-        "Merge T&ree as SVG…",
-        "Save the merge tree of the current token as a vector drawing.",
-        (),
-        "export",
-        availability.no_tree,
-    ),
-    Spec("quit", "&Quit", "Close TokStudio.", (_Key.Quit, "Ctrl+Q"), "", role=QAction.MenuRole.QuitRole),
-    Spec("copy", "&Copy", "Copy the selection.", (_Key.Copy,), "copy"),
-    Spec("copy_ids", "Copy &Ids", "Copy the ids of the selected tokens of the text.", ("Ctrl+Shift+C",), "ids"),
-    Spec("find", "&Find…", "Find a token by text, id or bytes.", (_Key.Find,), "find"),
-    Spec(
-        "find_next",
-        "Find Ne&xt",
-        "Go to the next use of the found token in the text.",
-        (_Key.FindNext, "F3"),
-        "next",
-        availability.no_target,
-    ),
-    Spec(
-        "find_previous",
-        "Find P&revious",
-        "Go to the previous use of the found token in the text.",
-        (_Key.FindPrevious, "Shift+F3"),
-        "previous",
-        availability.no_target,
-    ),
-    Spec("filter", "Fi&lter", "Go to the filter of the current table.", ("Ctrl+Shift+F",), "filter"),
-    Spec(
-        "train", "&Train", "Train a tokenizer on the corpus.", ("Ctrl+R", "F5"), "train", lambda s: s.training.obstacle
-    ),
-    Spec(
-        "train_on_sample",
-        "Train on a Samp&le",
-        "Train on as much of the corpus as fits into memory.",
-        (),
-        "train",
-        availability.no_sample,
-    ),
-    Spec(
-        "train_anyway",
-        "Train Any&way",
-        "Train even if there may be too little memory.",
-        obstacle=availability.no_need_to_force,
-    ),
-    Spec(
-        "continue_run",
-        "&Continue Run",
-        "Continue the active run up to the current limits.",
-        ("Ctrl+Shift+R",),
-        "train",
-        availability.cannot_continue,
-    ),
-    Spec(
-        "load_base_tokens",
-        "&Load from File…",
-        "Load the base tokens from a JSON list, or from a file with one per line.",
-        (),
-        "open",
-    ),
-    Spec(
-        "base_tokens_of_corpus",
-        "From the &Corpus",
-        "Fill the list of base tokens with the characters of the corpus.",
-        (),
-        "text",
-        availability.no_corpus,
-    ),
-    Spec("pause", "&Pause", "Pause training; nothing is lost.", ("F6",), "pause", availability.not_running),
-    Spec("resume", "&Resume", "Continue the paused training.", ("F6",), "train", availability.not_paused),
-    Spec("step", "&Step", "Make one merge, then pause.", ("F10",), "step", availability.cannot_step),
-    Spec("stop", "St&op", "End training here and keep the run.", ("Shift+F5",), "stop", availability.no_training),
-    Spec(
-        "sample_train_article",
-        "&Train on “How Tokenizers Work”",
-        "Train on the English article.",
-        (),
-        "train",
-        availability.cannot_train_a_sample,
-    ),
-    Spec(
-        "sample_train_scripts",
-        "Train on “One &Story in Eight Scripts”",
-        "Train on the text in eight scripts.",
-        (),
-        "train",
-        availability.cannot_train_a_sample,
-    ),
-    Spec(
-        "sample_train_python",
-        "Train on “A P&ython Program”",
-        "Train on the Python program.",
-        (),
-        "train",
-        availability.cannot_train_a_sample,
-    ),
-    Spec(
-        "first",
-        "To the St&art",
-        "Move the playhead before the first merge.",
-        ("Alt+Home",),
-        "first",
-        availability.at_start,
-    ),
-    Spec(
-        "previous", "One Merge &Back", "Move the playhead back by one merge.", ("[",), "previous", availability.at_start
-    ),
-    Spec("next", "One Merge &Forward", "Move the playhead forward by one merge.", ("]",), "next", availability.at_end),
-    Spec("last", "To the &End", "Move the playhead to the newest merge.", ("Alt+End",), "last", availability.at_end),
-    Spec(
-        "play",
-        "Pla&y Merges",
-        "Move the playhead forward by itself; at the end, start over.",
-        ("Ctrl+P",),
-        "train",
-        availability.nothing_to_play,
-        checkable=True,
-    ),
-    Spec(
-        "previous_run",
-        "Earl&ier Run",
-        "Show the run before the active one.",
-        ("Alt+PgUp",),
-        "",
-        availability.no_other_run,
-    ),
-    Spec(
-        "next_run", "Later R&un", "Show the run after the active one.", ("Alt+PgDown",), "", availability.no_other_run
-    ),
-    Spec("rename_run", "Rena&me Run…", "Give the active run another name.", ("F2",), "rename", availability.no_run),
-    Spec(
-        "change_pattern",
-        "C&hange Pattern…",
-        "Choose how an opened tokenizer splits text, if its files do not say.",
-        obstacle=availability.pattern_is_known,
-    ),
-    Spec(
-        "count_uses",
-        "Cou&nt Uses in the Corpus",
-        "Encode the corpus with the opened tokenizer, and count how often each token occurs.",
-        obstacle=availability.cannot_count_uses,
-    ),
-    Spec(
-        "measure_held_out",
-        "Measure Held-Out Te&xt",
-        "Measure the held-out text of the active run, if that was cancelled.",
-        obstacle=availability.cannot_measure_held_out,
-    ),
-    Spec("delete_run", "&Delete Run", "Delete the active run.", (), "delete", availability.run_in_the_making),
-    Spec(
-        "why_merge",
-        "Wh&y This Merge?",
-        "Show the candidate pairs for the current token's merge, and the rule that decided.",
-        ("Ctrl+Shift+Y",),
-        "help",
-        availability.no_trained_run,
-    ),
-    Spec(
-        "why_not_one_token",
-        "Why Not &One Token?",
-        "Show which merge is missing, or came too late, to make one token of the selected tokens or of a word.",
-        ("Ctrl+Shift+N",),
-        "help",
-        availability.no_text,
-    ),
-    Spec(
-        "step_through_text",
-        "Step Throu&gh the Text",
-        "Step through the encoding of the text, merge by merge, with Left and Right.",
-        ("Ctrl+Shift+T",),
-        "step",
-        availability.no_text,
-    ),
-    Spec("show_white_space", "&White Space", "Mark spaces and newlines in tokens.", (), "whitespace", checkable=True),
-    Spec("show_ids", "Token &Ids", "Show the id below each token of the text.", ("Ctrl+I",), "ids", checkable=True),
-    Spec(
-        "recognise_specials",
-        "Sp&ecial Tokens in Text",
-        "Encode special tokens in the text as their ids, not as plain text.",
-        obstacle=availability.no_specials,
-        checkable=True,
-    ),
-    Spec(
-        "byte_level_characters",
-        "&Byte-Level Characters",
-        "Show byte tokens as in GPT-2's files: Ġ for a space, Ċ for a newline.",
-        obstacle=availability.no_bytes,
-        checkable=True,
-    ),
-    Spec("more_settings", "&More Settings", "Show all training settings.", checkable=True),
-    Spec("theme_system", "Follow &System", "Use the light or dark theme of the system.", checkable=True),
-    Spec("theme_light", "&Light", "Use the light theme.", checkable=True),
-    Spec("theme_dark", "&Dark", "Use the dark theme.", checkable=True),
-    Spec("text_larger", "&Larger Text", "Make all text larger.", (_Key.ZoomIn, "Ctrl+=")),
-    Spec("text_smaller", "&Smaller Text", "Make all text smaller.", (_Key.ZoomOut,)),
-    Spec("text_reset", "&Normal Text", "Reset the text size.", ("Ctrl+0",)),
-    Spec("reset_layout", "&Reset Layout", "Put all panes back in their original places."),
-    Spec("shortcuts", "&Keyboard Shortcuts", "List all keyboard shortcuts.", (_Key.HelpContents,), "help"),
-    Spec("about", "&About TokStudio", "Show version and licence.", (), "info", role=QAction.MenuRole.AboutRole),
-)
+def list_actions(
+    session: Session,
+    theme: Theme,
+    preferences: Preferences,
+    window: Window,
+    projects: ProjectDocument,
+    opening: OpenCommands,
+    exporting: ExportCommands,
+    commands: Commands,
+) -> tuple[Action, ...]:
+    """Lists the actions. The panes of the window need not exist yet: an action asks for them when it is called."""
+    corpus, runs, training, view = session.corpus, session.runs, session.training, session.view
+    # A table: above what a person reads, below it what the action does.
+    # fmt: off
+    return (
+        Action("open_project", "Open Pro&ject…", "Open a project with all its runs.",
+            projects.ask_and_open, keys=("Ctrl+Alt+P",), icon="open"),
+        Action("save_project", "&Save Project", "Save corpus, settings, runs and text.",
+            projects.save, keys=(_Key.Save, "Ctrl+S"), icon="save"),
+        Action("save_project_as", "Save Project &As…", "Save the project as another file.",
+            projects.save_as, keys=(_Key.SaveAs, "Ctrl+Shift+S"), icon="save"),
+        Action("open_corpus", "&Open Corpus…", "Add text files to the corpus.",
+            opening.open_corpus, keys=(_Key.Open,), icon="open"),
+        Action("open_folder", "Open &Folder…", "Add all text files of a folder to the corpus.",
+            opening.open_folder, keys=("Ctrl+Alt+O",), icon="folder"),
+        Action("open_counts", "Open Word Co&unts…", "Add a file of words with their counts.",
+            opening.open_counts, icon="open"),
+        Action("paste_corpus", "&Paste as Corpus", "Add the text on the clipboard to the corpus.",
+            commands.paste_corpus, keys=("Ctrl+Shift+V",), icon="paste"),
+        Action("sample_article", "&How Tokenizers Work", "Add an English article of 30 kB to the corpus.",
+            partial(commands.add_sample, "article"), icon="text"),
+        Action("sample_scripts", "One Story in &Eight Scripts", "Add a small text in eight scripts.",
+            partial(commands.add_sample, "scripts"), icon="text"),
+        Action("sample_python", "A &Python Program", "Add a short Python program.",
+            partial(commands.add_sample, "python"), icon="text"),
+        Action("clear_recent", "&Clear Recent", "Clear the list of recent files.",
+            preferences.forget_recent),
+        Action("remove_source", "Remo&ve Selected", "Remove the selected sources from the corpus.",
+            lambda: window.corpus.remove_selected(), icon="remove", obstacle=availability.no_corpus),
+        Action("reload_source", "Re&load Selected", "Read the selected files again.",
+            lambda: window.corpus.reload_selected(), icon="reload", obstacle=availability.no_corpus),
+        Action("clear_corpus", "&Clear Corpus", "Remove all sources from the corpus.",
+            lambda: corpus.set_sources(()), icon="remove", obstacle=availability.no_corpus),
+        Action("open_tokenizer", "Open &Tokenizer…", "Open a tokenizer's files.",
+            opening.open_tokenizer, keys=("Ctrl+Shift+O",), icon="tokenizer"),
+        Action("open_tokenizer_folder", "Open To&kenizer Folder…", "Open the tokenizer in a folder.",
+            opening.open_tokenizer_folder, icon="folder"),
+        Action("export_tokenizer", "Tokenizer &Files…",
+            "Write files for other programs, and check that they read the same tokenizer.",
+            exporting.export_tokenizer, keys=("Ctrl+E",), icon="export", obstacle=availability.run_in_the_making),
+        *_exports(exporting),
+        Action("export_merges_csv", "&Merge Log as CSV…", "Write every merge with its counts.",
+            partial(exporting.export_table, "merges-csv"), icon="export", obstacle=availability.no_counts),
+        Action("export_merges_jsonl", "Merge Log as &JSON Lines…", "Write every merge with its counts, as JSON.",
+            partial(exporting.export_table, "merges-jsonl"), icon="export", obstacle=availability.no_counts),
+        Action("export_vocabulary_csv", "&Vocabulary as CSV…", "Write every token with its bytes and uses.",
+            partial(exporting.export_table, "vocabulary-csv"), icon="export", obstacle=availability.run_in_the_making),
+        Action("export_ids", "Token &Ids of the Text…",
+            "Write the ids of the text in the Text pane, as a JSON list or as a NumPy array.",
+            exporting.export_ids, icon="export", obstacle=availability.no_text),
+        Action("export_plot_png", "Plot as &PNG…", "Save the plot as a picture.",
+            exporting.export_plot_png, icon="export", obstacle=availability.no_counts),
+        Action("export_plot_svg", "Plot as &SVG…", "Save the plot as a vector drawing.",
+            exporting.export_plot_svg, icon="export", obstacle=availability.no_counts),
+        Action("export_tree_svg", "Merge T&ree as SVG…",
+            "Save the merge tree of the current token as a vector drawing.",
+            exporting.export_tree_svg, icon="export", obstacle=availability.no_tree),
+        Action("quit", "&Quit", "Close TokStudio.",
+            window.close, keys=(_Key.Quit, "Ctrl+Q"), role=QAction.MenuRole.QuitRole),
+        Action("copy", "&Copy", "Copy the selection.",
+            commands.copy, keys=(_Key.Copy,), icon="copy"),
+        Action("copy_ids", "Copy &Ids", "Copy the ids of the selected tokens of the text.",
+            lambda: window.text.copy_ids(), keys=("Ctrl+Shift+C",), icon="ids"),
+        Action("find", "&Find…", "Find a token by text, id or bytes.",
+            lambda: window.finder.begin(), keys=(_Key.Find,), icon="find"),
+        Action("find_next", "Find Ne&xt", "Go to the next use of the found token in the text.",
+            partial(view.go_to_occurrence, 1), keys=(_Key.FindNext, "F3"), icon="next",
+            obstacle=availability.no_target),
+        Action("find_previous", "Find P&revious", "Go to the previous use of the found token in the text.",
+            partial(view.go_to_occurrence, -1), keys=(_Key.FindPrevious, "Shift+F3"), icon="previous",
+            obstacle=availability.no_target),
+        Action("filter", "Fi&lter", "Go to the filter of the current table.",
+            window.focus_filter, keys=("Ctrl+Shift+F",), icon="filter"),
+        Action("train", "&Train", "Train a tokenizer on the corpus.",
+            training.start, keys=("Ctrl+R", "F5"), icon="train", obstacle=lambda s: s.training.obstacle),
+        Action("train_on_sample", "Train on a Samp&le", "Train on as much of the corpus as fits into memory.",
+            training.start_on_sample, icon="train", obstacle=availability.no_sample),
+        Action("train_anyway", "Train Any&way", "Train even if there may be too little memory.",
+            partial(training.start, anyway=True), obstacle=availability.no_need_to_force),
+        Action("continue_run", "&Continue Run", "Continue the active run up to the current limits.",
+            lambda: training.continue_run(runs.active), keys=("Ctrl+Shift+R",), icon="train",
+            obstacle=availability.cannot_continue),
+        Action("load_base_tokens", "&Load from File…",
+            "Load the base tokens from a JSON list, or from a file with one per line.",
+            commands.load_base_tokens, icon="open"),
+        Action("base_tokens_of_corpus", "From the &Corpus",
+            "Fill the list of base tokens with the characters of the corpus.",
+            commands.base_tokens_of_corpus, icon="text", obstacle=availability.no_corpus),
+        Action("pause", "&Pause", "Pause training; nothing is lost.",
+            training.pause, keys=("F6",), icon="pause", obstacle=availability.not_running),
+        Action("resume", "&Resume", "Continue the paused training.",
+            training.resume, keys=("F6",), icon="train", obstacle=availability.not_paused),
+        Action("step", "&Step", "Make one merge, then pause.",
+            training.step, keys=("F10",), icon="step", obstacle=availability.cannot_step),
+        Action("stop", "St&op", "End training here and keep the run.",
+            training.stop, keys=("Shift+F5",), icon="stop", obstacle=availability.no_training),
+        Action("sample_train_article", "&Train on “How Tokenizers Work”", "Train on the English article.",
+            partial(commands.train_sample, "article"), icon="train", obstacle=availability.cannot_train_a_sample),
+        Action("sample_train_scripts", "Train on “One &Story in Eight Scripts”", "Train on the text in eight scripts.",
+            partial(commands.train_sample, "scripts"), icon="train", obstacle=availability.cannot_train_a_sample),
+        Action("sample_train_python", "Train on “A P&ython Program”", "Train on the Python program.",
+            partial(commands.train_sample, "python"), icon="train", obstacle=availability.cannot_train_a_sample),
+        Action("first", "To the St&art", "Move the playhead before the first merge.",
+            partial(view.set_playhead, 0), keys=("Alt+Home",), icon="first", obstacle=availability.at_start),
+        Action("previous", "One Merge &Back", "Move the playhead back by one merge.",
+            lambda: view.set_playhead(view.playhead - 1), keys=("[",), icon="previous", obstacle=availability.at_start),
+        Action("next", "One Merge &Forward", "Move the playhead forward by one merge.",
+            lambda: view.set_playhead(view.playhead + 1), keys=("]",), icon="next", obstacle=availability.at_end),
+        Action("last", "To the &End", "Move the playhead to the newest merge.",
+            lambda: view.set_playhead(len(runs.active or ())), keys=("Alt+End",), icon="last",
+            obstacle=availability.at_end),
+        Action("play", "Pla&y Merges", "Move the playhead forward by itself; at the end, start over.",
+            session.player.set_playing, keys=("Ctrl+P",), icon="train", obstacle=availability.nothing_to_play,
+            checkable=True),
+        Action("previous_run", "Earl&ier Run", "Show the run before the active one.",
+            partial(runs.activate_beside, -1), keys=("Alt+PgUp",), obstacle=availability.no_other_run),
+        Action("next_run", "Later R&un", "Show the run after the active one.",
+            partial(runs.activate_beside, 1), keys=("Alt+PgDown",), obstacle=availability.no_other_run),
+        Action("rename_run", "Rena&me Run…", "Give the active run another name.",
+            commands.rename_run, keys=("F2",), icon="rename", obstacle=availability.no_run),
+        Action("change_pattern", "C&hange Pattern…",
+            "Choose how an opened tokenizer splits text, if its files do not say.",
+            opening.change_pattern, obstacle=availability.pattern_is_known),
+        Action("count_uses", "Cou&nt Uses in the Corpus",
+            "Encode the corpus with the opened tokenizer, and count how often each token occurs.",
+            runs.count_uses, obstacle=availability.cannot_count_uses),
+        Action("measure_held_out", "Measure Held-Out Te&xt",
+            "Measure the held-out text of the active run, if that was cancelled.",
+            session.held_out.measure, obstacle=availability.cannot_measure_held_out),
+        Action("delete_run", "&Delete Run", "Delete the active run.",
+            lambda: commands.delete(runs.active), icon="delete", obstacle=availability.run_in_the_making),
+        Action("why_merge", "Wh&y This Merge?",
+            "Show the candidate pairs for the current token's merge, and the rule that decided.",
+            commands.why_merge, keys=("Ctrl+Shift+Y",), icon="help", obstacle=availability.no_trained_run),
+        Action("why_not_one_token", "Why Not &One Token?",
+            "Show which merge is missing, or came too late, to make one token of the selected tokens or of a word.",
+            window.show_why_not, keys=("Ctrl+Shift+N",), icon="help", obstacle=availability.no_text),
+        Action("step_through_text", "Step Throu&gh the Text",
+            "Step through the encoding of the text, merge by merge, with Left and Right.",
+            window.show_steps, keys=("Ctrl+Shift+T",), icon="step", obstacle=availability.no_text),
+        Action("show_white_space", "&White Space", "Mark spaces and newlines in tokens.",
+            lambda on: preferences.set("show_white_space", on), icon="whitespace", checkable=True),
+        Action("show_ids", "Token &Ids", "Show the id below each token of the text.",
+            lambda on: preferences.set("show_ids", on), keys=("Ctrl+I",), icon="ids", checkable=True),
+        Action("recognise_specials", "Sp&ecial Tokens in Text",
+            "Encode special tokens in the text as their ids, not as plain text.",
+            lambda on: preferences.set("recognise_specials", on), obstacle=availability.no_specials, checkable=True),
+        Action("byte_level_characters", "&Byte-Level Characters",
+            "Show byte tokens as in GPT-2's files: Ġ for a space, Ċ for a newline.",
+            lambda on: preferences.set("byte_level_characters", on), obstacle=availability.no_bytes, checkable=True),
+        Action("more_settings", "&More Settings", "Show all training settings.",
+            lambda on: preferences.set("more_settings", on), checkable=True),
+        Action("theme_system", "Follow &System", "Use the light or dark theme of the system.",
+            partial(commands.set_theme, "system"), checkable=True),
+        Action("theme_light", "&Light", "Use the light theme.",
+            partial(commands.set_theme, "light"), checkable=True),
+        Action("theme_dark", "&Dark", "Use the dark theme.",
+            partial(commands.set_theme, "dark"), checkable=True),
+        Action("text_larger", "&Larger Text", "Make all text larger.",
+            lambda: commands.set_text_size(theme.text_size + 1), keys=(_Key.ZoomIn, "Ctrl+=")),
+        Action("text_smaller", "&Smaller Text", "Make all text smaller.",
+            lambda: commands.set_text_size(theme.text_size - 1), keys=(_Key.ZoomOut,)),
+        Action("text_reset", "&Normal Text", "Reset the text size.",
+            partial(commands.set_text_size, BODY_PIXELS), keys=("Ctrl+0",)),
+        Action("reset_layout", "&Reset Layout", "Put all panes back in their original places.",
+            window.reset_layout),
+        Action("shortcuts", "&Keyboard Shortcuts", "List all keyboard shortcuts.",
+            window.show_shortcuts, keys=(_Key.HelpContents,), icon="help"),
+        Action("about", "&About TokStudio", "Show version and licence.",
+            window.show_about, icon="info", role=QAction.MenuRole.AboutRole),
+    )
+    # fmt: on

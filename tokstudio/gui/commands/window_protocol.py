@@ -3,29 +3,41 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import Protocol
 
-from tokstudio.gui.commands.export_commands import Exports
-from tokstudio.gui.commands.open_commands import Questions
+from tokstudio.gui.find.finder import Finder
+from tokstudio.gui.panes.compression.pane import CompressionPane
+from tokstudio.gui.panes.configure.pattern_question import PatternQuestion
+from tokstudio.gui.panes.corpus.pane import CorpusPane
+from tokstudio.gui.panes.text.pane import TextPane
+from tokstudio.gui.panes.token.pane import TokenPane
+from tokstudio.gui.state.run import StudioRun
 
 
-class Views(Exports, Questions, Protocol):
+class Window(Protocol):
     """What the actions need of the window."""
 
-    def focus_find(self) -> None:
-        """Puts the keyboard into the field that finds tokens."""
+    corpus: CorpusPane
+    compression: CompressionPane
+    text: TextPane
+    token: TokenPane
+    finder: Finder
+
+    def show_export(self, run: StudioRun, formats: Collection[str]) -> None:
+        """Asks about formats and folder, and exports a run."""
+        ...
+
+    def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None:
+        """Asks how a tokenizer splits text; the answer is a name or an expression, or None for none."""
         ...
 
     def focus_filter(self) -> None:
         """Puts the keyboard into the filter of the table that is shown."""
         ...
 
-    def copy_ids(self) -> None:
-        """Copies the ids of the selected tokens of the text."""
-        ...
-
-    def remove_sources(self) -> None:
-        """Takes the chosen sources out of the corpus."""
+    def show_why(self) -> None:
+        """Shows the pane that says why a merge was made."""
         ...
 
     def show_why_not(self) -> None:
@@ -36,16 +48,8 @@ class Views(Exports, Questions, Protocol):
         """Puts the keyboard on the steps of the text's encoding."""
         ...
 
-    def show_why(self) -> None:
-        """Brings the pane into sight that says why a merge was made."""
-        ...
-
-    def reload_sources(self) -> None:
-        """Reads the chosen sources' files again."""
-        ...
-
     def reset_layout(self) -> None:
-        """Puts every pane back where it belongs."""
+        """Puts every pane back in its original place."""
         ...
 
     def show_shortcuts(self) -> None:
@@ -53,9 +57,9 @@ class Views(Exports, Questions, Protocol):
         ...
 
     def show_about(self) -> None:
-        """Says version and licence."""
+        """Shows version and licence."""
         ...
 
     def close(self) -> bool:
-        """Closes the window, unless the person would rather not."""
+        """Closes the window, unless the person cancels that."""
         ...

@@ -165,6 +165,7 @@ class Jobs(QObject):
         begun: Something that the person asked for has begun.
         failed: Something went wrong (Problem).
         refused: What was asked for cannot be done now, or not as it may be meant: a sentence for the status line.
+        told: Something that the person asked for was done: a sentence for the status line.
         noticed: Something was done beside what was asked for, and can be taken back (Notice).
 
     Attributes:
@@ -175,6 +176,7 @@ class Jobs(QObject):
     begun = Signal()
     failed = Signal(object)
     refused = Signal(str)
+    told = Signal(str)
     noticed = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -237,6 +239,10 @@ class Jobs(QObject):
     def refuse(self, sentence: str) -> None:
         """Tells the person why something is not done."""
         self.refused.emit(sentence)
+
+    def tell(self, sentence: str) -> None:
+        """Tells the person what was done."""
+        self.told.emit(sentence)
 
     def notify(self, notice: Notice) -> None:
         """Tells the person of something that was done besides, and can be taken back."""

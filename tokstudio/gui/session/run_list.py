@@ -67,6 +67,11 @@ class RunList(QObject):
         self.changed.emit()
         self._view.tell_start()
 
+    def activate_beside(self, step: int) -> None:
+        """Shows the next run (1) or the one before (-1); after the last comes the first."""
+        if self.active is not None:
+            self.activate(self.all[(self.all.index(self.active) + step) % len(self.all)])
+
     def tell(self) -> None:
         """Tells that something about a run has changed."""
         self.changed.emit()

@@ -186,9 +186,9 @@ class TrainingControl(QObject):
             corpus = self._corpus.current
             self._sampling = self._jobs.start(lambda: sample_work(corpus, size), self._take_sample)
 
-    def continue_run(self, run: StudioRun) -> None:
+    def continue_run(self, run: StudioRun | None) -> None:
         """Goes on where `run` ended, as a run of its own; the earlier one stays."""
-        if not self.can_continue(run):
+        if run is None or not self.can_continue(run):
             return
         assert run.run is not None
         assert run.corpus is not None

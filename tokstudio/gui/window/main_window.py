@@ -14,7 +14,10 @@ from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
 from tokstudio.core.base.wording import printable
 from tokstudio.gui.commands.actions import build_actions, refresh_actions
 from tokstudio.gui.commands.commands import Commands
+from tokstudio.gui.commands.export_commands import ExportCommands
 from tokstudio.gui.commands.menus import build_menus
+from tokstudio.gui.commands.open_commands import OpenCommands
+from tokstudio.gui.commands.registry import list_actions
 from tokstudio.gui.export.dialog import ExportDialog
 from tokstudio.gui.find.finder import Finder
 from tokstudio.gui.panes.compression.pane import CompressionPane
@@ -91,8 +94,13 @@ class MainWindow(QMainWindow):
 
         self.projects = ProjectDocument(session, preferences, self._choosers, self, self)
         self.recovery = Recovery(session, self.projects, self, self)
-        self.commands = Commands(session, theme, preferences, self._choosers, self, self.projects, self)
-        self.actions_by_id = build_actions(self.commands, theme, self)
+        self.opening = OpenCommands(session, preferences, self._choosers, self, self.projects, self)
+        self.exporting = ExportCommands(session, preferences, self._choosers, self, self)
+        self.commands = Commands(session, theme, preferences, self._choosers, self, self)
+        self._actions = list_actions(
+            session, theme, preferences, self, self.projects, self.opening, self.exporting, self.commands
+        )
+        self.actions_by_id = build_actions(self._actions, theme, self)
         self._make_panes()
         self.status = StatusLine(session, theme)
         self.setStatusBar(self.status)
@@ -109,42 +117,22 @@ class MainWindow(QMainWindow):
         self._restore()
         self._refresh()
 
-    # ---- what Commands asks of the window
-
-    def plot(self) -> CompressionPane:
-        """Who draws the plot for a file."""
-        return self.compression
-
-    def merge_tree(self) -> TokenPane:
-        """Who draws the tree of the token that is looked at."""
-        return self.token
+    # ---- what the actions ask of the window
 
     def show_export(self, run: StudioRun, formats: Collection[str]) -> None:
         """Asks about formats and folder, and exports a run."""
         dialog = ExportDialog(self.session, run, formats, self._theme, self._preferences, self._choosers, self)
-        dialog.told.connect(self.commands.done)
+        dialog.told.connect(self.session.jobs.tell)
         dialog.open()
 
     def show_file(self, path: Path) -> bool:
         """Shows a file in the system's file manager; gives whether that could be done."""
         return self._choosers.show_file(path)
 
-    def focus_find(self) -> None:
-        """Puts the keyboard into the field that finds tokens."""
-        self.finder.begin()
-
     def focus_filter(self) -> None:
         """Puts the keyboard into the filter of the table that is shown."""
         shown = self.vocabulary if not self.vocabulary.visibleRegion().isEmpty() else self.merges
         shown.focus_filter()
-
-    def remove_sources(self) -> None:
-        """Takes the chosen sources out of the corpus."""
-        self.corpus.remove_selected()
-
-    def reload_sources(self) -> None:
-        """Reads the chosen sources' files again."""
-        self.corpus.reload_selected()
 
     def show_why(self) -> None:
         """Brings the pane into sight that says why a merge was made."""
@@ -162,10 +150,6 @@ class MainWindow(QMainWindow):
         self.text.show()
         self.text.raise_()
         self.text.step_through()
-
-    def copy_ids(self) -> None:
-        """Copies the ids of the selected tokens of the text."""
-        self.text.copy_ids()
 
     def ask_pattern(self, question: PatternQuestion, answered: Callable[[str | None], None]) -> None:
         """Asks how a tokenizer splits text."""
@@ -259,20 +243,21 @@ class MainWindow(QMainWindow):
         session.training.settings_changed.connect(self._keep_settings)
         self.distribution.lengthsChosen.connect(self._list_lengths)
         self.runs.deleteAsked.connect(self.commands.delete)
-        self.corpus.problems.bytesAsked.connect(self.commands.read_as_bytes)
+        self.corpus.problems.bytesAsked.connect(self.opening.read_as_bytes)
         self.runs.table.columnsChosen.connect(self._keep_columns)
         session.player.changed.connect(self._keep_speed)
         self.finder.said.connect(self.status.say)
         session.jobs.refused.connect(self.status.say)
         session.jobs.noticed.connect(self.notices.tell)
-        self.commands.done.connect(self.status.say)
+        session.jobs.told.connect(self.status.say)
+        self.projects.done.connect(session.jobs.tell)
         self.projects.changed.connect(self._refresh)
         self.recovery.offered.connect(self._offer)
         self.unsaved_work.restore_button.clicked.connect(self.recovery.restore)
         self.unsaved_work.discard_button.clicked.connect(self.recovery.discard)
         self.unsaved_work.close_button.clicked.connect(self.recovery.put_off)
         # What was tried next, or went well, takes the place of what went wrong before it.
-        for signal in (self.commands.done, session.jobs.begun):
+        for signal in (session.jobs.told, session.jobs.begun):
             signal.connect(self.messages.clear)
         for signal in (session.corpus.sources_changed, session.training.settings_changed):
             signal.connect(self.messages.clear_of_training)
@@ -284,7 +269,7 @@ class MainWindow(QMainWindow):
             drawn, tip = _RECENT.get(kind, _RECENT["text"])
             action.setIcon(icon(drawn, self._theme))
             action.setStatusTip(tip)
-            action.triggered.connect(partial(self.commands.open_recent, path, kind))
+            action.triggered.connect(partial(self.opening.open_recent, path, kind))
         self._recent_menu.addSeparator()
         self._recent_menu.addAction(self.actions_by_id["clear_recent"])
 
@@ -303,7 +288,7 @@ class MainWindow(QMainWindow):
     # ---- keeping up
 
     def _refresh(self) -> None:
-        refresh_actions(self.actions_by_id, self.session)
+        refresh_actions(self._actions, self.actions_by_id, self.session)
         self.notices.refresh()
         self.toolbar.show_paused(self.session.training.state == "paused")
         run = self.session.runs.active
@@ -376,7 +361,7 @@ class MainWindow(QMainWindow):
         """Opens tokenizers or a project that are dropped, and adds all else to the corpus."""
         data = event.mimeData()
         if data.hasUrls():
-            self.commands.open_any([Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()])
+            self.opening.open_any([Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()])
         elif data.hasText():
             self.session.corpus.add_text(data.text(), "Dropped text")
         event.acceptProposedAction()

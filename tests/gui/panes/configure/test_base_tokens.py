@@ -49,7 +49,7 @@ def test_a_list_begins_with_the_characters_of_the_corpus(qtbot, monkeypatch, tmp
     path.write_bytes("za\nbé太a".encode() + b"\xff")
 
     def act(window, answers):
-        window.commands.open_paths([path])
+        window.opening.open_paths([path])
         qtbot.waitUntil(lambda: bool(window.session.corpus.sources), timeout=PATIENCE)
         window.session.corpus.reread(0, "utf-8")
         window.actions_by_id["base_tokens_of_corpus"].trigger()

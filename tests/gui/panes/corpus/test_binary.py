@@ -64,12 +64,12 @@ def test_a_file_that_was_read_as_bytes_is_reloaded_and_reopened_so(qtbot, monkey
 
     def act(window, answers):
         session = window.session
-        window.commands.read_as_bytes(packed)
+        window.opening.read_as_bytes(packed)
         quiet(qtbot, window)
         answers.target = project
         window.actions_by_id["save_project_as"].trigger()
         quiet(qtbot, window)
-        window.commands.open_paths([project])
+        window.opening.open_paths([project])
         quiet(qtbot, window)
         assert encodings(window) == ["bytes"]
         # Changed on disk, it is found to be so, and reloaded in its encoding.
@@ -92,14 +92,14 @@ def test_a_project_with_a_binary_file_of_the_same_size_but_other_bytes_says_that
     project = tmp_path / "kept.tokstudio"
 
     def act(window, answers):
-        window.commands.read_as_bytes(packed)
+        window.opening.read_as_bytes(packed)
         quiet(qtbot, window)
         answers.target = project
         window.actions_by_id["save_project_as"].trigger()
         quiet(qtbot, window)
         changed = packed.read_bytes()[:-9] + b"\xff" * 9
         packed.write_bytes(changed)
-        window.commands.open_paths([project])
+        window.opening.open_paths([project])
         quiet(qtbot, window)
         assert window.corpus.problems.problems == ("book.txt.gz has changed on disk since the project was saved.",)
         assert window.session.corpus.sources[0].data.tobytes() == changed
@@ -111,7 +111,7 @@ def test_a_text_that_became_binary_is_read_as_bytes_in_its_place(qtbot, monkeypa
     (tmp_path / "a.txt").write_text(TEXT)
 
     def act(window, answers):
-        window.commands.open_paths([tmp_path / "a.txt"])
+        window.opening.open_paths([tmp_path / "a.txt"])
         quiet(qtbot, window)
         (tmp_path / "a.txt").write_bytes(packed.read_bytes())
         window.session.corpus.reread(0, None)
@@ -149,7 +149,7 @@ def test_json_lines_are_said_to_be_read_as_plain_text(qtbot, monkeypatch, tmp_pa
     (tmp_path / "a.jsonl").write_text('{"text": "the cat"}\n{"text": "the hat"}\n')
 
     def act(window, answers):
-        window.commands.open_paths([tmp_path / "a.jsonl"])
+        window.opening.open_paths([tmp_path / "a.jsonl"])
         quiet(qtbot, window)
         assert "JSON Lines read as plain text, field names included" in window.corpus.caption.text()
         assert window.corpus.problems.problems == ("a.jsonl: JSON Lines read as plain text, field names included.",)
