@@ -146,6 +146,8 @@ def go_round(studio: Studio, text: Path, tokenizer: Path) -> Steps:
         yield lambda: not session.jobs.running
     session.corpus.remove_sources(list(range(len(session.corpus.sources))))
     yield lambda: not session.jobs.running
+    # What can be undone is kept.
+    session.history.clear()
 
 
 if __name__ == "__main__":

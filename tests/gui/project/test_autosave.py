@@ -234,7 +234,7 @@ def test_ended_runs_are_kept_with_the_one_in_training_and_the_name_of_the_projec
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_restored_run_that_is_in_the_project_file_is_deleted_without_a_question(
+def test_a_restored_run_counts_as_saved_only_while_it_is_in_the_project_file(
     qtbot, monkeypatch, tmp_path, book, crash, there
 ):
     project = tmp_path / "mine.tokstudio"
@@ -255,10 +255,7 @@ def test_a_restored_run_that_is_in_the_project_file_is_deleted_without_a_questio
         window.unsaved_work.restore_button.click()
         qtbot.waitUntil(lambda: len(session.runs.all) == 1, timeout=PATIENCE)
         quiet(qtbot, window)
-        window.actions_by_id["delete_run"].trigger()
-        asked = ["Run 1 has not been saved or exported. 14 merges will be lost."]
-        assert answers.asked == ([] if there else asked)
-        assert session.runs.all == []
+        assert session.runs.active.unsaved is not there
 
     assert at_the_window(monkeypatch, begin, [str(book)]) == 0
     crash.happened()

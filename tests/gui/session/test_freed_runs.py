@@ -72,6 +72,8 @@ def test_a_deleted_run_and_a_cleared_corpus_are_let_go_of(qtbot, monkeypatch, ru
         window.actions_by_id["clear_corpus"].trigger()
         window.actions_by_id["delete_run"].trigger()
         settled(qtbot, window)
+        assert session.history.undo_text
+        session.history.clear()
         gc.collect()
         assert len(session.runs.all) == runs - 1
         assert [name for name, one in kept.items() if one() is not None] == []

@@ -42,6 +42,8 @@ def work_round(qtbot, window: MainWindow, text: Path, tokenizer: Path, *, saved:
         quiet(qtbot, window)
     session.corpus.remove_sources([0])
     quiet(qtbot, window)
+    # What can be undone is kept.
+    session.history.clear()
 
 
 def held(window: MainWindow) -> Counter[str]:

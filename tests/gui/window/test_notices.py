@@ -37,7 +37,7 @@ def test_a_text_that_joins_a_sample_is_told_and_can_replace_it(qtbot, monkeypatc
         assert card.act_button.text() == "Replace"
         qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
         assert names(window) == ["book.txt"]
-        assert not card.isVisible()
+        assert card.text.text() == "Removed A Python program."
         # Two texts of one's own are nothing to be told.
         window.actions_by_id["open_corpus"].trigger()
         quiet(qtbot, window)
@@ -47,14 +47,14 @@ def test_a_text_that_joins_a_sample_is_told_and_can_replace_it(qtbot, monkeypatc
     assert at_the_window(monkeypatch, act) == 0
 
 
-def test_a_notice_goes_when_the_sample_is_taken_away_by_hand(qtbot, monkeypatch, book):
+def test_another_notice_takes_its_place_when_the_sample_is_taken_away_by_hand(qtbot, monkeypatch, book):
     def act(window, answers):
         window.actions_by_id["sample_python"].trigger()
         window.opening.open_paths([book])
         quiet(qtbot, window)
         assert window.notices.isVisible()
         window.session.corpus.remove_sources([0])
-        assert not window.notices.isVisible()
+        assert window.notices.text.text() == "Removed A Python program."
 
     assert at_the_window(monkeypatch, act) == 0
 

@@ -10,7 +10,6 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
-from tokstudio.core.base.wording import several
 from tokstudio.core.model.base_vocabulary import corpus_characters_work, read_base_vocabulary_work
 from tokstudio.gui.commands.window_protocol import Window
 from tokstudio.gui.session.preferences import Preferences
@@ -77,10 +76,11 @@ class Commands(QObject):
         own = any(source.name not in {sample.title for sample in SAMPLES} for source in session.corpus.sources)
         if own and not self._choosers.confirm("Train on a Sample", question, "Replace Corpus"):
             return
-        session.corpus.set_sources(())
         before, own_settings = session.training.settings, Settings()
-        session.training.set_settings(own_settings)
-        self.add_sample(key)
+        with session.history.together("Train on a Sample"):
+            session.corpus.set_sources(())
+            session.training.set_settings(own_settings)
+            self.add_sample(key)
         if not self._session.view.text:
             self._session.view.set_text(DEMO_SENTENCES[0][1])
         self._session.training.start()
@@ -111,17 +111,15 @@ class Commands(QObject):
             return
         name = self._choosers.text("Rename Run", "Name", run.name)
         if name is not None:
-            self._session.runs.rename(run, name)
+            self._session.history.rename_run(run, name)
 
     def delete(self, run: StudioRun | None) -> None:
-        """Forgets a run; one that was never exported is asked about."""
+        """Forgets a run, which can be undone."""
         if run is None:
             return
-        question = f"{run.name} has not been saved or exported. {several(len(run), 'merge')} will be lost."
-        if not run.unsaved or self._choosers.confirm(f"Delete {run.name}?", question, "Delete Run"):
-            self._session.runs.delete(run)
-            if run not in self._session.runs.all:
-                self._session.jobs.tell(f"Deleted {run.name}.")
+        self._session.history.delete_run(run)
+        if run not in self._session.runs.all:
+            self._session.jobs.tell(f"Deleted {run.name}.")
 
     # ---- view
 

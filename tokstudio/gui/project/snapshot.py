@@ -195,6 +195,11 @@ def use_sources_work(reopened: OpenedProject, sources: tuple[Source, ...], kept:
 
 def adopt(session: Session, reopened: OpenedProject) -> None:
     """Puts a project in the place of all that the session holds; nothing may be in training."""
+    with session.history.suspended():
+        _adopt(session, reopened)
+
+
+def _adopt(session: Session, reopened: OpenedProject) -> None:
     session.corpus.set_sources(())
     session.runs.replace_all(list(reopened.runs))
     for source, kept in reopened.kept:

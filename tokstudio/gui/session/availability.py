@@ -14,6 +14,14 @@ def always(session: Session) -> str | None:
     return None
 
 
+def nothing_to_undo(session: Session) -> str | None:
+    return None if session.history.undo_text else "There is nothing to undo."
+
+
+def nothing_to_redo(session: Session) -> str | None:
+    return None if session.history.redo_text else "There is nothing to redo."
+
+
 def no_corpus(session: Session) -> str | None:
     return None if session.corpus.sources else "The corpus is empty."
 

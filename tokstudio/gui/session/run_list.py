@@ -103,6 +103,13 @@ class RunList(QObject):
             self.activate(self.all[min(at, len(self.all) - 1)] if self.all else None)
         self.changed.emit()
 
+    def bring_back(self, run: StudioRun, at: int) -> None:
+        """Lists a run that was deleted at its place again."""
+        if run.counted is not None and run.counted.text.sources != self._corpus.sources:
+            run.take_counted(None)
+        self.all.insert(min(at, len(self.all)), run)
+        self.changed.emit()
+
     # ---- new runs
 
     def new(self, config: TrainingConfig, corpus: Corpus, remark: str = "") -> StudioRun:

@@ -17,6 +17,7 @@ from tokstudio.gui.session.reachability import Reachability
 from tokstudio.gui.session.run_list import RunList
 from tokstudio.gui.session.token_indexing import TokenIndexing
 from tokstudio.gui.session.training_control import TrainingControl
+from tokstudio.gui.session.undo import History
 from tokstudio.gui.session.view_state import ViewState
 
 
@@ -34,6 +35,7 @@ class Session(QObject):
         view: What is looked at: playhead, token, text, selection.
         runs: The runs, and which is active.
         training: The settings, and the training in progress.
+        history: Undo and Redo.
         held_out: Measures the held-out text of runs.
         player: Moves the playhead by itself.
         reachability: Finds out which tokens no text becomes.
@@ -48,6 +50,7 @@ class Session(QObject):
         self.view = ViewState(self.jobs, self)
         self.runs = RunList(self.jobs, self.corpus, self.view, self)
         self.training = TrainingControl(self.jobs, self.corpus, self.runs, self.view, recorder, self)
+        self.history = History(self.jobs, self.corpus, self.runs, self.training, self.view, self)
         self.held_out = HeldOutMeasurer(self.jobs, self.runs, self)
         self.player = Player(self.runs, self.view, self)
         self.reachability = Reachability(self.jobs, self.runs, self)
@@ -59,6 +62,7 @@ class Session(QObject):
         Args:
             leave: It is left to the next start all the same.
         """
+        self.history.clear()
         self.held_out.close()
         self.player.pause()
         self.training.close()

@@ -195,6 +195,7 @@ class TrainingControl(QObject):
         longer = self._runs.new(self.settings.config(), run.corpus)
         longer.begin_with(run.run)
         self._begin(longer, run.run)
+        self._tell_of_new("Continue Run", run)
 
     def pause(self) -> None:
         """Waits between two pieces of work."""
@@ -246,11 +247,15 @@ class TrainingControl(QObject):
         self._begin(self._runs.new(self.settings.config(), corpus, remark), None, single=single)
 
     def _step_anew(self) -> None:
-        """Begins a run for one merge, and offers the way back to the run that was shown before."""
+        """Begins a run for one merge."""
         before = self._runs.active
         self.start(single=True)
-        if before is None or self.current is None:
-            return
+        if before is not None and self.current is not None:
+            self._tell_of_new("Step", before)
+
+    def _tell_of_new(self, what: str, before: StudioRun) -> None:
+        """Says that a run has begun, and offers the way back to the run that was shown before."""
+        assert self.current is not None
         run = self.current.run
 
         def undo() -> None:
@@ -260,7 +265,7 @@ class TrainingControl(QObject):
         def holds() -> bool:
             return self.current is not None and self.current.run is run and before in self._runs.all
 
-        text = f"Step started {run.name}. {before.name} is still in Runs, unchanged."
+        text = f"{what} started {run.name}. {before.name} is still in Runs, unchanged."
         self._jobs.notify(Notice(text, "Undo", undo, holds))
 
     def _begin(self, run: StudioRun, earlier: Run | None, *, single: bool = False) -> None:

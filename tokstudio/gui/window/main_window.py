@@ -237,6 +237,7 @@ class MainWindow(QMainWindow):
             session.corpus.sources_changed,
             session.view.target_changed,
             session.view.occurrences_changed,
+            session.history.changed,
         ):
             signal.connect(self._refresh)
         session.jobs.failed.connect(self.messages.show_problem)
@@ -289,6 +290,8 @@ class MainWindow(QMainWindow):
 
     def _refresh(self) -> None:
         refresh_actions(self._actions, self.actions_by_id, self.session)
+        self.actions_by_id["undo"].setText(f"&Undo {_shown(self.session.history.undo_text)}".rstrip())
+        self.actions_by_id["redo"].setText(f"Re&do {_shown(self.session.history.redo_text)}".rstrip())
         self.notices.refresh()
         self.toolbar.show_paused(self.session.training.state == "paused")
         run = self.session.runs.active
@@ -317,7 +320,8 @@ class MainWindow(QMainWindow):
             self.actions_by_id[name].setChecked(preferences.get(name, name == "show_white_space"))
         self.runs.table.set_choices(preferences.get("run_columns", ""))
         self.session.player.set_speed(preferences.get("playing_speed", ""))
-        self.session.training.set_settings(Settings.from_text(preferences.get("training", "")))
+        with self.session.history.suspended():
+            self.session.training.set_settings(Settings.from_text(preferences.get("training", "")))
 
     def remember(self) -> None:
         """Keeps how the window is arranged."""
@@ -365,6 +369,11 @@ class MainWindow(QMainWindow):
         elif data.hasText():
             self.session.corpus.add_text(data.text(), "Dropped text")
         event.acceptProposedAction()
+
+
+def _shown(text: str) -> str:
+    """A text in a menu, where `&` would mark the next letter."""
+    return text.replace("&", "&&")
 
 
 def _has_text(data: QMimeData) -> bool:

@@ -54,7 +54,7 @@ class RunsPane(Pane):
         self._live = QTimer(self)
         self._live.setInterval(_LIVE)
         self._live.timeout.connect(self._refresh_live)
-        self._model.renamed.connect(session.runs.rename)
+        self._model.renamed.connect(session.history.rename_run)
         # What is highlighted is what is shown and exported.
         self.table.clicked.connect(self._activate_index)
         self.table.doubleClicked.connect(self._activate_index)

@@ -1,0 +1,432 @@
+"""Undo and Redo as a person uses them: of sources, of the settings of the training, and of runs."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import gc
+import weakref
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QApplication
+
+from tests.gui.person import PATIENCE, TEXT, at_the_window, quiet, trained
+from tokstudio.gui.panes.runs.model import NAME
+from tokstudio.gui.session.undo import LIMIT
+from tokstudio.gui.state.training_settings import Settings
+
+UNDO = (Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+REDO = (Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+ALSO_REDO = (Qt.Key.Key_Y, Qt.KeyboardModifier.ControlModifier)
+
+
+@pytest.fixture
+def books(tmp_path: Path) -> list[Path]:
+    paths = [tmp_path / f"book{number}.txt" for number in range(3)]
+    for number, path in enumerate(paths):
+        path.write_text(f"{TEXT} {number}")
+    return paths
+
+
+def names(window) -> list[str]:
+    return [source.name for source in window.session.corpus.sources]
+
+
+def words(window, name: str) -> str:
+    return window.actions_by_id[name].text().replace("&&", "\0").replace("&", "").replace("\0", "&")
+
+
+def press(qtbot, widget, key) -> None:
+    qtbot.keyClick(widget, *key)
+
+
+# ---- sources
+
+
+def test_a_removed_source_comes_back_at_its_place_by_the_button_of_the_message(qtbot, monkeypatch, books):
+    def act(window, answers):
+        quiet(qtbot, window)
+        before = window.session.corpus.sources
+        window.corpus.source_list.select_rows([1])
+        window.actions_by_id["remove_source"].trigger()
+        assert names(window) == ["book0.txt", "book2.txt"]
+        card = window.notices
+        assert (card.text.text(), card.act_button.text()) == ("Removed book1.txt.", "Undo")
+        assert words(window, "undo") == "Undo Remove book1.txt"
+        qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
+        assert window.session.corpus.sources == before
+        assert not card.isVisible()
+        assert words(window, "redo") == "Redo Remove book1.txt"
+        quiet(qtbot, window)
+
+    assert at_the_window(monkeypatch, act, [str(book) for book in books]) == 0
+
+
+def test_adding_clearing_and_reloading_are_undone_and_redone_with_keys(qtbot, monkeypatch, books):
+    def act(window, answers):
+        quiet(qtbot, window)
+        first = window.session.corpus.sources
+        books[0].write_text("something else")
+        window.session.corpus.reread(0, None)
+        quiet(qtbot, window)
+        second = window.session.corpus.sources
+        assert words(window, "undo") == "Undo Reload book0.txt"
+        window.actions_by_id["clear_corpus"].trigger()
+        assert words(window, "undo") == "Undo Clear Corpus"
+        assert window.notices.text.text() == "Removed 2 sources."
+        window.setFocus()
+        press(qtbot, window, UNDO)
+        assert window.session.corpus.sources == second
+        press(qtbot, window, UNDO)
+        assert window.session.corpus.sources == first
+        assert words(window, "undo") == "Undo Add 2 sources"
+        press(qtbot, window, UNDO)
+        assert names(window) == []
+        assert not window.actions_by_id["undo"].isEnabled()
+        assert window.actions_by_id["undo"].toolTip() == "There is nothing to undo."
+        press(qtbot, window, REDO)
+        press(qtbot, window, ALSO_REDO)
+        assert window.session.corpus.sources == second
+        quiet(qtbot, window)
+
+    assert at_the_window(monkeypatch, act, [str(book) for book in books[:2]]) == 0
+
+
+def test_a_message_about_a_removal_goes_when_something_else_is_changed(qtbot, monkeypatch, books):
+    def act(window, answers):
+        quiet(qtbot, window)
+        window.actions_by_id["clear_corpus"].trigger()
+        assert window.notices.isVisible()
+        window.session.training.set_settings(Settings(400))
+        assert not window.notices.isVisible()
+        quiet(qtbot, window)
+
+    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
+
+
+def test_the_division_into_documents_is_one_entry_and_its_text_is_divided_back(qtbot, monkeypatch, tmp_path):
+    book = tmp_path / "book.txt"
+    book.write_text("one\ntwo\nthree\n")
+
+    def act(window, answers):
+        quiet(qtbot, window)
+        window.session.training.set_settings(Settings(documents="line"))
+        quiet(qtbot, window)
+        assert window.session.corpus.sources[0].documents == 3
+        window.session.corpus.remove_sources([0])
+        window.session.history.undo()
+        assert window.session.corpus.sources[0].documents == 3
+        assert words(window, "undo") == "Undo Documents"
+        window.session.history.undo()
+        quiet(qtbot, window)
+        assert window.session.corpus.sources[0].documents == 1
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_a_source_removed_while_the_text_is_divided_comes_back_divided(qtbot, monkeypatch, tmp_path):
+    book = tmp_path / "book.txt"
+    book.write_text("one\ntwo\nthree\n")
+
+    def act(window, answers):
+        quiet(qtbot, window)
+        window.session.training.set_settings(Settings(documents="line"))
+        assert window.session.corpus.splitting
+        window.session.corpus.remove_sources([0])
+        quiet(qtbot, window)
+        window.session.history.undo()
+        quiet(qtbot, window)
+        assert window.session.corpus.sources[0].documents == 3
+
+    assert at_the_window(monkeypatch, act, [str(book)]) == 0
+
+
+def test_training_on_a_sample_is_one_entry(qtbot, monkeypatch, books):
+    def act(window, answers):
+        quiet(qtbot, window)
+        window.session.training.set_settings(Settings(300))
+        before = window.session.corpus.sources
+        window.actions_by_id["sample_train_python"].trigger()
+        quiet(qtbot, window)
+        assert words(window, "undo") == "Undo Train on a Sample"
+        window.actions_by_id["undo"].trigger()
+        assert window.session.corpus.sources == before
+        assert window.session.training.settings == Settings(300)
+        quiet(qtbot, window)
+
+    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
+
+
+# ---- settings
+
+
+def test_typing_in_one_field_is_one_entry_and_another_field_is_another(qtbot, monkeypatch):
+    def act(window, answers):
+        qtbot.waitActive(window)
+        training, size = window.session.training, window.configure.size_field
+        before = training.settings
+        size.number.setFocus()
+        size.number.selectAll()
+        qtbot.keyClicks(size.number, "432")
+        assert training.settings.vocabulary_size == 432
+        window.configure.pattern.choice.combo.setCurrentIndex(1)
+        assert training.settings.pattern != before.pattern
+        window.setFocus()
+        qtbot.waitUntil(lambda: QApplication.focusWidget() is window)
+        qtbot.wait(0)
+        assert words(window, "undo") == "Undo Pattern"
+        press(qtbot, window, UNDO)
+        assert words(window, "undo") == "Undo Vocabulary Size"
+        press(qtbot, window, UNDO)
+        assert training.settings == before
+        assert size.number.value() == before.vocabulary_size
+        assert not window.session.history.undo_text
+        press(qtbot, window, REDO)
+        assert training.settings.vocabulary_size == 432
+        assert size.number.value() == 432
+
+    assert at_the_window(monkeypatch, act) == 0
+
+
+def test_what_is_typed_and_taken_back_by_hand_is_no_entry(session):
+    training = session.training
+    training.set_settings(Settings(500))
+    training.set_settings(Settings())
+    assert session.history.undo_text == ""
+
+
+def test_the_settings_that_a_run_was_trained_with_stay_an_entry(session, make_run):
+    make_run(vocabulary_size=280)
+    session.training.set_settings(Settings(290))
+    session.history.undo()
+    assert session.training.settings == Settings(280)
+
+
+def test_only_the_latest_entries_are_kept(session):
+    for number in range(LIMIT + 5):
+        # Two fields in turn, which do not merge.
+        settings = session.training.settings
+        change = {"vocabulary_size": 500 + number} if number % 2 else {"min_frequency": 2 + number}
+        session.training.set_settings(replace(settings, **change))
+    undone = 0
+    while session.history.undo_text:
+        session.history.undo()
+        undone += 1
+    assert undone == LIMIT
+
+
+# ---- text fields
+
+
+def test_a_line_of_text_has_its_own_undo(qtbot, monkeypatch, books):
+    def act(window, answers):
+        quiet(qtbot, window)
+        box = window.finder.box
+        box.setFocus()
+        qtbot.keyClicks(box, "cat")
+        press(qtbot, box, UNDO)
+        assert box.text() == ""
+        press(qtbot, box, UNDO)
+        assert names(window) == ["book0.txt"]
+        press(qtbot, box, REDO)
+        assert box.text() == "cat"
+        assert names(window) == ["book0.txt"]
+        quiet(qtbot, window)
+
+    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
+
+
+def test_a_field_of_many_lines_has_its_own_undo(qtbot, monkeypatch, books):
+    def act(window, answers):
+        quiet(qtbot, window)
+        edit = window.text.encode.input
+        edit.setFocus()
+        qtbot.keyClicks(edit, "a cat")
+        press(qtbot, edit, UNDO)
+        assert edit.toPlainText() == ""
+        press(qtbot, edit, UNDO)
+        assert names(window) == ["book0.txt"]
+        press(qtbot, edit, REDO)
+        assert edit.toPlainText() == "a cat"
+        quiet(qtbot, window)
+
+    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
+
+
+def test_a_field_of_a_number_keeps_undo_to_itself(qtbot, monkeypatch, books):
+    def act(window, answers):
+        quiet(qtbot, window)
+        number = window.configure.size_field.number
+        number.setFocus()
+        press(qtbot, number, UNDO)
+        assert names(window) == ["book0.txt"]
+        number.selectAll()
+        qtbot.keyClicks(number, "77")
+        press(qtbot, number, UNDO)
+        assert names(window) == ["book0.txt"]
+        quiet(qtbot, window)
+
+    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
+
+
+# ---- runs
+
+
+def test_a_deleted_run_comes_back_as_it_was_without_a_question(qtbot, monkeypatch, books):
+    def act(window, answers):
+        session = window.session
+        runs = [trained(qtbot, window, size) for size in (280, 290, 300)]
+        second = runs[1]
+        session.runs.activate(second)
+        session.history.rename_run(second, "The one")
+        session.runs.mark_exported(second)
+        session.runs.show_curve(second, False)
+        session.view.set_playhead(5)
+        hue = second.hue
+        answers.asked.clear()
+        window.actions_by_id["delete_run"].trigger()
+        assert session.runs.all == [runs[0], runs[2]]
+        assert session.runs.active is runs[2]
+        card = window.notices
+        assert (card.text.text(), card.act_button.text()) == ("Deleted The one.", "Undo")
+        assert words(window, "undo") == "Undo Delete The one"
+        qtbot.mouseClick(card.act_button, Qt.MouseButton.LeftButton)
+        assert session.runs.all == runs
+        assert session.runs.active is second
+        assert session.view.playhead == 5
+        assert (second.name, second.hue, second.exported, second.curve_hidden) == ("The one", hue, True, True)
+        window.actions_by_id["redo"].trigger()
+        assert session.runs.all == [runs[0], runs[2]]
+        window.actions_by_id["undo"].trigger()
+        assert words(window, "undo") == "Undo Rename Run 2"
+        window.actions_by_id["undo"].trigger()
+        assert second.name == "Run 2"
+        assert answers.asked == []
+
+    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
+
+
+def test_a_run_that_was_not_active_comes_back_without_becoming_it(session, make_run):
+    first, second = make_run(vocabulary_size=280), make_run(vocabulary_size=290)
+    session.history.delete_run(first)
+    session.history.undo()
+    assert session.runs.all == [first, second]
+    assert session.runs.active is second
+
+
+def test_delete_and_rename_in_the_runs_pane_are_undone(qtbot, monkeypatch, books):
+    def act(window, answers):
+        session, table = window.session, window.runs.table
+        run = trained(qtbot, window)
+        window.runs.show()
+        window.runs.raise_()
+        qtbot.waitActive(window)
+        table.setFocus()
+        qtbot.keyClick(table, Qt.Key.Key_Delete)
+        assert session.runs.all == []
+        press(qtbot, window, UNDO)
+        assert session.runs.all == [run]
+        table.model().setData(table.model().index(0, NAME), "Mine")
+        assert run.name == "Mine"
+        assert words(window, "undo") == "Undo Rename Run 1"
+        window.actions_by_id["undo"].trigger()
+        assert run.name == "Run 1"
+
+    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
+
+
+def test_a_run_stays_deleted_while_another_trains_and_the_reason_is_told(qtbot, monkeypatch, books):
+    def act(window, answers):
+        session, refused = window.session, []
+        session.jobs.refused.connect(refused.append)
+        run = trained(qtbot, window)
+        window.actions_by_id["delete_run"].trigger()
+        window.actions_by_id["step"].trigger()
+        qtbot.waitUntil(lambda: session.training.state == "paused", timeout=PATIENCE)
+        window.actions_by_id["undo"].trigger()
+        assert refused == ["Run 2 is in training. Stop it to undo “Delete Run 1”."]
+        assert run not in session.runs.all
+        window.actions_by_id["stop"].trigger()
+        quiet(qtbot, window)
+        window.actions_by_id["undo"].trigger()
+        assert session.runs.all[0] is run
+        assert session.runs.active is run
+
+    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
+
+
+def test_a_deleted_run_is_let_go_of_with_its_entry(session, make_run):
+    run = weakref.ref(make_run(vocabulary_size=280))
+    session.history.delete_run(session.runs.active)
+    gc.collect()
+    assert run() is not None
+    session.history.clear()
+    gc.collect()
+    assert run() is None
+
+
+def test_continue_tells_of_the_new_run_and_is_undone(qtbot, monkeypatch, books):
+    def act(window, answers):
+        session, card = window.session, window.notices
+        first = trained(qtbot, window, 270)
+        session.training.set_settings(Settings(1_000_000))
+        told = []
+        session.jobs.noticed.connect(told.append)
+        window.actions_by_id["continue_run"].trigger()
+        assert card.text.text() == "Continue Run started Run 2. Run 1 is still in Runs, unchanged."
+        # The training may be over before the button could be pressed.
+        if told[0].holds():
+            told[0].act()
+        quiet(qtbot, window)
+        assert first in session.runs.all
+        assert len(first) == 270 - 256
+
+    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
+
+
+# ---- the whole
+
+
+def test_opening_a_project_forgets_what_could_be_undone(qtbot, monkeypatch, books, tmp_path):
+    def act(window, answers):
+        trained(qtbot, window)
+        answers.target = tmp_path / "mine.tokstudio"
+        window.actions_by_id["save_project"].trigger()
+        quiet(qtbot, window)
+        window.actions_by_id["delete_run"].trigger()
+        assert window.session.history.undo_text
+        window.projects.open(answers.target)
+        quiet(qtbot, window)
+        assert len(window.session.runs.all) == 1
+        assert (window.session.history.undo_text, window.session.history.redo_text) == ("", "")
+        assert not window.notices.isVisible()
+
+    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
+
+
+def test_undo_makes_a_saved_project_unchanged_again(qtbot, monkeypatch, books, tmp_path):
+    def act(window, answers):
+        trained(qtbot, window)
+        answers.target = tmp_path / "mine.tokstudio"
+        window.actions_by_id["save_project"].trigger()
+        quiet(qtbot, window)
+        window.actions_by_id["delete_run"].trigger()
+        assert window.projects.modified
+        window.actions_by_id["undo"].trigger()
+        assert not window.projects.modified
+        assert not window.session.runs.active.unsaved
+
+    assert at_the_window(monkeypatch, act, [str(books[0])]) == 0
+
+
+def test_nothing_can_be_undone_at_the_start_and_the_keys_are_the_platforms(qtbot, monkeypatch):
+    def act(window, answers):
+        assert (words(window, "undo"), words(window, "redo")) == ("Undo", "Redo")
+        assert not window.actions_by_id["undo"].isEnabled()
+        keys = {key.toString() for key in window.actions_by_id["redo"].shortcuts()}
+        assert {"Ctrl+Y", "Ctrl+Shift+Z", QKeySequence(QKeySequence.StandardKey.Redo).toString()} <= keys
+
+    assert at_the_window(monkeypatch, act) == 0

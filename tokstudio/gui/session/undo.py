@@ -1,0 +1,279 @@
+"""Undo and Redo: what the person has changed of the sources, the settings of the training and the list of runs.
+
+Changes of sources and settings are seen when they are told of; runs are deleted and renamed by methods of `History`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QUndoCommand, QUndoStack
+
+from tokstudio.core.base.wording import several
+from tokstudio.core.corpus.source import Source
+from tokstudio.gui.session.corpus import CorpusState
+from tokstudio.gui.session.jobs import Jobs
+from tokstudio.gui.session.run_list import RunList
+from tokstudio.gui.session.training_control import TrainingControl
+from tokstudio.gui.session.view_state import ViewState
+from tokstudio.gui.state.notice import Notice
+from tokstudio.gui.state.run import StudioRun
+from tokstudio.gui.state.training_settings import Settings
+
+LIMIT = 50  # entries; a deleted run or a removed source is kept in memory as long as its entry
+_SETTINGS = 1  # the id by which Qt asks whether two entries can be merged
+_FIELDS = {
+    "vocabulary_size": "Vocabulary Size",
+    "min_frequency": "Minimum Frequency",
+    "pattern": "Pattern",
+    "base": "Base Units",
+    "base_vocabulary": "Base Tokens",
+    "unknown_token": "Unknown Token",
+    "special_tokens": "Special Tokens",
+    "special_placement": "Place of Special Tokens",
+    "tie_break": "Tie Rule",
+    "max_token_bytes": "Longest Token",
+    "held_out": "Held-Out Share",
+    "documents": "Documents",
+}
+
+
+class _Change(QUndoCommand):
+    """An entry for something that is done already: pushing it does nothing.
+
+    Attributes:
+        of_runs: Whether it changes which run is active, which a training forbids.
+    """
+
+    def __init__(
+        self, text: str, back: Callable[[], None], forth: Callable[[], None], *, of_runs: bool = False
+    ) -> None:
+        super().__init__(text)
+        self._back, self._forth = back, forth
+        self._done = True
+        self.of_runs = of_runs
+
+    def undo(self) -> None:
+        self._done = False
+        self._back()
+
+    def redo(self) -> None:
+        if not self._done:
+            self._done = True
+            self._forth()
+
+
+class _SettingsChange(_Change):
+    """An entry for the settings; the next one for the same field, as letters are typed, merges into it."""
+
+    def __init__(self, before: Settings, after: Settings, runs: int, take: Callable[[Settings], None]) -> None:
+        names = [field.name for field in fields(Settings)]
+        changed = [name for name in names if getattr(before, name) != getattr(after, name)]
+        text = _FIELDS[changed[0]] if len(changed) == 1 else "Training Settings"
+        super().__init__(text, partial(take, before), partial(take, after))
+        self._before, self._after = before, after
+        # A run that began in between was trained with what was set then.
+        self._key = changed, runs
+
+    def id(self) -> int:
+        return _SETTINGS
+
+    def mergeWith(self, other: QUndoCommand) -> bool:
+        if not isinstance(other, _SettingsChange) or other._key != self._key or len(self._key[0]) > 1:
+            return False
+        self._after, self._forth = other._after, other._forth
+        self.setObsolete(self._after == self._before)
+        return True
+
+
+class History(QObject):
+    """The entries of Undo and Redo. Call every method from the GUI thread.
+
+    Signals:
+        changed: What can be undone or redone.
+
+    Args:
+        jobs: Tells the person what was removed, and why something is not undone.
+        corpus: Whose sources are followed.
+        runs: Where runs are deleted and renamed.
+        training: Whose settings are followed.
+        view: Where the playhead is.
+        parent: The owner.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        jobs: Jobs,
+        corpus: CorpusState,
+        runs: RunList,
+        training: TrainingControl,
+        view: ViewState,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._jobs = jobs
+        self._corpus = corpus
+        self._runs = runs
+        self._training = training
+        self._view = view
+        self._sources = corpus.sources
+        self._settings = training.settings
+        self._recording = self._telling = True
+        self._stack = QUndoStack(self)
+        self._stack.setUndoLimit(LIMIT)
+        self._stack.indexChanged.connect(self._index_changed)
+        corpus.sources_changed.connect(self._record_sources)
+        training.settings_changed.connect(self._record_settings)
+
+    # ---- undo and redo
+
+    @property
+    def undo_text(self) -> str:
+        """What Undo would take back, such as "Delete Run 3"; "" for nothing."""
+        return self._stack.undoText()
+
+    @property
+    def redo_text(self) -> str:
+        """What Redo would do again; "" for nothing."""
+        return self._stack.redoText()
+
+    def undo(self) -> None:
+        """Takes back the last change; the person is told where that cannot be done now."""
+        self._move(self._stack.index() - 1, "undo", self._stack.undo)
+
+    def redo(self) -> None:
+        """Does again what was undone last; the person is told where that cannot be done now."""
+        self._move(self._stack.index(), "redo", self._stack.redo)
+
+    def clear(self) -> None:
+        """Forgets all entries, and lets go of what they kept."""
+        self._stack.clear()
+        self.changed.emit()
+
+    # ---- what is recorded
+
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """Records nothing within, and forgets all entries: another state takes the place of this one."""
+        self._recording = False
+        try:
+            yield
+        finally:
+            self._recording = True
+            self.clear()
+
+    @contextmanager
+    def together(self, text: str) -> Iterator[None]:
+        """Makes one entry of all that is changed within, without a message."""
+        self._stack.beginMacro(text)
+        self._telling = False
+        try:
+            yield
+        finally:
+            self._telling = True
+            self._stack.endMacro()
+
+    def delete_run(self, run: StudioRun) -> None:
+        """Deletes a run that is not being trained; undone, it is as it was, and at its place."""
+        at, playhead = self._runs.all.index(run), self._view.playhead if run is self._runs.active else None
+        self._runs.delete(run)
+        if run not in self._runs.all:
+            back, forth = partial(self._bring_back, run, at, playhead), partial(self._delete, run)
+            self._push(_Change(f"Delete {run.name}", back, forth, of_runs=True), f"Deleted {run.name}.")
+
+    def rename_run(self, run: StudioRun, name: str) -> None:
+        """Gives a run another name; an empty one changes nothing."""
+        before = run.name
+        self._runs.rename(run, name)
+        if run.name != before:
+            back, forth = partial(self._runs.rename, run, before), partial(self._runs.rename, run, run.name)
+            self._push(_Change(f"Rename {before}", back, forth))
+
+    # ---- private
+
+    def _move(self, place: int, verb: str, move: Callable[[], None]) -> None:
+        if not 0 <= place < self._stack.count():
+            return
+        change = self._stack.command(place)
+        if self._training.opening:
+            self._jobs.refuse("A project is being opened.")
+        elif getattr(change, "of_runs", False) and (training := self._training.current) is not None:
+            text = f"{training.run.name} is in training. Stop it to {verb} “{change.text()}”."
+            self._jobs.refuse(text)
+        else:
+            self._recording = False
+            try:
+                move()
+            finally:
+                self._recording = True
+
+    def _push(self, change: _Change, message: str = "") -> None:
+        self._stack.push(change)
+        if message and self._telling:
+            self._jobs.notify(Notice(message, "Undo", self.undo, partial(self._is_last, change)))
+
+    def _is_last(self, change: _Change) -> bool:
+        return self._stack.index() > 0 and self._stack.command(self._stack.index() - 1) is change
+
+    def _record_sources(self) -> None:
+        before, self._sources = self._sources, self._corpus.sources
+        after = self._sources
+        if self._recording and not _same_text(before, after):
+            text, message = _sources_texts(before, after)
+            undivided = self._corpus.splitting
+            back, forth = partial(self._set_sources, before, undivided), partial(self._set_sources, after, undivided)
+            self._push(_Change(text, back, forth), message)
+
+    def _record_settings(self) -> None:
+        before, self._settings = self._settings, self._training.settings
+        if self._recording and before != self._settings:
+            runs = len(self._runs.all)
+            self._push(_SettingsChange(before, self._settings, runs, self._training.set_settings))
+
+    def _set_sources(self, sources: tuple[Source, ...], undivided: bool) -> None:
+        self._corpus.set_sources(sources)
+        if undivided and sources:
+            # They are from before the end of a division.
+            self._corpus.split()
+
+    def _bring_back(self, run: StudioRun, at: int, playhead: int | None) -> None:
+        self._runs.bring_back(run, at)
+        if playhead is not None:
+            self._runs.activate(run)
+            self._view.set_playhead(playhead)
+
+    def _delete(self, run: StudioRun) -> None:
+        # A tokenizer that was read anew has taken the place of the one that was opened.
+        if run in self._runs.all:
+            self._runs.delete(run)
+
+    def _index_changed(self) -> None:
+        self.changed.emit()
+
+
+def _same_text(before: tuple[Source, ...], after: tuple[Source, ...]) -> bool:
+    """Whether nothing has changed but what of the text is one document, which the settings say."""
+    return len(before) == len(after) and all(old.data is new.data for old, new in zip(before, after, strict=True))
+
+
+def _sources_texts(before: tuple[Source, ...], after: tuple[Source, ...]) -> tuple[str, str]:
+    """What an entry is called, and the message about it; "" for none."""
+    known, now = set(before), set(after)
+    gone, new = [source for source in before if source not in now], [one for one in after if one not in known]
+    if gone and new:
+        return (f"Reload {_named(new)}" if len(before) == len(after) else "Change Corpus"), ""
+    if gone:
+        text = "Clear Corpus" if not after and len(gone) > 1 else f"Remove {_named(gone)}"
+        return text, f"Removed {_named(gone)}."
+    return (f"Add {_named(new)}" if new else "Change Corpus"), ""
+
+
+def _named(sources: list[Source]) -> str:
+    return sources[0].name if len(sources) == 1 else several(len(sources), "source")
