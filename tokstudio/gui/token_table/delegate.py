@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 from tokstudio.gui.token_table.model import Cell, Column, TokenTable
 from tokstudio.gui.token_text.spelling import Shown, mark_of, marked
 from tokstudio.gui.token_text.token_label import paint_special
-from tokstudio.gui.widgets.labels import END, ISOLATE, is_right_to_left, laid_out, utf16_places
+from tokstudio.gui.widgets.labels import END, ISOLATE, is_right_to_left, laid_out, utf16_offsets
 from tokstudio.gui.widgets.painting import guarded_painter
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ class TokenCells(QStyledItemDelegate):
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.dress()
+        self.apply_style()
 
-    def dress(self) -> None:
+    def apply_style(self) -> None:
         """Takes over fonts and colours; to be called when the theme has changed."""
         self.figures, self.letters = QFont(self._theme.tabular_font()), QFont(self._theme.monospace_font())
         self.metrics = {True: QFontMetricsF(self.figures), False: QFontMetricsF(self.letters)}
@@ -128,7 +128,7 @@ class TokenCells(QStyledItemDelegate):
             painter.setPen(colour)
             painter.drawText(QPointF(area.left(), _baseline(area, metrics)), text)
             return
-        drawn, units = _isolated(text, cell.tokens) if is_right_to_left(text) else (text, utf16_places(text))
+        drawn, units = _isolated(text, cell.tokens) if is_right_to_left(text) else (text, utf16_offsets(text))
         colours = [(0, units[-1], colour), *((units[a], units[min(b, len(text))], paler) for a, b in marks)]
         layout = laid_out(drawn, self.letters, colours)
         painter.setClipRect(area)
@@ -168,6 +168,6 @@ def _isolated(text: str, tokens: tuple[Shown, ...]) -> tuple[str, list[int]]:
         signs[at], signs[at + len(marked(token))] = ISOLATE, END
         at += len(marked(token)) + len(_PLUS)
     drawn = "".join(signs.get(place, "") + character for place, character in enumerate([*text, ""]))
-    units = utf16_places(text)
+    units = utf16_offsets(text)
     before = accumulate(int(place in signs) for place in range(len(units)))
     return drawn, [unit + more for unit, more in zip(units, before, strict=True)]

@@ -32,9 +32,9 @@ class TokenHeader(QHeaderView):
         self._theme = theme
         self.setHighlightSections(False)
         self.setMinimumSectionSize(32)
-        self.dress()
+        self.apply_style()
 
-    def dress(self) -> None:
+    def apply_style(self) -> None:
         """Takes over fonts and sizes; to be called when the theme has changed."""
         self._font = QFont(self.font())
         self._font.setPixelSize(self._theme.scaled(11))

@@ -57,8 +57,8 @@ class FollowTable(QTableView):
         self.setAccessibleName(name)
         self._set_up()
         model.reordering.connect(self._lighten_selection)
-        theme.changed.connect(self._dress)
-        self._dress()
+        theme.changed.connect(self._apply_style)
+        self._apply_style()
 
     def _set_up(self) -> None:
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -195,10 +195,10 @@ class FollowTable(QTableView):
         row = self.current_row
         return self.rowViewportPosition(row) + self.verticalHeader().defaultSectionSize() if row >= 0 else 0
 
-    def _dress(self) -> None:
-        self._cells.dress()
+    def _apply_style(self) -> None:
+        self._cells.apply_style()
         self.verticalHeader().setDefaultSectionSize(self._cells.row_height)
-        self._header.dress()
+        self._header.apply_style()
         self._fitted = ()
         self.refit()
         self.viewport().update()

@@ -67,8 +67,8 @@ class RunTable(QTableView):
         self.columns_menu = self._make_columns_menu()
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header.customContextMenuRequested.connect(self._show_columns_menu)
-        theme.changed.connect(self._dress)
-        self._dress()
+        theme.changed.connect(self._apply_style)
+        self._apply_style()
 
     # ---- columns
 
@@ -140,7 +140,7 @@ class RunTable(QTableView):
     def _show_columns_menu(self, place: QPoint) -> None:
         self.columns_menu.popup(self.horizontalHeader().mapToGlobal(place))
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         self.verticalHeader().setDefaultSectionSize(self._theme.scaled(28))
         header, metrics = self.horizontalHeader(), self.fontMetrics()
         header.resizeSection(MARK, self._theme.scaled(28))

@@ -26,7 +26,7 @@ from tokstudio.gui.style.theme import Theme
 from tokstudio.gui.token_text.bidi import direction
 from tokstudio.gui.token_text.pieces import CIRCLE, standing
 from tokstudio.gui.token_text.spelling import mark_of
-from tokstudio.gui.widgets.labels import laid_out, utf16_places
+from tokstudio.gui.widgets.labels import laid_out, utf16_offsets
 from tokstudio.gui.widgets.painting import guarded_painter
 from tokstudio.gui.widgets.shortcuts import keeps_copy
 
@@ -49,9 +49,9 @@ class _Cells(QStyledItemDelegate):
         super().__init__(parent)
         self._model = model
         self._theme = theme
-        self.dress()
+        self.apply_style()
 
-    def dress(self) -> None:
+    def apply_style(self) -> None:
         self.letters = self._theme.monospace_font(_FONT)
         self.bold = QFont(self.letters)
         self.bold.setWeight(QFont.Weight.DemiBold)
@@ -105,13 +105,13 @@ class _Cells(QStyledItemDelegate):
         if column == TOKEN:
             text = self.cut(line.token, room)
             accent = QColor(palette.accent)
-            return laid_out(text, self.bold, [(0, utf16_places(text)[-1], accent)], _token_direction(line))
+            return laid_out(text, self.bold, [(0, utf16_offsets(text)[-1], accent)], _token_direction(line))
         is_before = (column == LEFT) != line.right_to_left
         # White space is marked where it touches the token; within a text it would only be in the way.
         whole, edge = (_end_marked if is_before else _beginning_marked)(line)
         cut = Qt.TextElideMode.ElideLeft if is_before else Qt.TextElideMode.ElideRight
         text = self.metrics.elidedText(whole, cut, room - _MARGIN)
-        units = utf16_places(text)
+        units = utf16_offsets(text)
         edge = min(edge, len(text))
         first, end = (units[-1 - edge], units[-1]) if is_before else (0, units[edge])
         colours = [(0, units[-1], QColor(palette.text)), (first, end, QColor(palette.muted))]
@@ -170,8 +170,8 @@ class ConcordanceTable(QTableView):
         self.verticalScrollBar().valueChanged.connect(self._look_ahead)
         self.verticalScrollBar().rangeChanged.connect(self._look_ahead)
         model.rowsInserted.connect(self.fit)
-        theme.changed.connect(self._dress)
-        self._dress()
+        theme.changed.connect(self._apply_style)
+        self._apply_style()
 
     def fit(self) -> None:
         """Shares out the width: the token in the middle, as wide as it is, and the same room on both sides."""
@@ -225,8 +225,8 @@ class ConcordanceTable(QTableView):
         if bar.maximum() - bar.value() <= _NEAR * self.verticalHeader().defaultSectionSize():
             self.moreWanted.emit()
 
-    def _dress(self) -> None:
-        self._cells.dress()
+    def _apply_style(self) -> None:
+        self._cells.apply_style()
         height = round(self._cells.metrics.height()) + self._theme.scaled(6)
         self.verticalHeader().setMinimumSectionSize(1)
         self.verticalHeader().setDefaultSectionSize(height)

@@ -66,8 +66,8 @@ class FilterPanel(QFrame):
         self.setProperty("card", True)
         self.setAccessibleName("Filter by kind, script, use and length")
         self._build()
-        theme.changed.connect(self._dress)
-        self._dress()
+        theme.changed.connect(self._apply_style)
+        self._apply_style()
 
     def chosen(self) -> frozenset[str]:
         """The kinds, looks, scripts and uses that are ticked."""
@@ -222,10 +222,10 @@ class FilterPanel(QFrame):
         if not self._quiet:
             self.changed.emit()
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         self._scroll.setMinimumHeight(self._theme.scaled(150))
         for number in (self.least, self.most):
-            number.dress(self._theme)
+            number.apply_style(self._theme)
 
 
 class FilterButton(QToolButton):

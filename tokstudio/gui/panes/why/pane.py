@@ -96,8 +96,8 @@ class WhyPane(Pane):
         session.runs.changed.connect(self._runs_changed)
         session.training.state_changed.connect(self.refresh)
         self.visibilityChanged.connect(self._set_seen)
-        theme.changed.connect(self._dress)
-        self._dress()
+        theme.changed.connect(self._apply_style)
+        self._apply_style()
         self.refresh()
 
     def sizeHint(self) -> QSize:
@@ -384,7 +384,7 @@ class WhyPane(Pane):
         margins = self.header.contentsMargins()
         self.number.setVisible(needed + margins.left() + margins.right() <= self.width())
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         row = self.table.verticalHeader().defaultSectionSize()
         self.table.setMinimumHeight(_ROWS * row + self.table.horizontalHeader().height())
         # As high with the link as without it: else the table would move below the pointer.

@@ -38,7 +38,7 @@ class RuleGrid(QWidget):
         self._grid.setVerticalSpacing(2)
         self._grid.setColumnStretch(1, 1)
         self._rows: list[tuple[QLabel, ElidedLabel, QLabel]] = []
-        theme.changed.connect(self._dress)
+        theme.changed.connect(self._apply_style)
 
     def set_choices(self, choices: Sequence[RuleChoice]) -> None:
         """Shows a row each."""
@@ -54,7 +54,7 @@ class RuleGrid(QWidget):
             pair.setText(choice.pair)
             same.setText("the same" if choice.same else "another pair")
             set_role(same, "muted" if choice.same else "warning")
-        self._dress()
+        self._apply_style()
 
     def choices(self) -> tuple[RuleChoice, ...]:
         """Gives what is shown."""
@@ -68,6 +68,6 @@ class RuleGrid(QWidget):
             self._grid.addWidget(label, row, column)
         self._rows.append((name, pair, same))
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         for _, pair, _ in self._rows:
             pair.setFont(self._theme.monospace_font(12))
