@@ -262,7 +262,7 @@ class MainWindow(QMainWindow):
         self.corpus.problems.bytesAsked.connect(self.commands.read_as_bytes)
         self.runs.table.columnsChosen.connect(self._keep_columns)
         session.player.changed.connect(self._keep_speed)
-        self.finder.said.connect(self.status.say)
+        self.finder.message.connect(self.status.say)
         session.jobs.refused.connect(self.status.say)
         session.jobs.noticed.connect(self.notices.tell)
         self.commands.done.connect(self.status.say)

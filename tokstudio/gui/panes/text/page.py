@@ -95,7 +95,7 @@ class TextPage(QWidget):
         session.training.merges_added.connect(self.refresh)
         session.view.target_changed.connect(self._follow_target)
         session.view.occurrence_asked.connect(self._go_to_occurrence)
-        self.view.placesChanged.connect(self._tell_occurrences)
+        self.view.occurrencesChanged.connect(self._tell_occurrences)
 
     # What a subclass says
 
@@ -302,16 +302,16 @@ class TextPage(QWidget):
 
     def _follow_target(self) -> None:
         target = self.session.view.target
-        self.view.set_found(-1 if target is None else target)
+        self.view.set_target(-1 if target is None else target)
         self._tell_occurrences()
 
     def _go_to_occurrence(self, step: int) -> None:
         if self.isVisible():
-            self.view.go_to_place(step)
+            self.view.go_to_occurrence(step)
 
     def _tell_occurrences(self) -> None:
         if self.isVisible() and self.session.view.target is not None:
-            self.session.view.set_occurrences(*self.view.place())
+            self.session.view.set_occurrences(*self.view.occurrence())
 
     def _clear_text(self) -> None:
         self.take_text("")
