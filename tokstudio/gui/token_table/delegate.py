@@ -34,7 +34,7 @@ class TokenCells(QStyledItemDelegate):
     """Paints the cells of a `TokenTable` in the colours and sizes of the theme.
 
     Args:
-        theme: Its colours and fonts.
+        theme: Fonts and colours.
         parent: The view.
     """
 

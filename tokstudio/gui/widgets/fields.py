@@ -105,7 +105,7 @@ class LimitField(Field):
         text: The text of the check box.
         help_text: One line of help.
         first: The number shown before the limit is set for the first time.
-        theme: Its fonts.
+        theme: Fonts.
         suffix: The text after the number.
     """
 
@@ -161,7 +161,7 @@ class ShareField(Field):
     Args:
         text: Its label.
         help_text: One line of help.
-        theme: Its fonts.
+        theme: Fonts.
     """
 
     def __init__(self, text: str, help_text: str, theme: Theme) -> None:
@@ -234,7 +234,7 @@ class ListField(Field):
     Args:
         text: Its label.
         help_text: One line of help.
-        theme: Its fonts.
+        theme: Fonts.
         lines: The number of visible lines.
     """
 

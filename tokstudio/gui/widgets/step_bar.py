@@ -86,7 +86,7 @@ class StepBar(QWidget):
         playAsked: The user asked to play or to pause.
 
     Args:
-        theme: Its fonts and icons; followed while they change.
+        theme: Fonts and icons; the widget follows their changes.
         words: The texts of its parts.
         first: The number that is shown for the first state, whose value is 0.
         plays: Whether it has a button to play, and a speed.

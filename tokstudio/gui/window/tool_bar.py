@@ -20,7 +20,7 @@ class ToolBar(QToolBar):
 
     Args:
         actions: The window's actions by id.
-        theme: Its looks.
+        theme: Fonts and colours.
 
     Attributes:
         export_button: Opens a menu, which is set later.

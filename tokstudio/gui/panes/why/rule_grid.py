@@ -1,4 +1,4 @@
-"""What other rules would have chosen: a row each, with the pair and whether it is the same."""
+"""The choices of other rules: a row each, with the pair and whether it is the same."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tokstudio.gui.widgets.labels import ElidedLabel
 
 
 class RuleChoice(NamedTuple):
-    """A rule and the pair it takes."""
+    """A rule and the pair that it chooses."""
 
     rule: str
     pair: str
@@ -25,7 +25,7 @@ class RuleGrid(QWidget):
     """Rules below a caption.
 
     Args:
-        theme: Its fonts; followed while they change.
+        theme: Fonts; the widget follows their changes.
     """
 
     def __init__(self, theme: Theme) -> None:
@@ -41,7 +41,7 @@ class RuleGrid(QWidget):
         theme.changed.connect(self._apply_style)
 
     def set_choices(self, choices: Sequence[RuleChoice]) -> None:
-        """Shows a row each."""
+        """Shows one row for each rule."""
         self._choices = tuple(choices)
         while len(self._rows) < len(choices):
             self._add_row()
@@ -57,7 +57,7 @@ class RuleGrid(QWidget):
         self._apply_style()
 
     def choices(self) -> tuple[RuleChoice, ...]:
-        """Gives what is shown."""
+        """Returns the rules."""
         return self._choices
 
     def _add_row(self) -> None:
